@@ -9,14 +9,14 @@ process.on("uncaughtException", (error) => {
 });
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  // The reader may have closed early, as head does: the exit code is still that of the verdict.
+  // The reader may have closed early, as head does. The exit code is still that of the verdict.
   if (error.code === "EPIPE") return;
   process.stderr.write(`bootproof: the result could not be written (${error.code})\n`);
   process.exitCode = EXIT.usage;
 });
 process.stderr.on("error", () => {});
 
-/** The root if the current folder was removed. */
+/** Returns the root if the current folder was removed. */
 function currentFolder(): string {
   try {
     return process.cwd();

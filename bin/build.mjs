@@ -18,7 +18,7 @@ const shared = {
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
     "#page-script",
   ],
-  // Its build for Node is CommonJS with calls of require; the other is the same code in ES modules.
+  // yaml's build for Node is CommonJS with calls of require; the other is the same code in ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
   logLevel: "warning",
@@ -116,7 +116,7 @@ const between = (own) => ({
       const file = made in inputs ? made : made.replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
-      // Only this one does something when it is loaded, whatever package.json says.
+      // This is the only file that does something when it is loaded, whatever package.json says.
       if (file === "bin/bootproof.ts") return { path: resolve(file) };
       if (whole === own || kind !== "dynamic-import") return undefined;
       return { path: `./${nameOf(file)}.js`, external: true };
@@ -159,14 +159,14 @@ const script = await build({
   write: false,
   logLevel: "warning",
 });
-// Escapes controls, and characters that could end the element or change how a parser reads it.
+// The replacement escapes controls, and characters that could end the element or change how a parser reads it.
 const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
 // The public types of explanations name types of these declarations, which the compiler does not copy.
 for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
 mkdirSync("dist/page", { recursive: true });
 writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
-// By its path in the library: some bundlers do not read "imports" of package.json.
+// The import names a path in the library, since some bundlers do not read "imports" of package.json.
 const page = readFileSync("dist/src/page/page.js", "utf8");
 writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));

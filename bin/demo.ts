@@ -30,7 +30,7 @@ function step(title: string, ...lines: readonly string[]): void {
   say();
 }
 
-/** The report without its checks: the verdict, what is proven, what is not. */
+/** Returns the report without its checks: the verdict, what is proven, what is not. */
 function summary(report: Report): string {
   const paragraphs = renderText(report, { color, width: 100 }).trimEnd().split("\n\n");
   return paragraphs
@@ -73,7 +73,7 @@ async function callTheService(lab: Lab): Promise<void> {
     `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`,
   );
   lab.setFault(FAULT);
-  // A new object: the first one remembers the boot proofs that it verified.
+  // A new object is used, since the first one remembers the boot proofs that it verified.
   const refusal: unknown = await client
     .withVerification(lab.policy)
     .updateUserTag(rename)
@@ -87,7 +87,7 @@ async function callTheService(lab: Lab): Promise<void> {
   say(renderFailures(refusal.report, { color }).trimEnd());
 }
 
-/** Captured from a real deployment. */
+/** Verifies evidence that was captured from a real deployment. */
 async function verifyCaptured(): Promise<void> {
   step(
     "4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",

@@ -59,7 +59,7 @@ const termsOf = (sections) =>
     sections.map(([name, section]) => [name.toLowerCase().replaceAll(" ", "-"), termOf(name, section)]),
   );
 
-/** `rows`: whether each check can warn, by its id. */
+/** `rows` says by the id of each check whether it can warn. */
 export function textsOf(explanations, glossary, rows) {
   const sections = sectionsOf(explanations);
   const checks = Object.entries(rows).map(([id, warns]) => {

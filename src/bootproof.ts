@@ -1,4 +1,4 @@
-/** The library's functions: verify, appraise, report. */
+/** The library's functions, which verify, appraise and report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import type { Policy } from "./appraise/policy.js";
 import { copyInput } from "./decode/input.js";
@@ -44,14 +44,14 @@ export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions
  * ```
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
-  // Copied before the first await: later changes of the caller have no effect.
+  // The options are copied before the first await, so that later changes of the caller have no effect.
   return verifyUnder(evidence, readOptions(options));
 }
 
 /**
- * {@link verifyEvidence} of a service's answer: each of `refusals`, the reasons why it does not answer what was sent,
- * fails `activity.request`, before the reasons of the check itself. Throws TypeError for a refusal without an activity,
- * whose check would not run.
+ * Verifies a service's answer as {@link verifyEvidence} does. `refusals` are reasons why it does not answer what was
+ * sent. Each fails `activity.request`, before the reasons of the check itself. Throws TypeError for a refusal without
+ * an activity, whose check would not run.
  */
 export async function verifyAnswer(
   evidence: Evidence,
@@ -65,15 +65,15 @@ export async function verifyAnswer(
   return verifyCopied(copied, setting);
 }
 
-/** {@link verifyEvidence} in two steps: copies the evidence now, and verifies when the result is called. */
+/** Copies the evidence, and returns a function that verifies it as {@link verifyEvidence} does. */
 export function preparedVerification(evidence: Evidence, setting: VerifySetting): () => Promise<Verification> {
   const copied = copyEvidence(evidence, setting);
   return () => verifyCopied(copied, setting);
 }
 
 /**
- * {@link verifyEvidence} under a policy that came with the evidence: the verdict is `authentic` at best. Throws
- * `MalformedError` (`bundle`) for a policy that loosens.
+ * Verifies as {@link verifyEvidence} does, but under a policy that came with the evidence. The verdict is `authentic`
+ * at best. Throws `MalformedError` (`bundle`) for a policy that loosens.
  */
 export async function verifyEvidenceUnder(
   evidence: Evidence,
@@ -94,11 +94,11 @@ async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): P
 
 /** The verdict on evidence, before its report is made. */
 export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "report"> {
-  /** Null without a policy. */
+  /** Result of the appraisal, or null without a policy. */
   readonly appraisal: Appraisal | null;
 }
 
-/** Decides the verdict of {@link verifyEvidence} under copied options; the report is made on demand. */
+/** Decides the verdict of {@link verifyEvidence} under copied options. The report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   return judgeCopied(copyEvidence(evidence, setting), setting);
 }
@@ -111,7 +111,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, boots.verified, setting);
-  // No await from here to `recordUses`: of two concurrent verifications, the second must find the uses of the first.
+  // Nothing is awaited from here to `recordUses`, so that a concurrent verification finds the uses of this one.
   const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
@@ -138,7 +138,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   return { ...judgement, ...verified, appraisal };
 }
 
-/** A policy that came with the evidence is held, too, but nothing is claimed: its maker chose the trusted roots. */
+/** Checks provenance. Nothing is claimed under a policy that came with the evidence, as its maker chose the roots. */
 async function provenanceOf(
   { provenance }: CopiedEvidence,
   bootProofs: Verification["bootProofs"],
@@ -194,8 +194,8 @@ export async function verifyAppProofs(
 }
 
 /**
- * Verifies an activity with the app proofs inside it, as {@link verifyEvidence} does. Throws TypeError for undefined,
- * too: otherwise only the boot proofs would be verified.
+ * Verifies an activity with the app proofs inside it, as {@link verifyEvidence} does. Also throws TypeError for
+ * undefined, because otherwise only the boot proofs would be verified.
  * @example
  * ```ts
  * const { activity } = JSON.parse(text) as { activity: unknown };
@@ -209,7 +209,7 @@ export async function verifyActivity(
   options: VerifyOptions,
 ): Promise<ActivityVerification> {
   if (activity === undefined) throw new TypeError("activity: none was given");
-  // With an activity, claims always include it.
+  // If there is an activity, claims always include it.
   return (await verifyEvidence({ bootProofs, activity }, options)) as ActivityVerification;
 }
 
@@ -233,11 +233,11 @@ export async function verifyAttestation(
 
 /** The verdict on a bare document, before its report is made. */
 interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
-  /** Null: there is no policy. */
+  /** Result of the appraisal. Null means that there is no policy. */
   readonly appraisal: Appraisal | null;
 }
 
-/** Decides the verdict of {@link verifyAttestation} under copied options; the report is made on demand. */
+/** Decides the verdict of {@link verifyAttestation} under copied options. The report is made on demand. */
 export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,
@@ -268,7 +268,7 @@ export async function judgeDocument(
   return { ...judgement, attestation, appraisal };
 }
 
-/** Pins are claimed only if the caller chose the policy. */
+/** Returns the appraisal only if the caller chose the policy, since no other pins are claimed. */
 function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
   return policyFrom === "caller" ? appraisal : null;
 }
@@ -306,7 +306,7 @@ function recordUses(
   if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** Every piece that must be verified; null, too, if there is no boot proof. */
+/** Returns everything that must be verified. It includes null if there is no boot proof. */
 function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
   return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

@@ -1,10 +1,10 @@
-/** Hex, base64, text, equality and concatenation of byte strings. Strict: one value has one accepted spelling. */
+/** Hex, base64, text, equality and concatenation of byte strings. Each value has one accepted spelling. */
 
 const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
-/** Lower-case hex of the bytes. */
+/** Returns lower-case hex of the bytes. */
 export function toHex(bytes: Uint8Array): string {
-  // A byte array, because a string built by appending retains every piece.
+  // The digits are in a byte array, because a string built by appending retains every part.
   const digits = new Uint8Array(2 * bytes.length);
   for (let i = 0; i < bytes.length; i++) {
     digits[2 * i] = HEX_DIGITS[bytes[i]! >> 4]!;
@@ -13,7 +13,7 @@ export function toHex(bytes: Uint8Array): string {
   return utf8Decoder.decode(digits);
 }
 
-/** Bytes of a hex text in either case, without prefix or white space; null for any other text. */
+/** Returns the bytes of hex in either case, without prefix or white space, and null for any other text. */
 export function fromHex(text: string): Uint8Array | null {
   if (text.length % 2 !== 0) return null;
   const bytes = new Uint8Array(text.length / 2);
@@ -32,7 +32,7 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - (0x61 - 10) : -1;
 }
 
-/** Base64 (RFC 4648 section 4) with padding. */
+/** Returns base64 (RFC 4648 section 4) with padding. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -40,14 +40,14 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a base64 text (RFC 4648 section 4): standard alphabet, padded, no white space, no stray bits in the last
- * character; null for any other text.
+ * Returns the bytes of a base64 text (RFC 4648 section 4) in the standard alphabet, padded, without white space and
+ * without stray bits in the last character. Returns null for any other text.
  */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const padding = paddingOf(text);
   const binary = decodedBase64(text);
-  // `atob` ignores white space: with some, fewer bytes are left.
+  // `atob` ignores white space, which leaves fewer bytes.
   if (binary === null || binary.length !== (text.length / 4) * 3 - padding) return null;
   if (padding > 0 && (BASE64.indexOf(text[text.length - 1 - padding]!) & STRAY_BITS[padding]!) !== 0) return null;
   const bytes = new Uint8Array(binary.length);
@@ -69,7 +69,7 @@ function paddingOf(text: string): number {
 }
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** By the length of the padding: the bits of the last character that are in no byte. */
+/** Bits of the last character that are in no byte, by the length of the padding. */
 const STRAY_BITS = [0, 3, 15];
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -105,7 +105,7 @@ export function toUtf8(text: string): Uint8Array {
   return utf8Encoder.encode(text);
 }
 
-/** Text of UTF-8 bytes; null if they are not UTF-8. Keeps a byte order mark as a character. */
+/** Returns the text of UTF-8 bytes, with any byte order mark as a character. Returns null if they are not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | null {
   try {
     return utf8Decoder.decode(bytes);

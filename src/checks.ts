@@ -1,4 +1,4 @@
-/** The checks, one row each; their texts are in report/explanations.md. */
+/** The table of checks. Their texts are in report/explanations.md. */
 import { cut, listed } from "./errors.js";
 
 /** The links of the chain of trust, as pages show it. */
@@ -19,14 +19,14 @@ export type ClaimGroup =
   "hardware" | "anchor" | "manifest" | "approvals" | "configuration" | "code" | "key" | "debug" | "scope" | "identity";
 
 interface CheckRow {
-  /** What is true when the check passes; the `detail` of a passed check by default. */
+  /** Statement that is true when the check passes, and the default `detail` of a passed check. */
   readonly title: string;
   readonly link: ChainLink;
-  /** Left out for a check that affects no claim of an attestation result, only its status. */
+  /** Group of claims. It is absent if the check affects only the status of an attestation result. */
   readonly claim?: ClaimGroup;
-  /** Whether its status `warn` weakens a good verdict; left out for a check that never warns. */
+  /** Whether its status `warn` weakens a good verdict. It is absent for a check that never warns. */
   readonly warn?: "warning" | "note";
-  /** The check depends on the caller too: it runs again for a boot proof that was verified before. */
+  /** Whether the check also depends on the caller, so that it runs again for a boot proof that was verified before. */
   readonly again?: true;
 }
 
@@ -70,7 +70,7 @@ const CHECKS = {
     again: true,
   },
   "chain.constraints": {
-    title: "every certificate may be at its place in the path",
+    title: "every certificate is allowed at its place in the path",
     link: "certificates",
     claim: "hardware",
   },
@@ -209,20 +209,20 @@ export function isCheckId(value: unknown): value is CheckId {
   return typeof value === "string" && Object.hasOwn(CHECKS, value);
 }
 
-/** Undefined for a check of another version's report. */
+/** Returns the row of a check, or undefined for a check of another version's report. */
 export function checkRow(id: string): CheckRow | undefined {
   return isCheckId(id) ? CHECKS[id] : undefined;
 }
 
-/** What is true when each check passes. */
+/** Statements that are true when each check passes. */
 export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),
 ) as { readonly [Id in CheckId]: (typeof CHECKS)[Id]["title"] };
 
-/** The first word of an id. */
+/** First word of an id. */
 export type CheckFamily = CheckId extends `${infer Family}.${string}` ? Family : never;
 
-/** The checks of these families, in report order. They are skipped together where their input cannot be read. */
+/** Returns the checks of these families, in report order. They are skipped together if their input is unreadable. */
 export function checksOf(...families: readonly CheckFamily[]): readonly CheckId[] {
   return CHECK_IDS.filter((id) => families.some((family) => id.startsWith(`${family}.`)));
 }
@@ -239,39 +239,39 @@ const POSITIONS = /* @__PURE__ */ Object.fromEntries(
 /** The checks that compare evidence with a policy. */
 export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
 
-/** `warn`: a person should look at it; the verdict does not change. `skip`: it could not run, `detail` says why. */
+/** `warn` does not change the verdict, but needs attention. `skip` means that it did not run, as `detail` explains. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
 
 export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy" | `provenance[${number}]`;
 
-/** The result of one check. `expected` and `actual` are present where two values were compared. */
+/** The result of one check. `expected` and `actual` are present if two values were compared. */
 export interface Check {
   readonly id: CheckId;
   readonly subject: CheckSubject;
-  /** Of a check whose subject is `policy`: the boot proof that was compared with the policy. */
+  /** The boot proof that was compared with the policy, if the subject is `policy`. */
   readonly about?: CheckSubject;
-  /** The caller's name of the piece that the check is about, such as a file name. */
+  /** The caller's name of the evidence that the check is about, such as a file name. */
   readonly name?: string;
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
-  /** A passed check has it too: the right value. */
+  /** The value that was found. A passed check also has it. */
   readonly actual?: string;
-  /** What to do after a failed check. Before the report is made, the check's id stands for its usual advice. */
+  /** Advice after a failed check. Before the report is made, the check's id stands for its usual advice. */
   readonly advice?: string;
-  /** Of a failed check: it failed only because the evidence is older than the policy allows. */
+  /** Whether the check failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
 }
 
 /**
- * `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. A name with unusual characters is in quotes.
+ * Returns `boot[0]`, or `boot[0] = boot.json` if the caller has a name for it. It is quoted if unusual.
  */
 export function subjectLabel(subject: CheckSubject, name: string | null | undefined): string {
   if (name === null || name === undefined) return subject;
   return `${subject} = ${/^[\w./@+-]{1,80}(?:\[\d{1,4}\])?$/.test(name) ? name : JSON.stringify(cut(name, MAX_NAME))}`;
 }
 
-/** Characters: details and compared values quote evidence of any length. */
+/** Maximum characters. Details and compared values quote evidence of any length. */
 const MAX_DETAIL = 4096;
 const MAX_COMPARED = 8192;
 const MAX_FAILURE = 1000;
@@ -287,7 +287,7 @@ function failureText(checks: readonly Check[]): string {
   );
 }
 
-/** The rejection in one line; stale evidence has a sentence of its own. */
+/** Returns the rejection in one line. Stale evidence has its own sentence. */
 export function rejectedText({
   checks,
   stale,
@@ -304,28 +304,28 @@ export interface Comparison {
   readonly actual: string;
 }
 
-/** Optional members of a failed check. */
+/** The optional members of a failed check. */
 export type AnswerFacts = Partial<Comparison> & { readonly advice?: string | undefined } & Pick<Check, "stale">;
 
-/** The results for one subject, at most one for each id, in the order of the table. */
+/** Results for one subject, at most one for each id, in the order of the table. */
 export class Checklist {
   readonly subject: CheckSubject;
   readonly #about: CheckSubject | null;
   readonly #checks = new Array<Check | undefined>(CHECK_IDS.length);
 
-  /** `about`: the piece that was compared with the subject, where one subject has several lists. */
+  /** `about` is the evidence that was compared with the subject, if one subject has several lists. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
     this.subject = subject;
     this.#about = about;
   }
 
-  /** The methods return whether the check passed, so that no caller reads that back out of a status. */
+  /** Records a passed check. This method and the next return whether it passed, so that no caller reads a status. */
   pass(id: CheckId, detail: string = CHECKS[id].title, actual?: string): true {
     this.#set(id, "pass", detail, actual === undefined ? undefined : { actual });
     return true;
   }
 
-  /** Without `advice` in `facts`, the check's usual advice is used. */
+  /** Records a failed check. If `facts` has no `advice`, the check's usual advice is used. */
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
     this.#set(id, "fail", detail, { ...facts, advice: facts.advice ?? id });
     return false;
@@ -341,17 +341,17 @@ export class Checklist {
     return false;
   }
 
-  /** `fail` with all the reasons at once, or `pass` where there are none. */
+  /** Records a failure with all the reasons, or a passed check if there are none. */
   conclude(id: CheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
     return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 
-  /** `skip` for each id that has no result yet. */
+  /** Skips each check that has no result yet. */
   skipRest(ids: readonly CheckId[], reason: string): void {
     for (const id of ids) if (this.status(id) === undefined) this.skip(id, reason);
   }
 
-  /** Copies the results of an earlier list, about the same evidence. */
+  /** Copies the results of an earlier list about the same evidence. */
   adopt(checks: readonly Check[]): void {
     for (const check of checks) {
       this.#checks[POSITIONS[check.id]] =
@@ -381,7 +381,7 @@ export class Checklist {
   #set(id: CheckId, status: CheckStatus, detail: string, facts?: AnswerFacts): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
     const shown = cut(detail, MAX_DETAIL);
-    // Member by member, for speed: each verification makes dozens of checks, most with the first four members only.
+    // Members are set one by one for speed: each verification makes dozens of checks, most with the first four only.
     const check: { -readonly [Name in keyof Check]: Check[Name] } =
       this.#about === null
         ? { id, subject: this.subject, status, detail: shown }

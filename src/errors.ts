@@ -1,6 +1,6 @@
-/** The errors this package throws. Each has a stable `code` and carries its facts as fields. */
+/** Errors that this package throws. Each has a stable `code` and carries its facts as fields. */
 
-/** One fault of an input: its place, and what was found and wanted. */
+/** One fault of an input, with its place, and what was found and expected. */
 export interface Fault {
   /** Place inside the input, such as `pivot.hash` or `pcrs.0`; empty for the input as a whole. */
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Fault {
 }
 
 const MAX_FAULTS = 100;
-/** In characters. Paths and messages quote the input, whose names and values can have any length. */
+/** Maximum characters. Paths and messages quote the input, whose names and values can have any length. */
 const MAX_PATH = 256;
 const MAX_MESSAGE = 1000;
 const MAX_TEXT = 8192;
@@ -25,7 +25,7 @@ export function shownName(name: string, most = MAX_NAME): string {
   return name.length > most ? `${startOf(name, most)}…` : name;
 }
 
-/** Drops a high surrogate at the cut: alone it is invalid text, which strict JSON refuses. */
+/** Truncates text, and drops a high surrogate at its end, which strict JSON would refuse. */
 export function startOf(text: string, length: number): string {
   return text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, "") : text;
 }
@@ -35,7 +35,7 @@ function cutFault({ path, message }: Fault): Fault {
 }
 
 /**
- * The faults of one input: the first 100, then one entry that counts the rest. Without a bound, a hostile input would
+ * The first 100 faults of one input, followed by one entry that counts the rest. Without a bound, a hostile input would
  * make the list many times its own size.
  */
 export class FaultList extends Array<Fault> {
@@ -60,7 +60,7 @@ export class FaultList extends Array<Fault> {
     return this.length;
   }
 
-  /** Also counts the faults that `other` did not keep. */
+  /** Appends the faults of `other`, and also counts those that it did not keep. */
   pushAll(other: FaultList): void {
     if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
@@ -81,7 +81,7 @@ export function faultText(faults: readonly Fault[]): string {
 
 const MAX_LISTED = 32;
 
-/** Joins the first 32 texts and counts the rest: untrusted evidence decides how many there are. */
+/** Joins the first 32 texts and counts the rest, since untrusted evidence decides how many there are. */
 export function listed(texts: readonly string[], separator: string, total = texts.length): string {
   const rest = total - MAX_LISTED;
   return rest > 0 ? `${texts.slice(0, MAX_LISTED).join(separator)}${separator}and ${rest} more` : texts.join(separator);
@@ -113,7 +113,7 @@ export type MalformedCode =
   | "provenance";
 
 /**
- * The input does not have the required form. `faults` lists every fault, not only the first.
+ * Thrown if an input does not have the required form. `faults` lists every fault, not only the first.
  *
  * @example
  * try {
@@ -134,7 +134,7 @@ export class MalformedError extends Error {
   }
 }
 
-/** The good fields of an input, and the faults of the others. */
+/** Good fields of an input, and the faults of the others. */
 export interface Reading<T> {
   readonly value: { readonly [K in keyof T]?: T[K] | undefined };
   readonly faults: readonly Fault[];
@@ -146,7 +146,7 @@ export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
   return reading.value as T;
 }
 
-/** Null if there is a fault. A reader without faults has set every field. */
+/** Returns the value, or null if there is a fault. A reader without faults has set every field. */
 export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }

@@ -1,4 +1,4 @@
-/** What the package exports, nothing else. */
+/** All exports of the package. */
 export {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,

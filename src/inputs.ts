@@ -460,7 +460,9 @@ export function unmetByKind(expectation: Expectation, appProofs: number, hasActi
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
   const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
-  return isOfProofs ? null : "expected: expected app proofs or an activity, not boot proofs alone";
+  return isOfProofs
+    ? null
+    : "expected: needs app proofs or an activity to compare with, and boot proofs alone have none";
 }
 
 /** Throws TypeError for anything but bytes, and for options of other evidence. */

@@ -1,4 +1,4 @@
-/** The results of verifications, and the functions that require a good one. */
+/** Results of verifications, and functions that require a good one. */
 import { privateMark } from "./decode/private-mark.js";
 import { type Check, rejectedText } from "./checks.js";
 import { listed } from "./errors.js";
@@ -10,18 +10,18 @@ import type { VerifiedAttestation } from "./verify/attestation.js";
 import type { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifiedProvenance } from "./verify/provenance.js";
 
-/** The report, and an entry for each piece of evidence: null if it was rejected. */
+/** The report, and the verified evidence in the given order, with null for each that was rejected. */
 export interface Verification {
   readonly report: Report;
   readonly bootProofs: readonly (VerifiedBootProof | null)[];
   readonly appProofs: readonly (VerifiedAppProof | null)[];
-  /** Null also if there was none. */
+  /** The activity, which is also null if there was none. */
   readonly activity: VerifiedActivity | null;
-  /** Null for a bundle that meets no demand of the policy: it may be there, and proves nothing. */
+  /** The bundles, with null for one that meets no demand of the policy. Such a bundle is allowed and proves nothing. */
   readonly provenance: readonly (VerifiedProvenance | null)[];
 }
 
-/** The verification of an activity: null only if it was rejected. */
+/** The verification of an activity, which is null only if it was rejected. */
 export interface ActivityVerification extends Verification {
   readonly report: ActivityReport;
 }
@@ -43,7 +43,7 @@ export interface AttestationVerification {
 
 export type AnyVerification = Verification | BootProofVerification | AppProofVerification | AttestationVerification;
 
-/** The members under the verdict `Passed`: no piece is null, and there are claims. */
+/** Members under the verdict `Passed`, where nothing is null and there are claims. */
 interface Whole<V extends AnyVerification, Passed extends Verdict> {
   readonly report: V["report"] & { readonly verdict: Passed; readonly claims: NonNullable<V["report"]["claims"]> };
   readonly bootProofs: readonly VerifiedBootProof[];
@@ -64,22 +64,22 @@ export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "aut
 
 const VERIFICATIONS = /* @__PURE__ */ privateMark<AnyVerification>();
 
-/** A verification, frozen: its pieces stay those that its report is of. For the verifying functions only. */
+/** Freezes a verification, so that its evidence stays that of its report. Only verifying functions may call it. */
 export function madeVerification<V extends AnyVerification>(members: V): V {
   for (const member of Object.values(members)) if (Array.isArray(member)) Object.freeze(member);
   return Object.freeze(VERIFICATIONS.on(members)) as V;
 }
 
 /**
- * Thrown for evidence without the required verdict, and under `acceptance` `strict` for a good verdict that something
- * weakens. `report` and `failures` are not enumerable, so that logs show the message and not the whole report.
+ * Thrown for evidence without the required verdict, and under `acceptance` `strict` for a weakened good verdict.
+ * `report` and `failures` are not enumerable, so that logs show the message and not the whole report.
  */
 export class RejectedError extends Error {
   override readonly name: string = "RejectedError";
-  /** `warning`: the verdict is good, but `report.refusedFor` says what weakens it. */
+  /** `warning` means that the verdict is good, but `report.refusedFor` says what weakens it. */
   readonly code: "rejected" | "warning";
   declare readonly report: Report;
-  /** Every check that failed: none under the code `warning`. */
+  /** Every check that failed, which is none under the code `warning`. */
   declare readonly failures: readonly Check[];
 
   constructor(report: Report, message: string) {
@@ -95,22 +95,22 @@ export function isAcceptedReport(report: Judged): boolean {
   return report.verdict === "verified" && isAccepted(report);
 }
 
-/** The refusal in one line; the rejection, where the verdict is that. */
+/** Returns the refusal in one line, or the rejection if that is the verdict. */
 export function refusalText(report: Report): string {
   if (report.refusedFor === undefined) return rejectedText(report);
   const words = report.refusedFor.map((reason) => reason.slice(0, MAX_REASON));
   return `refused, though ${report.verdict}: ${listed(words, " ")}`;
 }
 
-/** Characters: a reason may quote the evidence. */
+/** Maximum characters of a reason, which may quote the evidence. */
 const MAX_REASON = 1000;
 
 /**
- * Requires the verdict `verified` of a verification or its report. Returns the verification, typed without null pieces.
- * Throws {@link RejectedError} with every failed check; also for `authentic`, which any genuine enclave reaches, and
- * under `acceptance` `strict` for what weakens the verdict.
- * Throws TypeError for any object that this package did not make, copies included: a report from elsewhere proves
- * nothing, and other pieces beside a report need not be those it is about.
+ * Requires the verdict `verified` of a verification or its report. Returns the verification, typed without nulls.
+ * Throws {@link RejectedError} with every failed check. Also throws it for `authentic`, which any genuine enclave
+ * reaches, and under `acceptance` `strict` for a weakened verdict.
+ * Throws TypeError for any object that this package did not make, also for copies. A report from elsewhere proves
+ * nothing, and evidence beside a report may not be what the report is about.
  * @example
  * ```ts
  * const { bootProofs } = requireVerified(await verifyEvidence(evidence, { policy, now: new Date() }));
@@ -152,7 +152,7 @@ function reportOf(answer: Report | AnyVerification): Report {
 }
 
 function rejection(report: Report): RejectedError {
-  // Only `authentic` is accepted and not verified.
+  // Only the verdict `authentic` is accepted and not verified.
   if (isAccepted(report))
     return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
   return new RejectedError(report, refusalText(report));

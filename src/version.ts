@@ -1,2 +1,2 @@
-/** Which tool wrote a report. The core reads no file in a browser: a test compares this with package.json. */
+/** Name and version of the tool in reports. A test compares this with package.json, which browsers cannot read. */
 export const TOOL = Object.freeze({ name: "bootproof", version: "0.1.0" });

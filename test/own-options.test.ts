@@ -557,7 +557,8 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   ],
   plainOptions: [door([{ policy, now: NOW, at: AT, measurements: PCRS, expected }], (one) => page.plainOptions(one))],
   evidenceInPage: [door([toUtf8(html)] as const, (one) => Promise.resolve(page.evidenceInPage(one)))],
-  renderPage: [door([pageContent], (one) => page.renderPage(one))],
+  // renderPage itself needs a build, for its script.
+  renderPage: [door([pageContent], (one) => pageWith(script, one))],
   auditSetting: [
     door([{ policy, now: NOW, at: AT, bootProofs: ["a"] }], (one) => audit.auditSetting(one)),
     door([{ policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW, trustAnchors: [anchor] }] as const, (one) =>

@@ -18,7 +18,7 @@ import {
 } from "./foreign.js";
 import { rejected } from "./results.js";
 
-/** What a call needs of the wrapper. */
+/** The part of the wrapper that a call needs. */
 export interface Setting {
   readonly client: ForeignClient;
   readonly evidence: ForeignClient | null;
@@ -36,7 +36,7 @@ class TriedToSend extends Error {}
 
 interface Opened {
   readonly exchange: Exchange;
-  /** Whether the answer is a later one to a submit of this call. */
+  /** Whether it is a later answer to a submit of this call. */
   readonly isFetched: boolean;
 }
 
@@ -63,7 +63,7 @@ export class Call {
     return this.#requests === 0;
   }
 
-  /** In place of the client's own. */
+  /** Replaces the client's own `request`. */
   async request(path: string, given: unknown, ...more: readonly unknown[]): Promise<unknown> {
     this.#begin();
     const body = this.#completed(path, attempt(() => copyJson(given)).value);
@@ -86,7 +86,7 @@ export class Call {
     return this.#settled(opened, await send(question), []);
   }
 
-  /** The value for the caller, built anew where it holds an activity of this call; null if it may not be handed on. */
+  /** Builds the value for the caller from the activities of this call. Returns null if the value must be withheld. */
   finished(value: unknown, isEnvelope: boolean): { readonly value: unknown; readonly report: Report | null } | null {
     const answered = this.#answered.find(({ activity }) => isActivityOf(value, activity));
     if (answered === undefined) return holdsAnyResult(value) ? null : { value, report: null };
@@ -102,7 +102,7 @@ export class Call {
     if (this.#isTrial) throw new TriedToSend();
   }
 
-  /** With the organization, which an SDK may leave out where it polls, and the request for app proofs. */
+  /** Adds the organization, which an SDK may leave out when it polls, and the request for app proofs. */
   #completed(path: string, body: JsonValue | undefined): JsonValue | undefined {
     const isSubmit = path.startsWith(SUBMIT);
     if (!isJsonObject(body) || !(isSubmit || path === GET_ACTIVITY)) return body;
@@ -169,7 +169,7 @@ export class Call {
 
 const SUBMIT = "/public/v1/submit/";
 
-/** From `/public/v1/` on, without the service's address. */
+/** Returns the path from `/public/v1/` on, without the service's address. */
 export function pathIn(url: string): string {
   return url.slice(Math.max(0, url.indexOf("/public/v1/")));
 }
@@ -179,8 +179,8 @@ function isActivityOf(value: unknown, activity: JsonObject): boolean {
 }
 
 /**
- * Also where an activity is inherited, hidden, or behind a getter of a class. A getter that throws, and nesting without
- * an end, hide what is in a value.
+ * Whether a value holds a result, which may be inherited, hidden, or behind a getter of a class. A getter that throws
+ * and endless nesting count as a result, since they hide what is in a value.
  */
 function holdsAnyResult(value: unknown): boolean {
   try {
@@ -195,7 +195,7 @@ function withMembers(object: JsonObject, members: JsonObject): JsonObject {
   return Object.assign(Object.create(null) as JsonObject, object, members);
 }
 
-/** As the SDKs with flat results return it: of a vote, the members are those of `result` itself. */
+/** Returns the form of SDKs with flat results. A vote's members are those of `result` itself. */
 function flat(activity: JsonObject, isVote: boolean): JsonObject {
   const { result } = outcomeOf(activity);
   const members = isVote ? result : soleMember(result);

@@ -1,4 +1,4 @@
-/** A fetch whose answers of the service are verified: the proxy's rules for any SDK, in any runtime with fetch. */
+/** A fetch that verifies the service's answers, for any SDK in any runtime with fetch. Its rules are the proxy's. */
 import type { Policy } from "../appraise/policy.js";
 import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
 import type { Client } from "../client/client.js";
@@ -19,13 +19,13 @@ import { keepReport, rejected } from "./results.js";
 type BootProofs = readonly object[];
 
 export interface VerifiedFetchOptions extends VerificationOptions {
-  /** As `parsePolicy` returns it. */
+  /** The policy that `parsePolicy` returns. */
   readonly policy: Policy;
-  /** The service's address: `https://…`, without `/public/v1`. */
+  /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
   /**
-   * Where boot proofs and missing app proofs come from, since a fetch has no stamper: a client of `bootproof/client`, a
-   * client that {@link verified} takes, or the boot proofs themselves.
+   * The source of boot proofs and missing app proofs, since a fetch has no stamper. It is a client of
+   * `bootproof/client`, a client that {@link verified} takes, or the boot proofs themselves.
    */
   readonly evidence: Pick<Client, "query"> | ForeignClient | BootProofs | { readonly bootProofs: BootProofs };
   /** The fetch that sends. Default: the global one at the time of this call. */
@@ -50,7 +50,7 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
 };
 
 /**
- * A function of fetch's signature. Keep it: it remembers requests and boot proofs.
+ * Returns a function with fetch's signature. Keep it, because it remembers requests and boot proofs.
  *
  * - A submit to `baseUrl` has to ask for app proofs (`generateAppProofs: true`), which its stamp covers. Its answer,
  *   and that of `get_activity`, is verified against the request; `reportOf(response)` is the report.
@@ -60,8 +60,8 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
  *   `otherOrigins` names its origin.
  *
  * Throws TypeError for invalid options. The function rejects with RejectedActivityError for what is not verified, with
- * ClientError (`request`: not sent; `answer`: a redirect, or no answer of the service; `evidence`), and with the errors
- * of the fetch that sends.
+ * ClientError (`request`: nothing was sent; `answer`: a redirect, or not an answer of the service; `evidence`), and
+ * with the errors of the fetch that sends.
  *
  * @example
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
@@ -98,10 +98,10 @@ class FetchDoor {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
       return this.#send(input, init);
     }
-    // The platform's own copy: what the caller changes later has no effect.
+    // This is a copy: what the caller changes later has no effect.
     const request = new Request(typeof input === "string" ? url : input, init);
     const settings = { ...settingsOf(request), ...init };
-    // The caller's own: in Node, the signal of a Request stops following it once the Request is collected.
+    // In Node, the signal of a Request stops following the caller's once the Request is collected.
     const signal = (init?.signal === undefined ? (input as Request).signal : init.signal) ?? null;
     const body = new Uint8Array(await request.arrayBuffer());
     const exchange = this.#exchangeOf(request, path, body);
@@ -113,7 +113,7 @@ class FetchDoor {
     return this.#answered(exchange, response, signal);
   }
 
-  /** A stamp is for the service, and what another origin answers to it nothing verifies. */
+  /** A stamp is for the service. Nothing verifies what another origin answers to it. */
   #refuseStamps(url: URL | null, given: HeadersInit | undefined): void {
     const names = [...new Headers(given).keys()];
     const private_ = names.find((name) => name.startsWith("x-stamp") || name === "x-auth-proxy-config-id");
@@ -159,7 +159,7 @@ class FetchDoor {
   }
 }
 
-/** Throws TypeError for anything but one of the three. */
+/** Throws TypeError unless `evidence` is one of the three kinds. */
 function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
   const given = (evidence ?? {}) as Partial<Client & ForeignClient & { readonly bootProofs: BootProofs }>;
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
@@ -171,7 +171,7 @@ function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): E
   throw new TypeError("options.evidence: expected a client or a list of boot proofs");
 }
 
-/** Null for what is not a URL, which no fetch sends. A page resolves it against its `<base>`, a worker its location. */
+/** Null means that it is not a URL. A page resolves it against its `<base>`, a worker against its location. */
 function urlOf(input: Input): URL | null {
   const text = typeof input === "object" && "url" in input ? input.url : String(input);
   const { document, location } = globalThis as Partial<Pick<typeof globalThis, "document" | "location">>;
@@ -180,8 +180,8 @@ function urlOf(input: Input): URL | null {
 }
 
 /**
- * The path from the base address on, with query string and fragment; null for a request that is not to the service.
- * A spelling that a service may read as a path below the base address is to the service, too.
+ * Returns the path from the base address on, with query string and fragment; null for a request to another address. A
+ * spelling that a service may read as a path below the base address counts as one.
  */
 function pathWithin({ origin, pathname, search, hash }: URL, base: URL): string | null {
   if (origin !== base.origin) return null;
@@ -192,14 +192,14 @@ function pathWithin({ origin, pathname, search, hash }: URL, base: URL): string 
   return isWithin ? pathname + search + hash : null;
 }
 
-/** As a tolerant server reads a path: decoded, with one slash between segments, in lower case. */
+/** Reads a path as a tolerant server does: decoded, with one slash between segments, in lower case. */
 function plainPath(path: string): string {
   const decoded = path.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   const { pathname } = new URL(decoded.replaceAll(/[\t\n\r]/g, "").replaceAll(/[\\/]+/g, "/"), "http://host");
   return pathname.toLowerCase();
 }
 
-/** Settings of the platform that a new request would lose. */
+/** Settings of the request that a new request would lose. */
 function settingsOf({ credentials, mode, cache }: Request): RequestInit {
   return { credentials, mode, cache };
 }

@@ -1,4 +1,4 @@
-/** What the clients of other SDKs have in common: members, paths, statuses, and how an instance is made. */
+/** Common parts of the clients of other SDKs: members, paths, statuses, and how an instance is made. */
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
@@ -12,7 +12,7 @@ export interface ForeignClient {
   request(path: string, body: unknown): Promise<unknown>;
 }
 
-/** `more`: arguments after the body, such as the name of a stamper. */
+/** `more` holds the arguments after the body, such as the name of a stamper. */
 type Request = (path: string, body: unknown, ...more: readonly unknown[]) => Promise<unknown>;
 export type Method = (...args: readonly unknown[]) => unknown;
 export type ForeignMembers = Record<string, unknown>;
@@ -26,8 +26,8 @@ export function foreignRequest(client: ForeignClient): Request {
 }
 
 /**
- * A new instance with the same state. The methods are arrow functions of their instance, made by its constructor, so
- * only an instance of its own sends through a `request` of its own. Throws TypeError for another kind of client.
+ * Returns a new instance with the same state. The methods are arrow functions that the constructor makes for its
+ * instance, so only a new instance sends through another `request`. Throws TypeError for another kind of client.
  */
 export function instanceLike(client: ForeignClient): ForeignMembers {
   const chain = prototypesOf(client);
@@ -45,7 +45,7 @@ function prototypesOf(value: object): object[] {
   return prototype === null || prototype === Object.prototype ? [] : [prototype, ...prototypesOf(prototype)];
 }
 
-/** Functions of the client and of its classes. */
+/** Returns the names of the functions of the client and of its classes. */
 export function methodNamesOf(client: object): string[] {
   const names = [client, ...prototypesOf(client)].flatMap((one) =>
     Object.entries(Object.getOwnPropertyDescriptors(one)).flatMap(([name, { value }]) =>
@@ -57,12 +57,12 @@ export function methodNamesOf(client: object): string[] {
 
 export const GET_ACTIVITY = "/public/v1/query/get_activity";
 
-/** A copy of a response, which the SDK parsed; null for what is not JSON. */
+/** Copies a response that the SDK parsed; null for what is not JSON. */
 function responseOf(value: unknown): JsonValue {
   return attempt(() => copyJson(value)).value ?? null;
 }
 
-/** With the prototypes that programs expect. */
+/** Returns a copy with the prototypes that programs expect. */
 export function plainJson<T extends JsonValue>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -83,7 +83,7 @@ export function queriesOf(
   };
 }
 
-/** By the gRPC codes of client/README.md, "Errors". */
+/** HTTP statuses by the gRPC codes of client/README.md, "Errors". */
 const HTTP_STATUS = new Map([
   [3, 400],
   [5, 404],

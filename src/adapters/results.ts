@@ -6,8 +6,8 @@ import type { Report } from "../report/report.js";
 const REPORTS = new WeakMap<object, Report>();
 
 /**
- * The report of a value that a {@link verified} client returned, or of its `activity`, and of a Response of
- * {@link verifiedFetch}. Undefined for results of queries, unfinished activities, copies, and everything else.
+ * Returns the report of a value that a {@link verified} client returned, of its `activity`, or of a Response of
+ * {@link verifiedFetch}. It is undefined for results of queries, unfinished activities, copies, and everything else.
  *
  * @example
  * const value = await verified(turnkey, { policy }).getActivity({ organizationId, activityId });
@@ -22,8 +22,8 @@ export function keepReport(report: Report | null, ...values: readonly unknown[])
 }
 
 /**
- * The same promise, whose rejections begin with `rejected:` and the ids of the checks: signers of other libraries keep
- * nothing else of an error.
+ * Rejections begin with `rejected:` and the ids of the checks, because signers of other libraries keep only the message
+ * of an error.
  */
 export async function rejected<T>(verifying: Promise<T>): Promise<T> {
   try {

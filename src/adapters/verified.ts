@@ -31,16 +31,16 @@ import { keepReport } from "./results.js";
 export type { ForeignClient } from "./foreign.js";
 
 export interface VerifiedOptions<Client extends object = object> extends VerificationOptions, PollingOptions {
-  /** As `parsePolicy` returns it. */
+  /** The policy that `parsePolicy` returns. */
   readonly policy: Policy;
-  /** Methods that pass without verification, such as `stampCreateWallet`. Default: none. */
+  /** Names of methods that pass without verification, such as `stampCreateWallet`. Default: none. */
   readonly allowUnproven?: readonly (keyof Client & string)[];
   /**
    * Another client for the queries of evidence, such as one with an API key beside one whose passkey prompts its user
    * for each request. Default: the client itself.
    */
   readonly evidence?: ForeignClient;
-  /** For requests that name no organization. Default: that of the client's configuration, if it has one. */
+  /** Organization of requests that name none. Default: that of the client's configuration, if it has one. */
   readonly organizationId?: string;
   /** The time of verification. Default: the clock. */
   readonly now?: () => Date;
@@ -55,10 +55,10 @@ const OPTIONS: MembersOf<VerifiedOptions> = {
   ...POLLING_OPTIONS,
   ...VERIFICATION_OPTIONS,
 };
-/** Where the client's configuration has no `activityPoller`. */
+/** Polling of a client whose configuration has no `activityPoller`. */
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
 
-/** A method that would return something unverified, or a request that would be sent unverified. Nothing was sent. */
+/** A method would return something unverified, or send a request unverified. Nothing was sent. */
 export class UnverifiedMethodError extends Error {
   override readonly name = "UnverifiedMethodError";
   readonly code = "unverified-method";
@@ -71,9 +71,9 @@ export class UnverifiedMethodError extends Error {
 }
 
 /**
- * The same client, whose results are verified: `TurnkeyClient` of `@turnkey/http` 6, `apiClient()` of
- * `@turnkey/sdk-server` 8, `createHttpClient()` of `@turnkey/core` 2. Keep it: it caches verified boot proofs. The
- * client itself stays as it is.
+ * Returns a client of the same kind whose results are verified: `TurnkeyClient` of `@turnkey/http` 6, `apiClient()` of
+ * `@turnkey/sdk-server` 8, `createHttpClient()` of `@turnkey/core` 2. Keep it, because it caches verified boot proofs.
+ * The given client does not change.
  *
  * - A submit requests app proofs, is polled until it is finished, and is verified against what was sent. Its value has
  *   `activity` and, where the SDK has them, the members of its result; nothing else of the response.
@@ -106,18 +106,17 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
 }
 
 /**
- * A stamper of `createClient` from one of another SDK, such as `ApiKeyStamper` or `WebauthnStamper`, which gets the
- * body as text. Unlike the stamper itself it never gets bytes.
+ * Makes a stamper of `createClient` from one of another SDK, such as `ApiKeyStamper` or `WebauthnStamper`. The other
+ * stamper gets the body as text only, and never bytes.
  *
  * @example
  * const own = createClient({ baseUrl, organizationId, stamper: stamperFrom(turnkey.stamper) });
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
-  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected a function stamp");
+  if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected an object with a function stamp");
   return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
 }
 
-/** A stamper of another SDK. */
 export interface ForeignStamper {
   stamp(body: string): Promise<PublishedStamp>;
 }
@@ -126,7 +125,7 @@ class Wrapper {
   readonly #client: ForeignClient;
   readonly #allowed: readonly string[];
   readonly #setting: Setting;
-  /** http returns the envelope; the others the members of the result, too. */
+  /** Whether the SDK returns the members of the result beside the activity. `@turnkey/http` does not. */
   readonly #isFlat: boolean;
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
@@ -134,7 +133,6 @@ class Wrapper {
     const { command, activity } = foreignMembers(client);
     const { organizationId, intervalMs, numRetries } = configuredBy(client);
     const ownOrganization = options.organizationId ?? organizationId;
-    // Each verification has the queries of its own call.
     const query = queriesOf(evidence ?? client, ownOrganization ?? "");
     this.#client = client;
     this.#allowed = allowUnproven;
@@ -159,7 +157,7 @@ class Wrapper {
     return (...args) => this.#called(name, args);
   }
 
-  /** Waits for anything with `then`: promises of other realms and of zone.js are of other classes. */
+  /** Anything with `then` is awaited, since promises of other realms and of zone.js have other classes. */
   #called(name: string, args: readonly unknown[]): unknown {
     const call = new Call(this.#setting);
     const returned = this.#invoke(name, this.#instance(call, name), args);
@@ -174,8 +172,8 @@ class Wrapper {
   }
 
   /**
-   * First with stampers that stamp nothing, and without sending: so a passkey prompts nobody for a stamp that is
-   * refused, and a method that sends, such as `stampLogin`, sends once.
+   * Calls the method first with stampers that stamp nothing, and without sending. So a passkey prompts nobody for a
+   * stamp that is refused, and a method that sends, such as `stampLogin`, sends once.
    */
   async #stamped(name: string, args: readonly unknown[]): Promise<unknown> {
     const trial = new Call(this.#setting, true);
@@ -188,7 +186,7 @@ class Wrapper {
     return this.#called(name, args);
   }
 
-  /** An instance of one call, whose requests the call sends. */
+  /** Makes an instance for one call, which sends the instance's requests. */
   #instance(call: Call, name: string): ForeignMembers {
     const instance = instanceLike(this.#client);
     const send = instance["sendSignedRequest"];
@@ -200,13 +198,13 @@ class Wrapper {
     return instance;
   }
 
-  /** The SDK neither polls nor prompts for MFA with the raw answer: it goes on with what was compared. */
+  /** The SDK polls and prompts for MFA with the compared answer, and never with the raw one. */
   async #sendSigned(call: Call, instance: ForeignMembers, send: Method, args: readonly unknown[]): Promise<unknown> {
     const { url, body } = (args[0] ?? {}) as ForeignMembers;
     const json = attempt(() => jsonInput(body)).value;
     const settled = await call.signed(String(url), json, async (question) => {
       const raw = {
-        // The SDK keeps of the first answer the id alone, and asks again: so the submit is bound to that id.
+        // The SDK keeps only the id of the first answer and asks again, so the submit is bound to that id.
         ...(question.kind === "submit" && { pollForCompletion: async (id: string) => pendingOf(question, id) }),
         handleMfaIfNeeded: async (data: unknown) => data,
         handleActivityResponse: (data: unknown) => data,
@@ -224,7 +222,7 @@ class Wrapper {
     return this.#finished(name, call, await returned, true);
   }
 
-  /** Refuses what no request of the call produced, unless it is undefined, a signed query, or no promise. */
+  /** Refuses what no request of the call produced, unless it is undefined, a signed query, or not a promise. */
   #finished(name: string, call: Call, returned: unknown, isAwaited = false): unknown {
     const finished = call.finished(returned, !this.#isFlat || name === "request");
     const isOwn = !isAwaited || returned === undefined || isSigned(returned);
@@ -246,7 +244,7 @@ interface Configured {
   readonly numRetries: number;
 }
 
-/** Of the client's `config`: own members only. */
+/** Reads the own members of the client's `config`. */
 function configuredBy(client: ForeignClient): Configured {
   const config = ownMembers((foreignMembers(client)["config"] ?? {}) as ForeignMembers, CONFIGURED);
   const { organizationId, activityPoller } = config;

@@ -1,4 +1,4 @@
-/** Compares what pins and deployments accept: which of two accepts more, and whether any evidence meets both. */
+/** Comparison of pins and deployments: which of two accepts more, and whether any evidence meets both. */
 import type { DeploymentPins } from "./parsed-policy.js";
 import {
   type DocumentFacts,
@@ -12,10 +12,10 @@ import {
 } from "./pins.js";
 import { scopeOf } from "./questions.js";
 
-/** `changed`: accepts some evidence that it did not before, and no longer accepts some that it did. */
+/** `changed` means that it accepts some other evidence, and no longer accepts some that it did. */
 export type AcceptedTurn = "wider" | "narrower" | "changed";
 
-/** Null if both accept the same. */
+/** Compares two pins. Returns null if both accept the same. */
 export type Accepts<T> = (before: T, after: T) => AcceptedTurn | null;
 
 export function turnOf(passesAll: boolean, passesNoMore: boolean): AcceptedTurn | null {
@@ -29,7 +29,7 @@ const acceptsList: Accepts<readonly string[]> = (before, after) =>
     after.every((one) => before.includes(one)),
   );
 
-/** Null: any. */
+/** Compares lists where null accepts anything. */
 export const acceptsListOrAny: Accepts<readonly string[] | null> = (before, after) => {
   if (before === null || after === null) return turnOf(after === null, before === null);
   return acceptsList(before, after);
@@ -47,7 +47,7 @@ const acceptsImages: Accepts<PinTypes["pcrs"]["pin"]> = (before, after) =>
     after.every((image) => before.some((other) => isWithin(image, other))),
   );
 
-/** Names must be equal: another name is another application. */
+/** Compares workloads. A different name means another application. */
 const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) => {
   const names = Object.keys(before);
   if (acceptsList(names, Object.keys(after)) !== null) return "changed";
@@ -58,7 +58,7 @@ const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) 
   );
 };
 
-/** Accepts the same members, and a threshold at least as high. */
+/** Compares sets, which accept the same members and a threshold at least as high. */
 const acceptsSets: Accepts<SetPin> = (before, after) => {
   if (acceptsList(before.members, after.members) !== null) return "changed";
   return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
@@ -76,7 +76,7 @@ const acceptsLabels: Accepts<object> = (before, after) => {
 
 const acceptsExactly: Accepts<unknown> = (before, after) => (textOf(before) === textOf(after) ? null : "changed");
 
-/** Every demand has to be met: fewer accept more. A demand that differs is another one. */
+/** Compares demands. Every demand must be met, so fewer accept more. A demand that differs counts as another one. */
 const acceptsProvenance: Accepts<PinTypes["provenance"]["pin"]> = (before, after) => {
   const [one, other] = [before, after].map((demands) => demands.map(textOf)) as [string[], string[]];
   return turnOf(
@@ -85,7 +85,7 @@ const acceptsProvenance: Accepts<PinTypes["provenance"]["pin"]> = (before, after
   );
 };
 
-/** JSON, members by name. */
+/** Returns JSON with sorted members. */
 export function textOf(pin: unknown): string {
   return JSON.stringify(pin, (_, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
@@ -148,16 +148,16 @@ export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]
   provenance: { accepts: acceptsProvenance, excludes: excludesNothing, any: [] },
 };
 
-/** How much of one deployment's evidence another one accepts. */
+/** The part of one deployment's evidence that another one accepts. */
 export interface AcceptedToo {
   readonly extent: "all" | "part";
-  /** Pins that are narrower in the other deployment. Empty if that accepts all of the evidence. */
+  /** Pins that are narrower in the other deployment. There are none if it accepts all of the evidence. */
   readonly narrower: readonly NarrowerThing[];
 }
 
 export type NarrowerThing = PinName | "appProofs" | "open";
 
-/** The part of the evidence for `one` that `other` accepts too; null if no evidence meets both. */
+/** Returns the part of the evidence for `one` that `other` also accepts, or null if no evidence meets both. */
 export function acceptedToo(one: DeploymentPins, other: DeploymentPins): AcceptedToo | null {
   if (one.kind !== other.kind || PIN_NAMES.some((name) => isExcluded(name, one, other))) return null;
   const narrower: NarrowerThing[] = [
@@ -192,7 +192,7 @@ function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: Deplo
   return wide === undefined || (pin !== undefined && isAsWide(accepts(pin, wide)));
 }
 
-/** For a legacy document without a role, fewer pins decide the three questions. */
+/** A legacy document without a role, for which fewer pins decide the three questions. */
 const ROLELESS: DocumentFacts = {
   pcrs: new Map([[3, ZERO_PCR]]),
   userData: null,

@@ -4,12 +4,12 @@ import type { Remembered } from "../verify/approved-manifests.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
-/** The deployment that a piece of evidence matched. */
+/** The deployment that evidence matched. */
 export interface MatchedDeployment {
   readonly name: string;
   /** The questions that are declared open. */
   readonly open: readonly Question[];
-  /** Sentences of `policy.scope`: what is open or weakly pinned, and what an attacker could do. */
+  /** Sentences of `policy.scope` about what is open or weakly pinned, and what an attacker could do. */
   readonly scope: readonly string[];
   /** The PCRs pinned for every accepted image, in order. */
   readonly pcrs: readonly number[];
@@ -17,11 +17,11 @@ export interface MatchedDeployment {
   readonly manifestPin: ManifestPin | null;
 }
 
-/** Pins that decide the manifest where the document does not commit to it, the stronger first. */
+/** Pins that decide the manifest if the document does not commit to it, the stronger first. */
 export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
 type ManifestPin = (typeof MANIFEST_PINS)[number];
 
-/** The comparison of one piece of evidence with the deployments. Null: rejected, or it matched none. */
+/** The comparison of evidence with the deployments. Null members mean that it was rejected or matched none. */
 export interface AppraisedPiece {
   readonly checklist: Checklist;
   readonly pins: { readonly name: string; readonly appProofTypes: readonly string[] | null } | null;
@@ -30,7 +30,7 @@ export interface AppraisedPiece {
 
 export interface Appraisal {
   readonly checklists: readonly Checklist[];
-  /** One for each boot proof; null if it matched none, or was rejected before. */
+  /** The deployment of each boot proof, or null if it matched none or was rejected before. */
   readonly deployments: readonly (MatchedDeployment | null)[];
   /** The rules about app proofs and activities that were not applied, for example `appProofs.required`. */
   readonly notApplied: readonly string[];
@@ -38,12 +38,12 @@ export interface Appraisal {
 
 export interface AppraisalSetting {
   readonly now: Date;
-  /** The organization (of the activity or the request) whose decision the policy demands; null: any. */
+  /** The activity's or request's organization, whose decision the policy demands. Null means any. */
   readonly organizationId: string | null;
-  /** A phrase such as `boot proofs were` if only that part was requested: rules about app proofs are not applied. */
+  /** A phrase such as `boot proofs were` if only that part was requested. Rules about app proofs do not apply then. */
   readonly onlyAsked: string | null;
   readonly hasActivity: boolean;
-  /** The caller's names of the pieces, null or absent for pieces without one. */
+  /** The caller's names of the evidence, null or absent where there is none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
   /** Comparisons of earlier boot proofs. Default: none. */
   readonly appraised?: Remembered<AppraisedPiece> | undefined;

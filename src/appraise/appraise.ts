@@ -1,4 +1,4 @@
-/** Appraisal (RFC 9334 section 8): compares verified evidence with the policy, and reports every difference. */
+/** Appraisal (RFC 9334 section 8), which compares verified evidence with the policy and reports every difference. */
 import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { cut, listed, shownName } from "../errors.js";
 import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
@@ -31,7 +31,7 @@ import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
-/** Appraises verified evidence; null stands for a rejected piece. */
+/** Appraises verified evidence. Null stands for rejected evidence. */
 export function appraise(
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -55,7 +55,7 @@ export function appraise(
   };
 }
 
-/** The demands of the matching deployments; null stands for a rejected boot proof. */
+/** Returns the demands of the matching deployments. Null stands for a rejected boot proof. */
 export function provenanceDemands(
   bootProofs: readonly (VerifiedBootProof | null)[],
   policy: Policy,
@@ -73,7 +73,7 @@ export function provenanceDemands(
   });
 }
 
-/** It depends on the evidence, its place, the policy and the present, and on nothing else. */
+/** Compares evidence with the policy. The result depends only on the evidence, its index, the policy and the time. */
 function appraisedPiece(
   bootProof: VerifiedBootProof | VerifiedAttestation | null,
   index: number,
@@ -94,8 +94,8 @@ function appraisedPiece(
 }
 
 /**
- * When each rule that app proofs can break is applied. Total: a missing rule could pass without being applied.
- * Without app proofs, `types` and `maxAge` always pass.
+ * Conditions under which each rule that app proofs can break is applied. The type requires every rule, since a missing
+ * one could pass without being applied. Without app proofs, `types` and `maxAge` always pass.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
   required: ({ onlyAsked }) => onlyAsked === null,
@@ -124,7 +124,7 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     open: scope.open,
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
-    // Decided in one place: for example, a set of public keys identifies no operator.
+    // The answers decide whether the pin counts. For example, a set of public keys identifies no operator.
     manifestPin: MANIFEST_PINS.find((name) => scope.answers.operator.includes(name)) ?? null,
   });
 }
@@ -224,7 +224,7 @@ const OLD_SETUP =
   "the policy sets no maxAge: this setup document may be an old one that is shown again, of an enclave that no " +
   "longer waits for its quorum key";
 
-/** A setup document without a limit is a warning: shares are released for it, and no app proof shows a newer time. */
+/** Checks age. A setup document without a limit is a warning, since shares are released for it whatever its age. */
 function appraiseAge(
   { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
   policy: Policy,
@@ -247,7 +247,7 @@ function appraiseAge(
   });
 }
 
-/** An app proof, and the deployment of its enclave; null if none matched. */
+/** An app proof and the deployment of its enclave, which is null if none matched. */
 interface SignedAppProof {
   readonly proof: VerifiedAppProof;
   readonly label: string;
@@ -282,7 +282,7 @@ function appraiseAppProofs(
   else checklist.pass("policy.app-proof");
 }
 
-/** Without a time it may be an old answer, so it is not the required one. */
+/** Checks that there is an app proof with a time. One without a time may be an old answer. */
 function requiredFaults(appProofs: readonly (SignedAppProof | null)[]): AppProofFault[] {
   if (appProofs.length === 0) return [NONE_GIVEN];
   return appProofs.every(isUntimed) ? [NONE_TIMED] : [];
@@ -309,7 +309,7 @@ const NONE_TIMED: AppProofFault = {
   isStale: false,
 };
 const NOT_ALLOWED: AppProofFault = {
-  text: "the policy demands the decision to allow, and no app proof of it was verified",
+  text: "the policy demands an app proof that the request was allowed, and none was verified",
   advice: "Give the app proof of the decision; if that denies, do not use the result.",
   isStale: false,
 };
@@ -330,7 +330,7 @@ function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): 
   );
 }
 
-/** Limit of the list of types, in characters: each app proof's fault repeats it. */
+/** Maximum characters of the list of types, which each app proof's fault repeats. */
 const MAX_TYPES = 1000;
 
 interface AppProofRules {
@@ -362,7 +362,7 @@ function ageFaults(proof: string, timestampMs: number | null, maxAge: number | n
   return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, advice: TOO_OLD, isStale: true }];
 }
 
-/** Whether the organization (null: every organization with a decision) has a last decision, and it allows. */
+/** Whether the organization's last decision exists and allows. Null means every organization with a decision. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

@@ -1,4 +1,4 @@
-/** Describes a policy without evidence: which pins decide the three questions, and what is left open. */
+/** Description of a policy without evidence: the pins that decide the three questions, and what is left open. */
 import { type Fault, MalformedError } from "../errors.js";
 import { type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AppProofRules, type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
@@ -6,11 +6,11 @@ import { type DeploymentKind, PIN_NAMES, type PinName, commonPcrs } from "./pins
 import { type ParsePolicyOptions, parsePolicy } from "./policy.js";
 import { type Answers, type Question, scopeOf } from "./questions.js";
 
-/** Data only; durations in milliseconds, as in {@link Policy}. */
+/** A policy's description as plain data. Durations are in milliseconds, as in {@link Policy}. */
 export interface PolicyDescription {
   readonly name: string | null;
   readonly trustAnchors: readonly DescribedAnchor[];
-  /** Null: evidence of any age passes. */
+  /** Maximum age. Null means that evidence of any age passes. */
   readonly maxAge: number | null;
   readonly appProofs: AppProofRules;
   readonly allowDebug: boolean;
@@ -21,25 +21,25 @@ export interface PolicyDescription {
 
 export interface DescribedAnchor {
   readonly name: string;
-  /** False: the holder of this root's key can make evidence that passes. */
+  /** Whether it is AWS's root. If not, the holder of this root's key can make evidence that passes. */
   readonly awsNitroRoot: boolean;
-  /** RFC 3339. Not compared with the current time. */
+  /** RFC 3339 time, which was not compared with the current time. */
   readonly notAfter: string;
 }
 
 export interface DescribedDeployment {
   readonly name: string;
   readonly kind: DeploymentKind;
-  /** The pins that decide each question; empty if none does. */
+  /** The pins that decide each question, if any does. */
   readonly answers: Answers;
   /** The questions that are declared open. */
   readonly open: readonly Question[];
-  /** The warnings of `policy.scope`, a sentence each: what is open or weakly pinned, and what an attacker can do. */
+  /** Warnings of `policy.scope` as sentences: what is open or weakly pinned, and what an attacker can do. */
   readonly reasons: readonly string[];
   readonly pinned: readonly PinName[];
   /** The PCRs pinned for every accepted image. */
   readonly pcrs: readonly number[];
-  /** The types of app proof that its enclaves may sign; null: any that the policy allows. */
+  /** Types of app proof that its enclaves may sign. Null means any that the policy allows. */
   readonly appProofTypes: readonly string[] | null;
 }
 
@@ -99,8 +99,8 @@ export interface PolicyCheck extends Partial<Omit<PolicyDescription, "deployment
 }
 
 /**
- * Reads a policy as `parsePolicy` does. Returns its faults, or the result of {@link describePolicy}; never throws for
- * faults.
+ * Reads a policy as `parsePolicy` does. Returns its faults or the result of {@link describePolicy}, and never throws
+ * for faults.
  */
 export function checkPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): PolicyCheck {
   const format = "bootproof-policy-check/1";

@@ -1,4 +1,4 @@
-/** Edits policy files for a roll-out and its end. Other text stays as it is. */
+/** Edits of policy files for a roll-out and its end. Other text stays as it is. */
 import { callable, plain, requireShape, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, list, objectOf, optional, simple, text } from "../decode/shapes.js";
 import { equalBytes, fromUtf8 } from "../bytes.js";
@@ -20,9 +20,9 @@ import { nearest } from "../decode/nearest.js";
 export interface EditedPolicy {
   readonly text: string;
   readonly added: readonly string[];
-  /** The deployments that were not added, since one in the policy accepts the same. */
+  /** Deployments that were not added because one in the policy accepts the same. */
   readonly alreadyThere: readonly AlreadyThere[];
-  /** The deployments that still accept all or a part of what the dropped one accepted. */
+  /** Deployments that still accept all or some of the dropped one's evidence. */
   readonly stillAcceptedBy: readonly StillAccepting[];
   readonly notes: readonly string[];
 }
@@ -45,7 +45,7 @@ export interface AddOptions extends ParsePolicyOptions {
    * `pcrs.8`), or `appProofs`.
    */
   readonly drop?: readonly string[];
-  /** Sigstore bundles of the new builds. The demands of siblings are pinned anew for them. No signature is verified. */
+  /** Sigstore bundles of the new builds, for which the demands of siblings are pinned. No signature is verified. */
   readonly provenance?: readonly unknown[];
 }
 
@@ -57,7 +57,7 @@ const ADD_OPTIONS: MembersOf<AddOptions> = {
 
 /**
  * Starts a roll-out: appends the deployments of another policy, and adds its trust anchors. A deployment that accepts
- * the same as an existing one is not added; a name in use gets ` (2)`. Other text stays as it is.
+ * the same as an existing one is not added. A name in use gets ` (2)`. Other text stays as it is.
  *
  * Adding must not loosen the policy. A new deployment keeps the demands of the deployment of its namespace with the
  * highest `minNonce`: what `made.evidence` meets is carried over, and the rest is a {@link DemandError} unless `drop`
@@ -106,7 +106,7 @@ export function addToPolicy(
   };
 }
 
-/** What is there already stays as it is. */
+/** Adds the demands of siblings. Deployments that are already in the policy stay as they are. */
 function withDemands(
   { text, before }: { readonly text: string; readonly before: Policy },
   made: MadePolicy,
@@ -134,9 +134,9 @@ function isMet(name: PinName, pins: DeploymentPins, facts: DocumentFacts): boole
 }
 
 /**
- * Ends a roll-out: removes the deployment of that name (or place, if it has none). Other text stays as it is, trust
- * anchors too. `stillAcceptedBy` lists the deployments that still accept its evidence. Throws {@link MalformedError}
- * (`json` or `policy`) for a malformed policy, an unknown name, and the last deployment.
+ * Ends a roll-out: removes the deployment of that name (or place, if it has none). Other text and the trust anchors
+ * stay as they are. `stillAcceptedBy` lists the deployments that still accept its evidence. Throws
+ * {@link MalformedError} (`json` or `policy`) for a malformed policy, an unknown name, and the last deployment.
  */
 export function dropDeployment(
   policy: string | Uint8Array | object,
@@ -182,7 +182,7 @@ function apartFrom(
   return { missing, alreadyThere };
 }
 
-/** Deployments that accept all of its evidence come first. */
+/** Returns deployments that still accept its evidence, those that accept all of it first. */
 function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]): StillAccepting[] {
   const accepting = rest.flatMap((other) => {
     const too = acceptedToo(dropped, other);
@@ -261,7 +261,7 @@ interface NewAnchor {
   readonly anchor: TrustAnchor;
 }
 
-/** The anchors whose certificate the policy does not have. A release has none. */
+/** Returns the anchors whose certificate the policy does not have. A release has no anchors. */
 function newAnchors(before: Policy, adding: Policy, { policy }: MadePolicy): readonly NewAnchor[] {
   const { trustAnchors: known } = before;
   return adding.trustAnchors.flatMap((anchor, index) => {
@@ -274,7 +274,7 @@ function isSame(one: TrustAnchor, other: TrustAnchor): boolean {
   return equalBytes(one.certificate.der, other.certificate.der);
 }
 
-/** Without anchors in the policy, the default is written too: new ones would replace it. */
+/** Adds anchors. If the policy has none, the default is also written, since new ones would replace it. */
 function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] {
   const entries = anchors.map(({ entry }) => entry);
   if (entries.length === 0) return [];
@@ -283,7 +283,7 @@ function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] 
   return [insertedBefore(text, memberOf(text, "deployments")!, "trustAnchors", [AWS_NITRO_ROOT_G1_NAME, ...entries])];
 }
 
-/** Refuses rules of the whole policy: silently omitting them would loosen the added deployment. */
+/** Rules of the whole policy. They are refused, since silently omitting them would loosen the added deployment. */
 const RULES = ["maxAge", "appProofs"] as const;
 
 function refuseRules(policy: MadePolicy["policy"]): void {
@@ -335,12 +335,12 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   ];
 }
 
-/** Whether it accepts every boot proof; app proofs may differ. */
+/** Whether the other deployment accepts every boot proof. App proofs may differ. */
 function isBootProofCovered(too: AcceptedToo | null): boolean {
   return too !== null && too.narrower.every((one) => one === "appProofs");
 }
 
-/** Reports use the place as the name of a deployment without one. */
+/** Returns notes on deployments whose place changed, since reports use the place of one without a name. */
 function movedNames(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): string[] {
   const moved = before.flatMap(({ name }, index) => {
     const now = after[index]!.name;
@@ -361,7 +361,7 @@ function anchorsStay({ trustAnchors }: Policy): string[] {
   ];
 }
 
-/** A change of another deployment could be a false accept. */
+/** Throws if another deployment changed, which could be a false accept. */
 function requireSame(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): void {
   const text = (deployments: readonly DeploymentPins[]): string =>
     JSON.stringify(deployments.map((deployment) => ({ ...deployment, name: "" })));

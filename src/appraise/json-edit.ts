@@ -1,11 +1,11 @@
-/** Edits JSON text without changing other characters, for readable diffs. The text must have been parsed before. */
+/** Edits of JSON text that keep all other characters, for readable diffs. The text must have been parsed before. */
 import { printableJson } from "../decode/json.js";
 
 /** An item of an array or a member of an object, by its place in the text. */
 export interface JsonEntry {
-  /** A member's name; null for an item. */
+  /** A member's name, or null for an item. */
   readonly name: string | null;
-  /** Where it begins; a member begins with its name. */
+  /** Position where it begins. A member begins with its name. */
   readonly start: number;
   readonly value: number;
   readonly end: number;
@@ -21,7 +21,7 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
 
 export function entriesAt(text: string, start: number): readonly JsonEntry[] {
   const entries: JsonEntry[] = [];
-  /** The places of the current entry's tokens, without those inside its value. */
+  /** Positions of the current entry's tokens, without those inside its value. */
   let own: number[] = [];
   let before = start;
   for (const { token, at, depth } of tokensAt(text, start)) {
@@ -37,11 +37,11 @@ export function entriesAt(text: string, start: number): readonly JsonEntry[] {
 interface Token {
   readonly token: string;
   readonly at: number;
-  /** The number of arrays and objects around it; brackets are outside. */
+  /** Number of arrays and objects around it. Brackets are outside of what they enclose. */
   readonly depth: number;
 }
 
-/** The tokens of one array or object, with its brackets. */
+/** Yields the tokens of one array or object, with its brackets. */
 function* tokensAt(text: string, start: number): Generator<Token> {
   const tokens = new RegExp(TOKEN);
   tokens.lastIndex = start;
@@ -59,7 +59,7 @@ function isClosing(token: string): boolean {
   return token === "]" || token === "}";
 }
 
-/** One token is an item; a name, a colon and a value are a member. */
+/** Makes an item of one token, or a member of a name, a colon and a value. */
 function entryOf(text: string, own: readonly number[], end: number): JsonEntry {
   const [start, colon, value] = own as [number, number?, number?];
   if (colon === undefined || value === undefined) return { name: null, start, value: start, end };
@@ -123,7 +123,7 @@ function layoutAt(text: string, { start, end }: JsonEntry): Layout {
   };
 }
 
-/** JSON with invisible characters escaped: its strings come from evidence, and a person reviews them. */
+/** Returns JSON with invisible characters escaped, since its strings come from evidence and a person reviews them. */
 function written(value: unknown, { lines, indent, unit, feed }: Layout): string {
   const json = printableJson(lines ? JSON.stringify(value, undefined, "  ") : JSON.stringify(value));
   return json

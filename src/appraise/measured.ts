@@ -1,4 +1,4 @@
-/** Compares the measurements of a build with a policy, without an enclave (appraise/README.md, "What was built"). */
+/** Comparison of a build's measurements with a policy, without an enclave (appraise/README.md, "What was built"). */
 import { plain, requireShape, unchecked } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
@@ -18,8 +18,8 @@ import type { PcrPin } from "./pins.js";
 /** Measurements of files and names, from `bootproof/image`. */
 export interface Measured {
   /**
-   * By index, 48 bytes each: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. An image without 8 is unsigned:
-   * its PCR8 is zeros.
+   * PCRs of 48 bytes each, by index: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. An image without PCR8 is
+   * unsigned, and its PCR8 is zeros.
    */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
   /** SHA-256 of the application's binary. */
@@ -27,7 +27,7 @@ export interface Measured {
 }
 
 export interface DifferingPin {
-  /** Its name in policies, for example `pcrs.0` or `pivotHash`. */
+  /** The pin's name in policies, for example `pcrs.0` or `pivotHash`. */
   readonly pin: string;
   readonly expected: readonly string[];
   readonly found: string;
@@ -35,27 +35,27 @@ export interface DifferingPin {
 
 export interface MeasuredDeployment {
   readonly name: string;
-  /** Every compared pin is met, and each measured thing has one: an image PCR0. */
+  /** Whether every compared pin is met, and each measurement is pinned. That of an image is pinned by PCR0. */
   readonly fits: boolean;
   readonly differing: readonly DifferingPin[];
-  /** Measured, but not pinned: any value would pass. */
+  /** Measurements that are not pinned, so that any value would pass. */
   readonly unpinned: readonly string[];
-  /** Pinned, but not measured. */
+  /** Pins that were not measured. */
   readonly notCompared: readonly string[];
 }
 
 export interface MeasuredComparison {
   readonly fits: boolean;
   readonly deployments: readonly MeasuredDeployment[];
-  /** The one that fits, or has the fewest differences, then the fewest pins not compared; null without deployments. */
+  /** The deployment that fits or differs least, or null if there are none. Fewer pins not compared break a tie. */
   readonly nearest: MeasuredDeployment | null;
 }
 
-/** The Sigstore bundles of a build, and what verifies them. */
+/** The Sigstore bundles of a build, and their verifier. */
 export interface MeasuredProvenance {
-  /** Each as JSON text, bytes or value. At most 64. */
+  /** At most 64 bundles, each as JSON text, bytes or value. */
   readonly provenance: readonly unknown[];
-  /** `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  /** The verifier, which `sigstoreVerifier` of `bootproof/provenance` makes. */
   readonly provenanceVerifier: ProvenanceVerifier;
 }
 
@@ -71,9 +71,9 @@ export const MEASURED = /* @__PURE__ */ objectOf<Measured>(
 );
 
 /**
- * {@link compareMeasured}, and holds the bundles against each deployment that demands provenance of its application.
- * The wanted digest is that of the binary. Unmet demands are `differing` by the id of the check, for example
- * `provenance.signer`; where all are met, they pin the binary. Demands about workloads stay `notCompared`. Throws
+ * Compares as {@link compareMeasured} does, and compares the bundles with each deployment that demands provenance of
+ * its application. The expected digest is that of the binary. Unmet demands are `differing` by the id of the check, for
+ * example `provenance.signer`. If all are met, they pin the binary. Demands about workloads stay `notCompared`. Throws
  * TypeError as `compareMeasured` does, without `pivotHash`, and if no deployment demands provenance of its application.
  * @example
  * ```ts
@@ -96,7 +96,8 @@ export async function compareBuild(
   const own = requireShape("measured", measured, MEASURED);
   const { pivotHash } = own;
   const { deployments } = compareMeasured(policy, own);
-  if (pivotHash === undefined) throw new TypeError("measured.pivotHash: required, which provenance is about");
+  if (pivotHash === undefined)
+    throw new TypeError("measured.pivotHash: required, since provenance is about the binary");
   const digest = toHex(pivotHash);
   const demanding = policy.deployments.map((pins) => demandsOf(pins, digest));
   if (demanding.every((demands) => demands.length === 0))
@@ -146,8 +147,8 @@ function withProvenance(
 const UNSIGNED = "00".repeat(PCR_LENGTH);
 
 /**
- * Compares each deployment of a policy with what was measured. An image is pinned only by PCR0, which covers kernel,
- * command line and all ramdisks; every other pin is compared too. Throws TypeError for anything but a policy from
+ * Compares each deployment of a policy with measurements. An image is pinned only by PCR0, which covers kernel, command
+ * line and all ramdisks, but every other pin is also compared. Throws TypeError for anything but a policy from
  * `parsePolicy`, without measurements, and for PCR1, 2 or 8 of an image without its PCR0.
  */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
@@ -166,7 +167,7 @@ function comparisonOf(deployments: readonly MeasuredDeployment[]): MeasuredCompa
   return { fits: deployments.some(({ fits }) => fits), deployments, nearest: nearestOf(deployments) };
 }
 
-/** An enclave meets one alternative of `pcrs` completely, so each is compared as a whole, and the nearest counts. */
+/** Compares a deployment. An enclave meets one alternative of `pcrs` completely, so the nearest alternative counts. */
 function compareDeployment(
   pins: DeploymentPins,
   found: ReadonlyMap<number, string>,
@@ -175,7 +176,7 @@ function compareDeployment(
   return nearestOf((pins.pcrs ?? [[]]).map((image) => compareImage(pins, image, found, pivotHash)))!;
 }
 
-/** The fewest differences, then the fewest pins that were not compared. */
+/** Returns the deployment with the fewest differences and, of these, the fewest pins that were not compared. */
 function nearestOf(compared: readonly MeasuredDeployment[]): MeasuredDeployment | null {
   const distance = ({ differing, unpinned }: MeasuredDeployment): number => differing.length + unpinned.length;
   const [nearest = null] = [...compared].sort(
@@ -217,10 +218,10 @@ function differingPivot({ pivotHash: accepted }: DeploymentPins, pivotHash: stri
   return isMet ? [] : [{ pin: "pivotHash", expected: accepted, found: pivotHash }];
 }
 
-/** PCR0 covers a whole image: kernel, command line and all ramdisks. PCR1 and PCR2 cover a part of it each. */
+/** PCRs of an image. PCR0 covers all of it (kernel, command line and ramdisks), PCR1 and PCR2 a part of it each. */
 const OF_AN_IMAGE: readonly number[] = [0, 1, 2, 8];
 
-/** Measured, and any value passes. PCR8 says who signed an image, not which it is, so it needs no pin. */
+/** Returns measured PCRs of which any value passes. PCR8 shows only who signed an image, so it needs no pin. */
 function unpinnedPcrs(pinned: readonly number[], found: ReadonlyMap<number, string>): string[] {
   const isCovered = (index: number): boolean => index === 8 || (pinned.includes(0) && OF_AN_IMAGE.includes(index));
   return [...found.keys()]

@@ -1,4 +1,4 @@
-/** Policies that were read. Reading and appraisal are in other modules, which verification without a policy omits. */
+/** Types of parsed policies. Verification without a policy does not load the modules that read and apply them. */
 import { type Shape, simple } from "../decode/shapes.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -12,7 +12,7 @@ import type { Question } from "./questions.js";
 /** A well-formed policy, immutable at every depth. Durations are in milliseconds. */
 export interface Policy {
   readonly name: string | null;
-  /** New copies each time. */
+  /** Trust anchors, of which each read returns new copies. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
   readonly maxAge: number | null;
@@ -20,18 +20,18 @@ export interface Policy {
   readonly allowDebug: boolean;
 }
 
-/** The pins of one deployment. An undefined member is not pinned; of a list one value must match. */
+/** The pins of one deployment. An undefined member is not pinned. One value of a list must match. */
 export interface DeploymentPins extends Pins {
-  /** Default: its place in the file, for example `deployments[0]`. */
+  /** Name of the deployment. Default: its place in the file, for example `deployments[0]`. */
   readonly name: string;
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
-  /** The types of app proof that its enclaves may sign; null: any that the policy allows. */
+  /** Types of app proof that its enclaves may sign. Null means any that the policy allows. */
   readonly appProofTypes: readonly string[] | null;
 }
 
 export interface AppProofRules {
-  /** Null: any type. */
+  /** Accepted types. Null means any type. */
   readonly types: readonly string[] | null;
   readonly maxAge: number | null;
   /** The types that may have no time. */
@@ -58,7 +58,7 @@ interface PolicySource {
   readonly demands: Demands;
 }
 
-/** Only `parsePolicy` makes one: an object that was not read could lack pins, and match any enclave. */
+/** A policy that only `parsePolicy` makes, because any other object could lack pins and match any enclave. */
 export class ParsedPolicy implements Policy {
   declare readonly name: Policy["name"];
   declare readonly trustAnchors: Policy["trustAnchors"];
@@ -71,7 +71,7 @@ export class ParsedPolicy implements Policy {
   /** @internal */
   constructor(members: Policy, source: PolicySource, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a policy is made by parsePolicy only");
-    // Keeps `trustAnchors` a getter.
+    // The descriptors keep `trustAnchors` a getter.
     Object.defineProperties(this, Object.getOwnPropertyDescriptors(members));
     this.#source = source;
     Object.freeze(this);
@@ -81,17 +81,17 @@ export class ParsedPolicy implements Policy {
     return typeof value === "object" && value !== null && #source in value;
   }
 
-  /** A copy of the bytes that it was read from; null if it was read from a parsed value. */
+  /** Returns a copy of the bytes that it was read from, or null if it was read from a parsed value. */
   bytes(): Uint8Array | null {
     return this.#source.isText ? this.content() : null;
   }
 
-  /** A copy of {@link bytes}, or of the JSON text of the parsed value. */
+  /** Returns a copy of {@link bytes}, or of the JSON text of the parsed value. */
   content(): Uint8Array {
     return this.#source.content.slice();
   }
 
-  /** Appraises verified evidence; null stands for a rejected piece. */
+  /** Appraises verified evidence. Null stands for rejected evidence. */
   appraise(
     bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
     appProofs: readonly (VerifiedAppProof | null)[],
@@ -100,21 +100,21 @@ export class ParsedPolicy implements Policy {
     return this.#source.appraise(bootProofs, appProofs, this, setting);
   }
 
-  /** What the deployments that the boot proofs match demand of the builds. */
+  /** Returns the demands on builds of the deployments that the boot proofs match. */
   demands(bootProofs: readonly (VerifiedBootProof | null)[], now: Date): readonly HeldDemand[] {
     return this.#source.demands(bootProofs, this, now);
   }
 }
 
-/** Not exported: `policy.constructor` makes no other policy. */
+/** A token that is not exported, so that `policy.constructor` cannot make another policy. */
 const TOKEN = Symbol();
 
-/** For `parsePolicy` only. */
+/** Makes a policy. Only `parsePolicy` may call it. */
 export function madePolicy(members: Policy, source: PolicySource): ParsedPolicy {
   return new ParsedPolicy(members, source, TOKEN);
 }
 
-/** The first deployment that demands provenance of a build. */
+/** Returns the first deployment that demands provenance of a build. */
 export function demandingDeployment({ deployments }: Pick<Policy, "deployments">): DeploymentPins | undefined {
   return deployments.find(({ provenance }) => provenance !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Makes an entry of the pin `provenance` from what a bundle shows, or from an entry of an earlier version. */
+/** Entries of the pin `provenance`, made from a bundle or from an entry of an earlier version. */
 import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
@@ -9,10 +9,10 @@ import type { ProvenanceDemand } from "../verify/provenance-demand.js";
 import type { ProvenanceFile, ProvenanceRoot } from "./provenance.js";
 
 export interface PinProvenanceOptions {
-  /** The repository's URL. The caller knows it: a bundle can name any. */
+  /** The repository's URL, which the caller must know because a bundle can name any. */
   readonly repository: string;
   readonly trustedRoot: ProvenanceRoot | readonly ProvenanceRoot[];
-  /** Default: `pivotHash`. */
+  /** Binary whose provenance is pinned. Default: `pivotHash`. */
   readonly of?: ProvenanceFile["of"];
 }
 
@@ -24,8 +24,8 @@ const OPTIONS: MembersOf<PinProvenanceOptions> = {
 
 /**
  * Pins all that the certificate of a bundle shows: issuer, repository with its id, workflow, ref, commit, runner,
- * trigger, the signer if it is another workflow, and the type of the statement. Verifies nothing: verify the bundle
- * under the policy, and review it. Throws {@link MalformedError} (`provenance`) for a malformed bundle, another
+ * trigger, the signer if it is another workflow, and the type of the statement. Nothing is verified, so verify the
+ * bundle under the policy, and review it. Throws {@link MalformedError} (`provenance`) for a malformed bundle, another
  * repository, or a certificate that names no workflow.
  * @example
  * ```ts
@@ -78,7 +78,7 @@ function isExact(ref: string): boolean {
   return !ref.endsWith("/*");
 }
 
-/** Whether the builds of a later version cannot meet it. */
+/** Whether builds of a later version cannot meet the demand. */
 export function namesOneVersion({ commit, ref = [] }: ProvenanceDemand): boolean {
   return commit !== undefined || ref.some(isExact);
 }
@@ -88,7 +88,7 @@ interface Entry {
   readonly demand: ProvenanceDemand;
 }
 
-/** The entry for another build, with the members that differ. `fault`: why none of the bundles meets it. */
+/** The entry for another build, with the members that differ. `fault` is the reason why no bundle meets it. */
 interface Renewed {
   readonly entry: ProvenanceFile;
   readonly changes: readonly string[];
@@ -96,8 +96,8 @@ interface Renewed {
 }
 
 /**
- * The entry of an earlier version for a build of these digests. An entry that a bundle meets stays as it is; else
- * `commit` and an exact `ref` become those of the bundle, and all else must be met. Verifies no signature.
+ * Renews the entry of an earlier version for a build with these digests. An entry that a bundle meets stays as it is.
+ * Otherwise `commit` and an exact `ref` become those of the bundle, and all else must be met. No signature is verified.
  */
 export function renewedEntry(
   { entry, demand }: Entry,
@@ -133,7 +133,7 @@ function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand
   };
 }
 
-/** Compared whole. Not the trusted roots: the caller chose them, and a service changes its keys. */
+/** Members that must be the same. Trusted roots may differ, since the caller chose them and services change keys. */
 const SAME = ["workload", "issuer", "repository", "repositoryId", "identity", "runner", "trigger"] as const;
 
 /** Whether an entry demands what another one does, of any version. */
@@ -152,12 +152,12 @@ function isWithin(own: readonly string[] | undefined, wanted: readonly string[] 
   return wanted === undefined || (own !== undefined && own.every((one) => wanted.includes(one)));
 }
 
-/** Without a signer the build's own workflow has to sign. One without a ref is that workflow in any version. */
+/** Whether the signer is kept. No signer means the build's own workflow, and no ref means any version of it. */
 function isSignerKept(wanted: string | undefined, own: string | undefined): boolean {
   return own === wanted || (wanted?.includes("@") === false && own?.startsWith(`${wanted}@`) === true);
 }
 
-/** An exact ref is of one version: another exact one may take its place. */
+/** Whether the ref is kept. An exact ref is of one version, so another exact one may take its place. */
 function isRefKept(wanted: ProvenanceDemand["ref"], own: ProvenanceDemand["ref"]): boolean {
   if (wanted === undefined) return true;
   const isKept = (ref: string): boolean =>

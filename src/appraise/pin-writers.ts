@@ -1,4 +1,4 @@
-/** How `pin` writes each pin of a boot proof, so that the evidence meets it. Verification needs none of this. */
+/** Writers of each pin for a boot proof, so that the evidence meets it. Verification needs none of this. */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
 import {
@@ -18,7 +18,7 @@ import { COMMENT } from "./shapes.js";
 
 type PinWriter<K extends PinName> = (facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined;
 
-/** A writer returns undefined if no policy can pin the value. Null: the pin is written by hand, or as a last resort. */
+/** Writers, which return undefined if no policy can pin the value. Null means that no writer writes the pin. */
 export const PIN_WRITERS: { readonly [K in PinName]: PinWriter<K> | null } = {
   pcrs: (_, document) => writePcrs(document),
   manifestHash: null,
@@ -38,7 +38,7 @@ export const PIN_WRITERS: { readonly [K in PinName]: PinWriter<K> | null } = {
   provenance: null,
 };
 
-/** The pins that `pin` writes for a boot proof. */
+/** Returns the pins that `pin` writes for a boot proof. */
 export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
   const written = PIN_NAMES.map((name) => [name, PIN_WRITERS[name]?.(facts, document)] as const);
   return Object.fromEntries(written.filter(([, value]) => value !== undefined));
@@ -46,7 +46,7 @@ export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsF
 
 const WRITTEN_PCRS = [0, 1, 2, 3];
 
-/** Omits zeros, which identify no enclave. */
+/** Writes PCRs without zeros, which identify no enclave. */
 function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
   const values = WRITTEN_PCRS.flatMap((index) => {
     const value = pcrs.get(index);
@@ -62,12 +62,12 @@ function writeWorkloads(workloads: BootProofFacts["workloads"]): Readonly<Record
     : undefined;
 }
 
-/** Undefined if a name is `comment`, which the file reserves. */
+/** Returns the values, or undefined if a name is `comment`, which the file reserves. */
 function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
   return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
 }
 
-/** Undefined for members of a wrong length and the like. */
+/** Writes a set. Returns undefined if the file cannot hold it, for example because a member has a wrong length. */
 function writeSet({ threshold, members }: SetPin): SetFile | undefined {
   const whole =
     members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;

@@ -1,4 +1,4 @@
-/** Makes policies from verified evidence, a published release, or the measurements of a build. */
+/** Policies made from verified evidence, a published release, or the measurements of a build. */
 import { plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
@@ -19,16 +19,16 @@ import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 export interface MadePolicy {
   readonly policy: PolicyFile;
   readonly notes: readonly string[];
-  /** The boot proofs that it was made from. Without them what a deployment does not pin is not known. */
+  /** The boot proofs that it was made from. Without them, values that a deployment does not pin are unknown. */
   readonly evidence?: readonly VerifiedBootProof[];
-  /** Pins of the policy that it was made for, which were compared in another way: the approvals of a release. */
+  /** Pins of the policy that it was made for, which were compared in another way, as the approvals of a release are. */
   readonly judged?: readonly PinName[];
 }
 
 export interface PinOptions {
   /** The policy's name. Default: the namespaces. */
   readonly name?: string;
-  /** The types of app proof that each deployment may sign: its `appProofs.types`. */
+  /** Types of app proof that each deployment may sign (its `appProofs.types`). */
   readonly appProofTypes?: readonly string[];
 }
 
@@ -39,10 +39,10 @@ const PIN_OPTIONS: MembersOf<PinOptions> = {
 
 /**
  * Pins the deployment of one or several verified boot proofs: PCR0–3, the program with its arguments and environment,
- * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, if nothing else decides the three
- * questions. Values that no policy can hold (a quorum key of odd length) are omitted. The same evidence verifies under
- * the policy. Review it before use. Throws TypeError for anything but verified boot proofs, and {@link MalformedError}
- * (`policy`) for a combination that no policy can pin, for example debug mode and none.
+ * namespace, nonce, quorum key, manifest set and commitment. If these do not decide the three questions, the manifest's
+ * hash is also pinned. Values that no policy can hold (a quorum key of odd length) are omitted. The same evidence
+ * verifies under the policy. Review it before use. Throws TypeError for anything but verified boot proofs, and
+ * {@link MalformedError} (`policy`) for a combination that no policy can pin, for example debug mode and none.
  */
 export function pinPolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
@@ -51,7 +51,7 @@ export function pinPolicy(
   return makePolicy(verified, options).policy;
 }
 
-/** {@link pinPolicy}, with notes on what is open or weakly pinned. */
+/** Pins as {@link pinPolicy} does, and adds notes on what is open or weakly pinned. */
 export function makePolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
   options: PinOptions = {},
@@ -68,7 +68,7 @@ export function makePolicy(
   return { ...made, evidence: [...bootProofs] };
 }
 
-/** `allowDebug` is for the whole policy: one debug enclave would allow it for all other deployments. */
+/** Refuses to mix modes. `allowDebug` is for the whole policy, so one debug enclave would allow it for all. */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
@@ -179,7 +179,7 @@ function asText(policy: PolicyFile): string {
 
 const MAX_NAME = 200;
 
-/** Limited, since the name comes from evidence. */
+/** Limits the length of a name, since it comes from evidence. */
 function shortened(name: string): string {
   return shownName(name, MAX_NAME);
 }
@@ -192,12 +192,12 @@ function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
 export interface ReleaseOptions {
   readonly name?: string;
   readonly namespace?: string;
-  /** Default: `live`. */
+  /** Kind of commitment. Default: `live`. */
   readonly commitment?: CommitmentKind;
   readonly manifestSet?: SetFile;
-  /** 130 bytes, in hex. */
+  /** Quorum key of 130 bytes in hex. */
   readonly quorumKey?: string;
-  /** The types of app proof that the application may sign: the deployment's `appProofs.types`. */
+  /** Types of app proof that the application may sign (the deployment's `appProofs.types`). */
   readonly appProofTypes?: readonly string[];
 }
 
@@ -214,14 +214,14 @@ const RELEASE_PCRS = [0, 1, 2, 3];
 
 /**
  * Pins one application of a published release: a parsed YAML of `version` and, for each application, `appBinaryDigest`
- * (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: trust it only as far as its source. `open` lists what the
- * release leaves open. Throws {@link MalformedError} (`release`).
+ * (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified, so trust the policy only as far as its source. `open`
+ * lists what the release leaves open. Throws {@link MalformedError} (`release`).
  */
 export function policyFromRelease(release: unknown, app: string, options: ReleaseOptions = {}): PolicyFile {
   return makeReleasePolicy(release, app, options).policy;
 }
 
-/** {@link policyFromRelease}, with notes on what is open or weakly pinned. */
+/** Pins as {@link policyFromRelease} does, and adds notes on what is open or weakly pinned. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
   options = typedOptions("options", options, RELEASE_OPTIONS);
   const { version, pivotHash, pcrs } = readRelease(release, app);
@@ -253,21 +253,21 @@ function unseen({ name, deployment, measured, options, trustAnchors }: Unseen): 
 }
 
 export interface BuildMeasurements {
-  /** By index, 48 bytes each: 0, 1 and 2 of the image, 8 where it is signed (`measureImage`), 3 of the role. */
+  /** PCRs of 48 bytes each: 0, 1 and 2 of the image, 8 if it is signed (`measureImage`), 3 of the role. */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
-  /** SHA-256 of the application binary (`measureBinary`): 32 bytes. */
+  /** SHA-256 of the application binary (`measureBinary`), 32 bytes. */
   readonly pivotHash?: Uint8Array;
 }
 
 export interface BuildOptions extends ReleaseOptions {
-  /** In place of the AWS root, for example a lab's. */
+  /** Trust anchors that replace the AWS root, for example a lab's. */
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
 /**
- * Pins a build before an enclave runs it: image, program, and the operator of the options; with notes on what is open
- * or weakly pinned. Trust it only as far as the build. `open` lists what is left open. Throws TypeError for invalid
- * measurements, {@link MalformedError} (`policy`) if nothing decides which image runs.
+ * Pins a build before an enclave runs it: image, program, and the operator of the options. Adds notes on what is open
+ * or weakly pinned. Trust the policy only as far as the build. `open` lists what is left open. Throws TypeError for
+ * invalid measurements, and {@link MalformedError} (`policy`) if nothing decides which image runs.
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
   options = typedOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: optional(plain) });
@@ -311,7 +311,7 @@ interface ReleasedApplication {
   readonly pcrs: Readonly<Record<string, string>>;
 }
 
-/** Throws {@link MalformedError} (`release`) with every fault. */
+/** Reads one application of a release. Throws {@link MalformedError} (`release`) with every fault. */
 function readRelease(release: unknown, app: string): ReleasedApplication {
   const faults = new FaultList();
   const reader = MemberReader.of(release, "", faults);
@@ -331,8 +331,8 @@ function applicationIn(release: MemberReader, app: string): MemberReader | undef
 }
 
 /**
- * A set from JSON: `{"threshold", "members"}`, members as keys in hex or, as in a manifest, as objects with a `pubKey`.
- * Its faults are found when the policy is read.
+ * Makes a set from JSON `{"threshold", "members"}`. Members are keys in hex or, as in a manifest, objects with a
+ * `pubKey`. Its faults are found when the policy is read.
  */
 export function memberSetFile(json: JsonValue): SetFile {
   if (!isJsonObject(json) || !Array.isArray(json["members"])) return json as unknown as SetFile;

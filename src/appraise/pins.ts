@@ -1,5 +1,5 @@
 /**
- * The table of pins (appraise/README.md, "Pins"): for each the shape in the file, the check and the comparison. Rows
+ * The table of pins (appraise/README.md, "Pins"). Each has its shape in the file, its check and its comparison. Rows
  * are in the order of their checks. `pin-writers.ts` writes pins.
  */
 import { toHex } from "../bytes.js";
@@ -29,7 +29,7 @@ import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import { type ProvenanceFile, provenanceShape } from "./provenance.js";
 import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";
 
-/** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. */
+/** Kinds of deployment: `qos` for boot proofs of QuorumOS, `nitro` for bare attestation documents of any enclave. */
 export const DEPLOYMENT_KINDS = ["qos", "nitro"] as const;
 export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 
@@ -40,17 +40,17 @@ export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
-  /** QOS public keys of 130 bytes, in hex. */
+  /** QOS public keys of 130 bytes in hex. */
   readonly members: readonly string[];
 }
 
-/** The accepted values of one PCR, 48 bytes each, in lower-case hex. */
+/** The accepted values of one PCR, in lower-case hex of 48 bytes each. */
 export interface PcrPin {
   readonly index: number;
   readonly accepted: readonly string[];
 }
 
-/** Keys in lower-case hex, sorted, without duplicates. */
+/** A set whose keys are in lower-case hex, sorted, without duplicates. */
 export interface SetPin {
   readonly threshold: number;
   readonly members: readonly string[];
@@ -62,21 +62,21 @@ interface LabelsPin {
   readonly deploymentLabel?: string;
 }
 
-/** The type of each pin in the file, and as read: in lower-case hex. One value of a list must match. */
+/** Type of each pin in the file and as read, which is in lower-case hex. One value of a list must match. */
 export interface PinTypes {
-  /** Images: one must match completely. */
+  /** Images, one of which must match completely. */
   pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
-  /** 32 bytes. */
+  /** Manifest hashes of 32 bytes. */
   manifestHash: { file: OneOrMore<string>; pin: readonly string[] };
   /** SHA-256 of the application binary. */
   pivotHash: { file: OneOrMore<string>; pin: readonly string[] };
-  /** By the workload's name, `sha256:<hex>` of its image in the file; only the hex as read. */
+  /** Image digest by the workload's name. It is `sha256:<hex>` in the file, and only the hex as read. */
   workloads: { file: Readonly<Record<string, OneOrMore<string>>>; pin: Readonly<Record<string, readonly string[]>> };
   pivotArgs: { file: readonly string[]; pin: readonly string[] };
   pivotEnv: { file: Readonly<Record<string, string>>; pin: Readonly<Record<string, string>> };
   namespace: { file: OneOrMore<string>; pin: readonly string[] };
   minNonce: { file: number; pin: number };
-  /** 130 bytes. */
+  /** Quorum keys of 130 bytes. */
   quorumKey: { file: OneOrMore<string>; pin: readonly string[] };
   manifestSet: { file: SetFile; pin: SetPin };
   shareSet: { file: SetFile; pin: SetPin };
@@ -95,20 +95,20 @@ export interface DocumentFacts {
   readonly pcrs: ReadonlyMap<number, string>;
   readonly userData: string | null;
   readonly publicKey: string | null;
-  /** Null for a bare document. */
+  /** Facts of the boot proof, or null for a bare document. */
   readonly bootProof: BootProofFacts | null;
 }
 
-/** A verified boot proof, in the format of pins: lower-case hex. */
+/** A verified boot proof in the format of pins, which is lower-case hex. */
 export interface BootProofFacts {
   readonly manifestHash: string;
-  /** Null for a manifest of workloads. */
+  /** The pivot, or null for a manifest of workloads. */
   readonly pivot: {
     readonly hash: string;
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
   } | null;
-  /** Digests by name; null for a manifest of one pivot. */
+  /** Digests by name, or null for a manifest of one pivot. */
   readonly workloads: Readonly<Record<string, string>> | null;
   readonly namespace: string;
   readonly nonce: number;
@@ -116,11 +116,11 @@ export interface BootProofFacts {
   readonly manifestSet: SetPin;
   readonly shareSet: SetPin;
   readonly commitment: CommitmentKind;
-  /** Stated by the service, not verified. */
+  /** Labels that the service states. They are not verified. */
   readonly labels: Readonly<Record<string, string | null | undefined>>;
 }
 
-/** A cache: verified values are immutable. */
+/** Cache of facts. Verified values never change. */
 const known = new WeakMap<object, DocumentFacts>();
 
 export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
@@ -144,7 +144,7 @@ function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): Docume
   };
 }
 
-/** What a boot proof of this manifest would show; of its PCRs only those that the manifest names. */
+/** Returns the facts of a boot proof of this manifest. It has only the PCRs that the manifest names. */
 export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   return {
@@ -178,16 +178,16 @@ function setFacts({ threshold, members }: MemberSet): SetPin {
   return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)).sort() };
 }
 
-/** Without a prototype, so that `__proto__` is an ordinary name. */
+/** Makes an object without a prototype, so that `__proto__` is an ordinary name. */
 function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
 }
 
 export interface Explanation {
   readonly detail: string;
-  /** For a match only the actual value. */
+  /** Compared values. A match has only the actual one. */
   readonly compared?: Partial<Comparison>;
-  /** In place of the check's usual advice. */
+  /** Advice that replaces the check's usual one. */
   readonly advice?: string;
 }
 
@@ -198,7 +198,7 @@ export interface PinAnswer {
 }
 
 interface PinRow<K extends PinName> {
-  /** Null: it compares nothing with the document, and has checks of its own. */
+  /** Its check. Null means that it has checks of its own and is not compared with the document. */
   readonly check: PolicyCheckId | null;
   readonly kinds: readonly DeploymentKind[];
   readonly shape: Shape<PinTypes[K]["pin"]>;
@@ -206,13 +206,13 @@ interface PinRow<K extends PinName> {
   readonly needs?: PinName;
   /** Pins that no evidence can meet beside this one. */
   readonly excludes?: readonly PinName[];
-  /** Null if the pin compares nothing. */
+  /** Compares the pin. Returns null if there is nothing to compare. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 
-/** A comparison with members that only a boot proof has. */
+/** Makes a comparison with members that only a boot proof has. */
 function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return (pin, { bootProof }) =>
     bootProof === null
@@ -258,12 +258,12 @@ function quoted(value: unknown): string {
 
 export const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
 
-/** Zeros identify no enclave: no role, no signing certificate, or debug mode. */
+/** Whether a PCR is zeros, which identify no enclave: no role, no signing certificate, or debug mode. */
 export function isZeroPcr(value: string | undefined): boolean {
   return value === ZERO_PCR;
 }
 
-/** The PCRs pinned for every accepted image, ascending, as objects order integer names. */
+/** Returns the PCRs pinned for every accepted image. They are ascending, as objects order integer names. */
 export function commonPcrs({ pcrs = [] }: Pins): number[] {
   const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
   return first.filter((index) => others.every((image) => image.includes(index)));
@@ -284,7 +284,7 @@ const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore(
   ),
 );
 
-/** Compares the PCRs with each accepted image; a mismatch is reported for the nearest. */
+/** Compares the PCRs with each accepted image. A mismatch is reported for the nearest. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
   const differingOf = (image: readonly PcrPin[]): PcrPin[] => image.filter((pin) => !isMet(pin));
@@ -319,7 +319,7 @@ export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
 const OTHER_KIND = "The enclave runs a kind of application that is not pinned: review its manifest before you pin it.";
 const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", OTHER_KIND);
 
-/** A comparison with the one pivot of manifests up to v2. */
+/** Makes a comparison with the one pivot of manifests up to v2. */
 function ofPivot<P>(
   compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
 ): (pin: P, facts: DocumentFacts) => PinAnswer | null {
@@ -561,7 +561,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     shape: fileObject(LABELS),
     compare: ofBootProof(compareLabels),
   },
-  // Held once a deployment matched by its other pins (verify/README.md, "Provenance").
+  // Provenance is compared once a deployment matched by its other pins (verify/README.md, "Provenance").
   provenance: {
     check: null,
     kinds: QOS,
@@ -576,7 +576,7 @@ export const PIN_CHECKS: readonly PolicyCheckId[] = CHECK_IDS.filter((id): id is
   PIN_NAMES.some((name) => PINS[name].check === id),
 );
 
-/** Compares one pin of a deployment; null if it is not pinned, or compares nothing. */
+/** Compares one pin of a deployment. Returns null if it is not pinned or there is nothing to compare. */
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);

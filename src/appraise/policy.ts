@@ -1,4 +1,4 @@
-/** Reads the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
+/** Reader of the policy file, `bootproof/1` (appraise/README.md, "The policy file"). */
 import { callable, typedOptions } from "../decode/options.js";
 import { toUtf8 } from "../bytes.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
@@ -42,7 +42,7 @@ import { COMMENT, type NamedFile, arrayOf, duration, fileObject, namedFile, name
 
 export type { DeploymentPins, Policy };
 
-/** The file, as JSON. Any object may have a `comment`, which is ignored. */
+/** The policy file as JSON. Any object may have a `comment`, which is ignored. */
 export interface PolicyFile {
   readonly $schema?: string;
   readonly policy: "bootproof/1";
@@ -64,7 +64,7 @@ export interface PolicyFile {
 
 export interface DeploymentFile extends PinsFile {
   readonly name?: string;
-  /** Default: `qos`. */
+  /** Kind of deployment. Default: `qos`. */
   readonly kind?: DeploymentKind;
   /** The questions that it leaves open on purpose. */
   readonly open?: readonly Question[];
@@ -96,7 +96,7 @@ const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}
 /** An anchor, from which each reader of the policy gets a copy. */
 type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
 
-/** Copied when this module is loaded: later changes by callers have no effect. */
+/** AWS's root, copied when this module is loaded, so that later changes by callers have no effect. */
 const AWS_ROOT: AnchorSource = { name: AWS_NITRO_ROOT_G1.name, der: AWS_NITRO_ROOT_G1.certificate.der.slice() };
 
 interface PolicyMembers {
@@ -167,8 +167,8 @@ function policyShape(options: ParsePolicyOptions): Shape<PolicyMembers> {
 }
 
 /**
- * The JSON Schema of the file, made from the shapes that read it. Only `parsePolicy` checks rules across members (an
- * open question, a duplicate name).
+ * Returns the JSON Schema of the file, made from the shapes that read it. Only `parsePolicy` checks rules across
+ * members (an open question, a duplicate name).
  */
 export function policySchema(): JsonObject {
   return {
@@ -180,7 +180,7 @@ export function policySchema(): JsonObject {
 
 /**
  * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`)
- * with the path of every fault; of more than 100 it has the count.
+ * with the paths of the first 100 faults, and the count of the others.
  * @example
  * ```ts
  * const read = parsePolicy(await readFile("policy.json", "utf8"));
@@ -198,12 +198,12 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   return madePolicy(policyOf(read.value), source);
 }
 
-/** The files that a policy names, whatever else is wrong with it: of each its kind, its name, and where that is. */
+/** Returns the files that a policy names, even if it has faults. Each has its kind, name, and the name's place. */
 export function namedFiles(policy: unknown): readonly NamedFile[] {
   return namedFilesIn(policyShape({}), policy);
 }
 
-/** Each file once, so that two pins never get two contents of one file; and no file that {@link namedFiles} omits. */
+/** Reads each file once, so that pins cannot get different contents, and only files that {@link namedFiles} lists. */
 function readingOnce({ readFile }: ParsePolicyOptions, policy: unknown): ParsePolicyOptions {
   if (readFile === undefined) return {};
   const texts = new Map<string, string | null>(namedFiles(policy).map(({ name }) => [name, null]));
@@ -277,7 +277,7 @@ function readDeployment(read: DeploymentMembers | undefined, place: Place): Depl
     ),
   });
   if (new Set(open).size < open.length) place.at("open").fault("a question twice");
-  // With an unreadable pin, the open questions are not known.
+  // If a pin is unreadable, the open questions are not known.
   const isWhole = foreign.length === 0 && Object.values(read).every((member) => member !== undefined);
   if (isWhole) for (const fault of openFaults(deployment)) place.fault(fault);
   return deployment;
@@ -305,7 +305,7 @@ function refuseTogether(pins: Pins, place: Place): void {
   }
 }
 
-/** A demand of a program that no manifest has beside the other pins. */
+/** Refuses demands on a program that no manifest has beside the other pins. */
 function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pivotEnv }: Pins, place: Place): void {
   const hasPivot = [pivotHash, pivotArgs, pivotEnv].some((pin) => pin !== undefined);
   for (const [index, { workload }] of provenance.entries()) {
@@ -319,7 +319,7 @@ function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pi
   }
 }
 
-/** Names must be unique. If the policy names types, deployments of different applications must name their own. */
+/** Refuses equal names. If the policy names types, deployments of different applications must name their own. */
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
@@ -343,7 +343,7 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
   }
 }
 
-/** A known type always has a time; another type could never be accepted. */
+/** Refuses untimed types that are known, which always have a time, or that the policy never accepts. */
 function refuseUntimed(untimed: readonly string[], types: readonly string[] | null | undefined, place: Place): void {
   for (const [index, type] of untimed.entries()) {
     if (KNOWN_PAYLOAD_TYPES.includes(type)) place.at(index).fault("app proofs of this type always have a time");

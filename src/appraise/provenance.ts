@@ -1,4 +1,4 @@
-/** The pin `provenance` (appraise/README.md, "Provenance"): reading it, and what it leaves open. */
+/** Reader of the pin `provenance`, and reasons for what it leaves open (appraise/README.md, "Provenance"). */
 import { type JsonObject, type JsonValue, isJsonObject, jsonLines, parseJson } from "../decode/json.js";
 import { SHA1_LENGTH } from "../decode/lengths.js";
 import {
@@ -22,12 +22,12 @@ import {
 import { arrayOf, fileObject, namedFile, oneOrMore } from "./shapes.js";
 
 type OneOrMore<T> = T | readonly T[];
-/** A trusted root in the policy: a file, or its text. */
+/** A trusted root in the policy, as a file or as its text. */
 export type ProvenanceRoot = { readonly file: string } | { readonly json: string };
 
 /** An entry of the pin, as the file has it. */
 export interface ProvenanceFile {
-  /** Whose digest in the manifest: the application's (the default), or that of a workload. */
+  /** Binary whose digest in the manifest is demanded: the application's (default), or that of a workload. */
   readonly of?: "pivotHash" | { readonly workload: string };
   readonly issuer: string;
   readonly repository?: string;
@@ -38,7 +38,7 @@ export interface ProvenanceFile {
   readonly identity?: string;
   readonly runner?: string;
   readonly trigger?: string;
-  /** 40 hex digits. */
+  /** Commit of 40 hex digits. */
   readonly commit?: string;
   readonly predicateTypes: OneOrMore<string>;
   readonly trustedRoot: OneOrMore<ProvenanceRoot>;
@@ -47,7 +47,7 @@ export interface ProvenanceFile {
 
 const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
 
-/** Enterprises have an issuer with a path. */
+/** Whether the issuer is GitHub's. Enterprises have an issuer with a path. */
 function isGithub(issuer: string): boolean {
   return issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`);
 }
@@ -62,7 +62,7 @@ const MAX_ROOT_BYTES = 1024 * 1024;
 
 const value = sizedText(1, MAX_TEXT);
 const values = oneOrMore(value);
-/** After `refs/tags/` or `refs/heads/` a star is the only pattern. */
+/** The only pattern of a ref, which is a star after `refs/tags/` or `refs/heads/`. */
 const ANY_REF = /^refs\/(?:tags|heads)\/\*$/;
 
 const ref = refined(value, (read, place) =>
@@ -107,7 +107,7 @@ const members = fileObject<Members>({
   open: optional(arrayOf(oneOf(...PROVENANCE_QUESTIONS), { most: PROVENANCE_QUESTIONS.length })),
 });
 
-/** `readFile`: of the files that it names. */
+/** Returns the shape of the pin. `readFile` reads the files that it names. */
 export function provenanceShape(readFile: ReadPolicyFile | undefined): Shape<readonly ProvenanceDemand[]> {
   const entry = refined(members, (read, place) => demandOf(read, place, readFile));
   return arrayOf(entry, { most: MAX_ENTRIES });
@@ -161,7 +161,7 @@ const ANYONE = {
   workflow: "any workflow of the repository passes",
 } as const;
 
-/** A file, or the text in the policy itself. */
+/** Source of a trusted root, which is a file or the text in the policy itself. */
 interface Source {
   readonly name: string;
   readonly text: string;
@@ -194,7 +194,7 @@ function refused(place: Place, message: string): TrustedRoot[] {
   return [];
 }
 
-/** One root of a file, or one of each line. */
+/** Reads one root of a file, or one of each line. */
 function rootsIn(source: Source, place: Place): TrustedRoot[] {
   return jsonLines(source.text).flatMap(({ text, number }) => {
     const name = number === null ? source.name : `${source.name}, line ${number}`;
@@ -206,7 +206,7 @@ function rootsIn(source: Source, place: Place): TrustedRoot[] {
 
 const MEDIA_TYPE = /^application\/vnd\.dev\.sigstore\.trustedroot(?:\+json;version=0\.[12]|\.v0\.[12]\+json)$/;
 
-/** The thresholds follow from the lists that a Sigstore library reads. */
+/** Reads a root. The thresholds follow from the lists that a Sigstore library reads. */
 function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): TrustedRoot[] {
   const root: JsonObject = isJsonObject(json) ? json : {};
   const isRoot = typeof root["mediaType"] === "string" && MEDIA_TYPE.test(root["mediaType"]);
@@ -223,7 +223,7 @@ function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): Tr
   return [Object.freeze({ name, text, file, thresholds })];
 }
 
-/** What an attacker could do with each weak entry, a sentence each, for `policy.scope`. */
+/** Returns sentences for `policy.scope` on what an attacker could do with each weak entry. */
 export function provenanceReasons(demands: readonly ProvenanceDemand[] = []): string[] {
   return demands.flatMap((demand, index) =>
     weaknesses(demand).map((words) => `the policy's provenance[${index}] ${words}`),
@@ -249,7 +249,7 @@ function weaknesses(demand: ProvenanceDemand): string[] {
   ];
 }
 
-/** Members that are not required of a build of GitHub, and what passes without. */
+/** Members that a demand on a build of GitHub may omit, and what then passes. */
 const UNNAMED = [
   ["repositoryId", "leaves the repository's id open: whoever takes over the repository's name signs as the repository"],
   ["runner", "leaves the runner open: a build on anyone's own machine (self-hosted) passes"],

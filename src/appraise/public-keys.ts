@@ -1,13 +1,13 @@
 /**
- * QOS public keys whose secrets are public, since public tools of the service ship them: they identify no operator.
+ * QOS public keys whose secrets are public, since public tools of the service ship them. They identify no operator.
  * Source: tkhq/rust-sdk `tvc/src/config/app.rs` (Apache-2.0), 2026.
  */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { SetPin } from "./pins.js";
 
 /**
- * The first 16 bytes of each half, in hex: encryption point, signing point. Whoever made another key that begins so
- * would only make a key that is not trusted (test-vectors/public-keys.json has the whole keys).
+ * The first 16 bytes of each half in hex, encryption point and then signing point. Another key with such a beginning
+ * would only be a key that is not trusted (test-vectors/public-keys.json has the whole keys).
  */
 const BEGINNINGS: readonly string[] = [
   // the default quorum key (KNOWN_QUORUM_KEY)
@@ -20,22 +20,22 @@ const BEGINNINGS: readonly string[] = [
   "04c1c4b4eb784505f167affae00e18b1",
   "04e492ca7bce95912a7b2565c8553e38",
 ];
-/** Hex digits in half of a key: as many as the whole key has bytes. */
+/** Number of hex digits in half of a key, which is the number of bytes in the whole key. */
 const HALF_DIGITS = QOS_PUBLIC_KEY_LENGTH;
 
 /** Whether the secret of the key, or of one of its halves, is public. `key` is lower-case hex. */
 export function isPublicSecret(key: string): boolean {
-  // Compared in place: an audit runs this for every key of every entry.
+  // The digits are compared in place, because an audit runs this for every key of every entry.
   const isWhole = key.length === 2 * HALF_DIGITS;
   return BEGINNINGS.some((one) => key.startsWith(one) || (isWhole && key.startsWith(one, HALF_DIGITS)));
 }
 
-/** Whether such keys alone reach the threshold: then anyone can approve or rebuild. */
+/** Whether such keys alone reach the threshold, so that anyone can approve or rebuild. */
 export function isNobodysSet(set: SetPin): boolean {
   const isNobodys = known.get(set) ?? set.members.filter(isPublicSecret).length >= set.threshold;
   known.set(set, isNobodys);
   return isNobodys;
 }
 
-/** Cached: the same sets are compared for each piece of evidence. */
+/** Cache of results, since the same sets are compared with all evidence. */
 const known = new WeakMap<SetPin, boolean>();

@@ -1,6 +1,6 @@
 /**
- * The three questions that the pins of a deployment decide (appraise/README.md, "What a deployment has to pin"): which
- * image runs, which application inside it, and whose deployment it is. Some pins only seem to decide one.
+ * The three questions that the pins of a deployment decide: which image runs, which application inside it, and whose
+ * deployment it is (appraise/README.md, "What a deployment has to pin"). Some pins only seem to decide one.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
 import {
@@ -48,15 +48,15 @@ const NITRO_IMAGE = {
   remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
-/** What an attacker's application cannot forge in documents of each kind. Total: a new kind must be listed. */
+/** Values that an attacker's application cannot forge, for each kind of document. */
 const KINDS: Readonly<
   Record<
     CommitmentKind,
     {
-      /** The pivot's hash, or the workloads, are those that ran. */
+      /** Whether the pivot's hash, or the workloads, are those that ran. */
       readonly program: boolean;
       readonly quorumKey: boolean;
-      /** The manifest is the booted one. If false, it is so only where PCR3 names a role. */
+      /** Whether the manifest is the booted one. If false, this holds only if PCR3 names a role. */
       readonly manifest: boolean;
     }
   >
@@ -68,7 +68,7 @@ const KINDS: Readonly<
 
 export type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
 
-/** The pins that decide each question. `roleless`: PCR3 is zeros in the evidence or, without evidence, may be. */
+/** Returns the pins that decide each question. `roleless` means that PCR3 is, or without evidence may be, zeros. */
 function answersOf(pins: Questioned, roleless: boolean): Answers {
   const kind = KINDS[pins.commitment!];
   const { pcrs, manifestSet, quorumKey, shareSet } = pins;
@@ -119,7 +119,7 @@ function openIn(answers: Answers): AnyQuestion[] {
   return (["image", ...QUESTIONS] as const).filter((question) => answers[question].length === 0);
 }
 
-/** A sentence for each undeclared open question; empty for a well-formed deployment. */
+/** Returns a sentence for each undeclared open question. A well-formed deployment has none. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
     const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8]));
@@ -141,7 +141,7 @@ function isDeclared(pins: Questioned, question: AnyQuestion): boolean {
   return (pins.open as readonly AnyQuestion[]).includes(question);
 }
 
-/** Pins that seem to decide a question, but do not, each with its reason. */
+/** Returns reasons for pins that seem to decide a question, but do not. */
 function noAnswers(pins: Questioned): string[] {
   const { commitment, quorumKey, pcrs = [] } = pins;
   const { program, quorumKey: holdsKey } = KINDS[commitment!];
@@ -177,15 +177,15 @@ function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
   ];
 }
 
-/** What a deployment's pins leave open for matching evidence, or for any if none is passed. */
+/** The open questions of a deployment for matching evidence, or for any evidence if none is passed. */
 export interface Scope {
   readonly answers: Answers;
   readonly unanswered: readonly AnyQuestion[];
   /** The questions that the deployment declares open. */
   readonly open: readonly Question[];
-  /** A sentence for each open or weakly pinned question, with what an attacker could do. */
+  /** Sentences on open or weakly pinned questions, with what an attacker could do. */
   readonly reasons: readonly string[];
-  /** A sentence for each undeclared open question of this evidence: it does not match. */
+  /** Sentences on undeclared open questions of this evidence, which therefore does not match. */
   readonly faults: readonly string[];
 }
 
@@ -195,7 +195,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
   const roleless = facts === null ? pinsNoRole(pins) : isRoleless(facts);
   const answers = answersOf(pins, roleless);
   const open = openIn(answers);
-  // In debug mode nothing about the code is proven: `mode.debug` reports that.
+  // In debug mode nothing about the code is proven, which `mode.debug` reports.
   const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index)));
   const undeclared = open.filter((question) => !isDeclared(pins, question) && !(question === "image" && isDebug));
   return {
@@ -246,13 +246,13 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
   ];
 }
 
-/** What the maker of a legacy document could choose freely within the pins. */
+/** Returns what the maker of a legacy document could choose freely within the pins. */
 function legacyReach({ operator }: Answers): string {
   if (operator.includes("manifestHash")) return "any key";
   return operator.includes("manifestSet") ? "any key, and any manifest that the set approved" : "any manifest and key";
 }
 
-/** Public keys of the evidence are reported, pinned or not. */
+/** Returns the keys of the evidence. Those with public secrets are reported, pinned or not. */
 function keysOf({ quorumKey, manifestSet, shareSet }: BootProofFacts): Pins {
   return { quorumKey: [quorumKey], manifestSet, shareSet };
 }
@@ -261,7 +261,7 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
   return isZeroPcr(pcrs.get(3));
 }
 
-/** A bare enclave's program is part of the image; the image's signer identifies its maker, not the program. */
+/** Answers for a bare enclave. Its program is part of the image, whose signer identifies only the maker. */
 function nitroAnswers(pins: Questioned): Answers {
   const { pcrs, publicKey } = pins;
   const isRun = pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false;

@@ -1,4 +1,4 @@
-/** The shapes of the policy file: those of `decode/shapes.ts`, frozen once read, and a comment on any object. */
+/** Shapes of the policy file, which freeze what they read and allow a comment on any object. */
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import {
   type Form,
@@ -14,14 +14,14 @@ import {
   text,
 } from "../decode/shapes.js";
 
-/** For people, on any object; changes nothing. */
+/** Name of a member for people, which any object may have and which changes nothing. */
 export const COMMENT = "comment";
 const BESIDE = { [COMMENT]: optional(text) } as const;
 
-/** Bounds names, since reports repeat them. */
+/** Maximum length of names, since reports repeat them. */
 const MAX_NAME = 256;
 
-/** A text with a maximal length, since reports repeat it. */
+/** Shape of a text with a maximum length, since reports repeat it. */
 export function short(least: number): Shape<string> {
   return sizedText(least, MAX_NAME);
 }
@@ -29,7 +29,7 @@ export function short(least: number): Shape<string> {
 const DURATION = /^([1-9][0-9]{0,8})([smhd])$/;
 const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** In milliseconds, once read. */
+/** Shape of a duration, which is read as milliseconds. */
 export const duration = refined(matching(DURATION, 'a duration such as "10m", "12h" or "30d"'), (value) => {
   const [, count, unit] = DURATION.exec(value)!;
   return Number(count) * DURATION_UNITS[unit!]!;
@@ -48,7 +48,7 @@ export function arrayOf<T>(item: Shape<T>, { least = 1, most }: ListLimits = {})
   return frozen(list(item, least, most));
 }
 
-/** One value, or an array of accepted ones; an array once read. */
+/** Shape of one value or an array of accepted ones, which is read as an array. */
 export function oneOrMore<T>(one: Shape<T>): Shape<readonly T[]> {
   const many = arrayOf(one);
   return {
@@ -61,7 +61,7 @@ export function oneOrMore<T>(one: Shape<T>): Shape<readonly T[]> {
   };
 }
 
-/** An object whose members' names are data. */
+/** Shape of an object whose members' names are data. */
 export function fileRecord<T>(
   each: Shape<T>,
   settings: Parameters<typeof record>[1] = {},
@@ -69,15 +69,15 @@ export function fileRecord<T>(
   return frozen(record(each, { ...settings, beside: BESIDE }));
 }
 
-/** An object of these members. */
+/** Shape of an object with these members. */
 export function fileObject<T extends object>(members: MembersOf<T>): Shape<Readonly<T>> {
   return frozen(objectOf(members, { beside: BESIDE }));
 }
 
-/** What a file that a policy names is: a certificate, or one or several trusted roots of Sigstore. */
+/** Kind of a file that a policy names: a certificate, or one or several trusted roots of Sigstore. */
 export type FileKind = "trustAnchor" | "trustedRoot";
 
-/** `{"file": name}`. Only names that this shape reads may be opened: {@link namedFilesIn} finds no others. */
+/** Shape of `{"file": name}`. Only names that it reads may be opened, since {@link namedFilesIn} finds no others. */
 export function namedFile(kind: FileKind, name: Shape<string>): Shape<{ readonly file: string }> {
   const shape = fileObject<{ readonly file: string }>({ file: name });
   return { ...shape, form: { ...shape.form, namesFile: kind } as Form };
@@ -86,11 +86,11 @@ export function namedFile(kind: FileKind, name: Shape<string>): Shape<{ readonly
 export interface NamedFile {
   readonly kind: FileKind;
   readonly name: string;
-  /** Where the name is, for example `["trustAnchors", 0, "file"]`. */
+  /** Place of the name, for example `["trustAnchors", 0, "file"]`. */
   readonly path: readonly (string | number)[];
 }
 
-/** The files that a value of this shape names, whatever else is wrong with it. */
+/** Returns the files that a value of this shape names, even if it has faults. */
 export function namedFilesIn({ form }: Shape<unknown>, value: unknown, path: NamedFile["path"] = []): NamedFile[] {
   if (form === undefined) return [];
   if ("either" in form) return form.either.flatMap((shape) => namedFilesIn(shape, value, path));

@@ -1,4 +1,4 @@
-/** What a deployment that is added keeps of the demands of its siblings (appraise/README.md, "Siblings"). */
+/** Demands of siblings that an added deployment keeps (appraise/README.md, "Siblings"). */
 import type { ProvenanceBundle } from "../decode/provenance-bundle.js";
 import { nearest } from "../decode/nearest.js";
 import { cut, listed, shownName } from "../errors.js";
@@ -20,7 +20,7 @@ import {
 import type { DeploymentFile } from "./policy.js";
 import type { ProvenanceFile } from "./provenance.js";
 
-/** What a caller can act on. */
+/** Codes of refusals, by which a caller can act. */
 export type DemandCode =
   | "demand-unmet"
   | "demand-of-one-version"
@@ -29,12 +29,12 @@ export type DemandCode =
   | "drop-undemanded"
   | "provenance-undemanded";
 
-/** A demand that an added deployment would not keep; or what the caller gave for a demand that nobody has. */
+/** A demand that an added deployment would not keep, or an argument of the caller for a demand that nobody has. */
 export interface DemandRefusal {
   readonly code: DemandCode;
   /** The name that `drop` takes, such as `shareSet`, `labels.deploymentLabel` or `pcrs.8`. */
   readonly demand: string;
-  /** The deployment that would be added; null for what the caller gave. */
+  /** The deployment that would be added, or null for an argument of the caller. */
   readonly deployment: string | null;
   /** The deployments of the policy that demand it. */
   readonly siblings: readonly string[];
@@ -42,7 +42,7 @@ export interface DemandRefusal {
   readonly advice: string;
 }
 
-/** An added deployment would not keep what its siblings demand. `refusals` lists every such demand. */
+/** Thrown if an added deployment would not keep its siblings' demands. `refusals` lists every such demand. */
 export class DemandError extends Error {
   override readonly name = "DemandError";
   readonly code = "demands";
@@ -54,7 +54,7 @@ export class DemandError extends Error {
   }
 }
 
-/** A sentence of what is refused, without the advice. */
+/** Returns a sentence on the refusal, without the advice. */
 export function demandText({ demand, deployment, message }: DemandRefusal): string {
   return `${deployment === null ? "" : `${quoted(deployment)}: `}${demand}: ${message}`;
 }
@@ -65,9 +65,9 @@ interface Deployment {
 }
 
 interface Addition extends Deployment {
-  /** What its boot proofs show. Empty: no enclave attests it, so what it does not pin is not known. */
+  /** Facts of its boot proofs. If there are none, values that the deployment does not pin are unknown. */
   readonly facts: readonly DocumentFacts[];
-  /** A deployment of the policy accepts the same, so it is not added. */
+  /** Whether a deployment of the policy accepts the same, so that it is not added. */
   readonly isThere: boolean;
 }
 
@@ -75,11 +75,11 @@ export interface Terms {
   readonly drop: ReadonlySet<string>;
   /** Pins that the maker of the deployment compared in another way. */
   readonly judged: ReadonlySet<PinName>;
-  /** Verified by the caller, under the policy that results. */
+  /** Bundles, which the caller verifies under the resulting policy. */
   readonly bundles: readonly ProvenanceBundle[];
 }
 
-/** The deployments of the namespaces with the highest `minNonce`, which is lowest where none is pinned. */
+/** Returns deployments of the namespaces with the highest `minNonce`, which is lowest if none is pinned. */
 export function newestSiblings(
   deployments: readonly DeploymentPins[],
   namespaces: readonly string[],
@@ -93,7 +93,7 @@ function floorOf({ minNonce = -1 }: Pick<DeploymentPins, "minNonce">): number {
   return minNonce;
 }
 
-/** The additions with the demands of their siblings. Throws {@link DemandError} with every demand that is not kept. */
+/** Returns the additions with the demands of siblings. Throws {@link DemandError} with every demand that is lost. */
 export function keepDemands(
   additions: readonly Addition[],
   before: readonly Deployment[],
@@ -132,7 +132,7 @@ interface Beside {
 
 const UNCHANGED: Omit<Beside, "file"> = { refusals: [], demanded: [], notes: [] };
 
-/** Without a namespace in one of the two, nothing says whether they are siblings. */
+/** Handles an addition without a sibling. If one of two has no namespace, it is unknown whether they are siblings. */
 function withoutSibling(addition: Addition, before: readonly Deployment[]): Beside {
   const { file, pins } = addition;
   const isNameless = namespacesOf(addition).length === 0;
@@ -169,11 +169,11 @@ function besideSiblings(addition: Addition, siblings: readonly Deployment[], ter
   };
 }
 
-/** What happens to one pin of the sibling. Without a value the addition's own pin counts, if there is one. */
+/** Decision on one pin of the sibling. Without a value, the addition's own pin counts, if there is one. */
 interface Answer {
-  /** For the file of the addition. */
+  /** Value for the file of the addition. */
   readonly value?: unknown;
-  /** The same for equal values in other spellings. */
+  /** Key that equal values in other spellings share. */
   readonly key?: string;
   readonly refusals?: readonly Omit<DemandRefusal, "deployment" | "siblings">[];
   readonly note?: string;
@@ -185,11 +185,11 @@ function outcomeOf({ key, refusals = [] }: Answer = KEPT): string {
   return JSON.stringify([key, refusals.map(({ code, demand }) => [code, demand])]);
 }
 
-/** The types of app proof are no pin, but narrow what a deployment accepts as a pin does. */
+/** Name of the types of app proof. They are not a pin, but narrow what a deployment accepts as a pin does. */
 const TYPES = "appProofs";
 const ANSWERED = [...PIN_NAMES, TYPES] as const;
 
-/** What `drop` takes, without the parts of pins. */
+/** Names that `drop` takes, without the parts of pins. */
 export const DROPPABLE: readonly string[] = ANSWERED;
 
 function answersOf(addition: Addition, sibling: Deployment, terms: Terms): Map<(typeof ANSWERED)[number], Answer> {
@@ -198,7 +198,7 @@ function answersOf(addition: Addition, sibling: Deployment, terms: Terms): Map<(
   return new Map([...answers, [TYPES, typesAnswer(addition, sibling, terms)] as const]);
 }
 
-/** Types that the addition names are the caller's own word. */
+/** Decides on types. Those that the addition names are the caller's choice. */
 function typesAnswer({ file }: Addition, { pins: { appProofTypes } }: Deployment, { drop }: Terms): Answer {
   if (file.appProofs !== undefined || appProofTypes === null || drop.has(TYPES)) return KEPT;
   return { value: { types: appProofTypes }, key: textOf([...appProofTypes].sort()) };
@@ -227,7 +227,7 @@ interface Row<P> {
   readonly keep: (pair: Pair<P>) => Answer;
 }
 
-/** What the evidence meets is carried over as it is; what the addition pins itself must accept no more. */
+/** Row of pins that are carried over if the evidence meets them. The addition's own pin must not accept more. */
 const HELD: Row<unknown> = {
   keep: (pair) => {
     const { name, wanted, own, raw, addition } = pair;
@@ -252,7 +252,7 @@ function isAsNarrow(turn: AcceptedTurn | null): boolean {
   return turn === null || turn === "narrower";
 }
 
-/** A pin of one version, in whose place the new version has its own. The manifest's hash pins all that is in it. */
+/** Row of pins of one version, which the new version replaces. The manifest's hash pins everything in it. */
 const ANEW: Row<unknown> = {
   keep: ({ name, own, addition: { pins } }) =>
     own !== undefined || pins.manifestHash !== undefined ? KEPT : refused(name, "demand-unmet", NOT_PINNED_ANEW),
@@ -268,7 +268,7 @@ const MANIFEST_HASH: Row<readonly string[]> = {
   },
 };
 
-/** Digests are of one version; names are not. */
+/** Row of workloads. Digests belong to one version, but names do not. */
 const WORKLOADS: Row<PinTypes["workloads"]["pin"]> = {
   keep: (pair) => {
     const [before, after] = [pair.wanted, pair.own ?? {}].map((one) => Object.keys(one).sort().join(", "));
@@ -277,7 +277,7 @@ const WORKLOADS: Row<PinTypes["workloads"]["pin"]> = {
   },
 };
 
-/** PCR0 to 2 are of one version: kernel, boot and application of the image. The others say where and of whom it is. */
+/** PCRs of one version, which cover the image. The others identify where it runs and who signed it. */
 const VERSION_PCRS: readonly number[] = [0, 1, 2];
 
 const PCRS: Row<PinTypes["pcrs"]["pin"]> = {
@@ -321,7 +321,7 @@ function shownPcrs(index: number, facts: readonly DocumentFacts[]): readonly str
   return facts.map(({ pcrs }) => pcrs.get(index) ?? "absent");
 }
 
-/** Of two pins of an index the later counts. */
+/** Writes an image. If two pins have one index, the later counts. */
 function imageFile(pins: readonly PcrPin[]): PcrsFile {
   return Object.fromEntries(
     pins.map(({ index, accepted }) => [String(index), accepted.length === 1 ? accepted[0]! : accepted]),
@@ -335,7 +335,7 @@ function valueUnlessSame(images: readonly PcrsFile[], own: readonly PcrsFile[]):
 
 const VERSION_LABEL = "deploymentLabel";
 
-/** Each label is a demand of its own. */
+/** Row of labels, each of which is a separate demand. */
 const LABELS: Row<PinTypes["labels"]["pin"]> = {
   parts: (labels) => Object.keys(labels).map((label) => `labels.${label}`),
   keep: ({ wanted, own = {}, addition: { facts }, terms }) => {
@@ -397,7 +397,7 @@ function digestsOf(workload: string | null, { facts, pins }: Addition): readonly
   return facts.map(({ bootProof }) => (workload === null ? bootProof!.pivot?.hash : bootProof!.workloads?.[workload]));
 }
 
-/** Total: what becomes of each pin of a sibling. */
+/** Rows that decide on each pin of a sibling. */
 export const KEEPING: { readonly [K in PinName]: Row<PinTypes[K]["pin"]> } = {
   pcrs: PCRS,
   manifestHash: MANIFEST_HASH,
@@ -421,7 +421,7 @@ function demandsOfAll(deployments: readonly Deployment[]): string[] {
   return deployments.flatMap(({ pins }) => demandsOf(pins));
 }
 
-/** The names that `drop` takes for what a deployment demands. */
+/** Returns the names that `drop` takes for the demands of a deployment. */
 function demandsOf(pins: DeploymentPins): string[] {
   const parts = <K extends PinName>(name: K): readonly string[] => {
     const pin: PinTypes[K]["pin"] | undefined = pins[name];
@@ -479,7 +479,7 @@ function dropWords(demand: string): string {
   return `To add the deployment without this demand: --drop ${demand}`;
 }
 
-/** In characters, of each value: sets have many keys. */
+/** Maximum characters of each value, since sets have many keys. */
 const MAX_VALUE = 300;
 
 function unmet(demand: string, expected: string, actual: string): Answer {

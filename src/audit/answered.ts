@@ -16,18 +16,18 @@ import {
 import { isGoodVerdict } from "../report/accepted.js";
 import type { AuditResult } from "./result.js";
 
-/** Far more than a reason or a deployment's name has. */
+/** The limit is far above any reason or deployment name. */
 const shortText = sizedText(0, 65_536);
 const verdict = keyOf<AuditResult["verdict"]>({ verified: true, authentic: true, rejected: true, malformed: true });
 
-/** Known ids, each once, in the order of their table. */
+/** Each id is known and appears once, in the order of their table. */
 const failed = refined(list(oneOf(...CHECK_IDS)), (ids, place) => {
   const places = ids.map((id) => CHECK_IDS.indexOf(id));
   const isInOrder = places.every((at, index) => index === 0 || at > places[index - 1]!);
   return isInOrder ? ids : place.fault<typeof ids>("not in the order of the checks");
 });
 
-/** Without its number, which is its place. Only the producer knows the others. */
+/** The form of a result without its number. Only the producer knows the numbers. */
 const members = objectOf<Form>({
   verdict,
   failed,
@@ -51,20 +51,19 @@ function isConsistent(read: Form): boolean {
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);
 }
 
-/** Most results of a batch differ in their number alone: each form is written, and validated, once. */
+/** Most results of a batch differ only in their number, so each form is written and validated once. */
 export interface WrittenResults {
   readonly first: number;
   readonly forms: readonly Form[];
-  /** For each entry, the index of its form. */
+  /** The index of the form of each entry. */
   readonly order: readonly number[];
 }
 
-/** Of consecutive entries. */
+/** Writes the results of consecutive entries. */
 export function writeResults(results: readonly AuditResult[]): WrittenResults {
   const indexes = new Map<string, number>();
   const forms: Form[] = [];
   const order = results.map((result) => {
-    // JSON has no undefined members.
     const own = { ...result, n: undefined };
     const text = JSON.stringify(own);
     const known = indexes.get(text);
@@ -75,7 +74,7 @@ export function writeResults(results: readonly AuditResult[]): WrittenResults {
   return { first: results[0]?.n ?? 0, forms, order };
 }
 
-/** The results of `entries` entries from the number `first` on; null for anything else. */
+/** Returns the results of `entries` entries from the number `first` on, or null for anything else. */
 export function readResults(value: unknown, first: number, entries: number): readonly AuditResult[] | null {
   const written = objectOf<WrittenResults>({
     first: count,
@@ -87,7 +86,7 @@ export function readResults(value: unknown, first: number, entries: number): rea
   return expandResults({ first, forms, order });
 }
 
-/** What {@link writeResults} wrote in a thread of this process: it needs no validation. */
+/** Reads what {@link writeResults} wrote in a thread of this process, which needs no validation. */
 export function expandResults({ first, forms, order }: WrittenResults): readonly AuditResult[] {
   return order.map((index, at) => ({ ...forms[index]!, n: first + at }));
 }

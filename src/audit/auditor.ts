@@ -22,13 +22,13 @@ import { NO_DOCUMENT, incomparable } from "./expected.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
-/** Signatures and imported keys. A boot proof has about ten. */
+/** The limit of cached signatures and imported keys. A boot proof has about ten. */
 const MAX_SIGNATURES = 4096;
 const MAX_BOOT_PROOFS = 256;
-/** Characters of JSON. Genuine ones have 20,000, but their unsigned members could have any size. */
+/** A limit in characters of JSON. Genuine boot proofs have 20,000, but their unsigned members could have any size. */
 const MAX_REMEMBERED = 65_536;
 
-/** Verified, or raw where it is rejected. */
+/** A verified boot proof, or the raw one if it was rejected. */
 type Standing = unknown;
 
 export class Auditor {
@@ -38,7 +38,7 @@ export class Auditor {
   readonly #bySigningHalf = new Map<string, Standing[]>();
   readonly #rechecks = new Remembered<CheckedBootProof>();
   readonly #appraised = new Remembered<AppraisedPiece>();
-  /** By the SHA-256 of their JSON; the least recently used first. */
+  /** Boot proofs by the SHA-256 of their JSON. The least recently used one is first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
    * The results of the setting's boot proofs, in its order. A rejected one is still used, and fails what depends on it.
@@ -74,8 +74,8 @@ export class Auditor {
   }
 
   /**
-   * Judges one entry. Its faults are in the result, and never thrown. `expected`: of this entry; never take it from the
-   * entry. Throws TypeError for an invalid one, as a verification does.
+   * Judges one entry. Its faults are in the result, and never thrown. `expected` is what the caller expects of this
+   * entry; never take it from the entry. Throws TypeError for an invalid one, as a verification does.
    *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
@@ -96,7 +96,7 @@ export class Auditor {
     }
   }
 
-  /** As `verify` judges a bare document: without rules about app proofs. */
+  /** `verify` judges a bare document in the same way: rules about app proofs do not apply. */
   async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
     const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
     return resultOf(judged, [judged.attestation], this.#setting.acceptance);
@@ -108,7 +108,7 @@ export class Auditor {
     if (refused !== null) return refused;
     const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
     if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
-    // Missing app proofs fail what is expected of them.
+    // An expectation fails if the app proofs that it needs are missing.
     const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
     const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
@@ -124,7 +124,7 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** Boot proofs of the setting are compared with it once: no entry changes the result. */
+  /** The setting's boot proofs are compared with it only once, since no entry changes the result. */
   #withRemembered(setting: VerifySetting): VerifySetting {
     const context = { ...setting.context, rechecks: this.#rechecks };
     return { ...setting, context, appraised: this.#appraised };
@@ -136,7 +136,10 @@ export class Auditor {
     return [...new Set([...appProofs, ...inside].flatMap((proof) => this.#standingOf(keyTextOf(proof))))];
   }
 
-  /** A proof may name the signing half alone. All that attest it: of two, verification chooses none. */
+  /**
+   * A proof may name only the signing half. This returns all boot proofs that attest it; verification refuses to choose
+   * between two.
+   */
   #standingOf(key: string): readonly Standing[] {
     const named = this.#standing.get(key);
     if (key.length !== 2 * P256_POINT_LENGTH) return named === undefined ? [] : [named];
@@ -172,7 +175,7 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
 
 const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof of its key";
 
-/** The cache key of a boot proof: covers all of its JSON. Null: too long to cache. */
+/** Returns the cache key of a boot proof, which covers all of its JSON, or null if that is too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {
   const text = jsonKey(bootProof as JsonValue);
   return text.length > MAX_REMEMBERED ? null : toHex(await sha256(toUtf8(text)));
@@ -183,7 +186,7 @@ interface StandingBootProofs {
   readonly judged: readonly EntryResult[];
 }
 
-/** Of several with one key, the first accepted one counts, or else the first. */
+/** If several boot proofs have one key, the first accepted one counts, or else the first. */
 async function standingBootProofs(
   { bootProofs, provenance = [] }: AuditSetting,
   setting: VerifySetting,

@@ -4,21 +4,24 @@ import type { AuditResult } from "./result.js";
 
 /** Consecutive entries, as plain data for threads and machines. */
 export interface Batch {
-  /** Counts the batches of a run, from 0. */
+  /** The number of this batch in its run, from 0. */
   readonly index: number;
-  /** The number of the first entry. The results of a judge count from it. */
+  /** The number of the first entry. A judge numbers its results from it. */
   readonly first: number;
-  /** The number of each entry in the input, where some are left out: results get these once they are judged. */
+  /** The number of each entry in the input, if some are left out. Judged results get these numbers. */
   readonly numbers?: readonly number[];
-  /** Lines without line feeds, or files; cut off where longer than an entry may be. */
+  /** Lines without line feeds, or files. An entry above the maximal size is cut off. */
   readonly entries: readonly Uint8Array[];
-  /** What each entry must be an answer to: JSON of an `Expected`, from the caller, never from the entry. Null: none. */
+  /**
+   * What each entry must answer: JSON of an `Expected` from the caller, never from the entry. Null means no
+   * expectation.
+   */
   readonly expected?: readonly (string | null)[];
 }
 
 /**
- * Copies the entries, so that the caller may reuse its buffers. Throws TypeError unless each has its expectation, or
- * there are none: shifted, they would be compared with other entries.
+ * Copies the entries, so that the caller may reuse its buffers. Throws TypeError if the number of expectations is not
+ * that of the entries: shifted ones would be compared with other entries.
  */
 export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
@@ -41,7 +44,7 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
   { unknown: "ignore" },
 );
 
-/** The number in the input of an entry to which a judge gave `n`. */
+/** Returns the number in the input of an entry that a judge numbered `n`. */
 export function numberOf({ first, numbers }: Pick<Batch, "first" | "numbers">, n: number): number {
   return numbers?.[n - first] ?? n;
 }
@@ -60,25 +63,25 @@ export function partOf(
   };
 }
 
-/** How far a thread is with an entry. */
+/** The states of an entry in a thread. */
 export const MARK = { waiting: 0, begun: 1, done: 2 } as const;
 
 /** One result for each entry, in their order. */
 export interface JudgedBatch {
   readonly index: number;
   readonly results: readonly AuditResult[];
-  /** For progress messages; never part of a result. */
+  /** This is for progress messages, and never part of a result. */
   readonly slowest?: { readonly n: number; readonly milliseconds: number };
 }
 
 /** Judges batches: in this process, in threads, or on other machines. */
 export interface Judge {
   /**
-   * Judges several at once, in any order. Faults of entries are results: it rejects only where nothing more can be
+   * Judges several batches at once, in any order. Faults of entries are results. It rejects only if nothing more can be
    * judged.
    */
   judge(batch: Batch): Promise<JudgedBatch>;
   readonly concurrency: number;
-  /** Frees everything; batches not judged by then are lost. */
+  /** Frees all resources. Batches that are not judged by then are lost. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Reads one entry: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
+/** Reads one entry: a line of NDJSON, or a file. The content decides the kind, as in `inspect`. */
 import type { Evidence } from "../bootproof.js";
 import { type Bundle, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { appProofList } from "../decode/app-proof.js";
@@ -20,18 +20,18 @@ export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 /** A parsed entry; its evidence is not verified. */
 type Entry =
   /**
-   * Evidence without boot proofs is judged under those of the setting. `isBootProofs`: only boot proofs, so no app
-   * proofs can be missing.
+   * Evidence without boot proofs is judged with those of the setting. `isBootProofs` says that the entry has only boot
+   * proofs, so no app proofs can be missing.
    */
   | { readonly kind: "evidence"; readonly evidence: Evidence; readonly isBootProofs: boolean }
   | { readonly kind: "document"; readonly document: Uint8Array }
   | { readonly kind: "bundle"; readonly bundle: Bundle }
   | { readonly kind: "malformed"; readonly reason: string };
 
-/** Characters, since a reason may quote untrusted text. */
+/** A limit in characters, since a reason may quote untrusted text. */
 const MAX_REASON = 300;
 
-/** Reads a line without its line feed, or a file. Never throws: other bytes are malformed. */
+/** Reads a line without its line feed, or a file. Never throws: other bytes are a malformed entry. */
 export function readEntry(bytes: Uint8Array): Entry {
   if (bytes.length > MAX_ENTRY_BYTES) return malformed(TOO_LONG_REASON);
   try {
@@ -68,7 +68,10 @@ function entryOfJson(json: JsonValue): Entry | null {
   return beside.length > 0 ? malformed(faultText(beside)) : read(json);
 }
 
-/** A bare activity may have app proofs, and an object that names its format has that format. */
+/**
+ * Returns whether the object has the members of evidence. A bare activity may have app proofs, too, and an object that
+ * names its format has that format.
+ */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
   if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
   if (kind === "activity") return Object.hasOwn(json, "activity");

@@ -14,7 +14,7 @@ import type { EntryResult } from "./result.js";
 interface ExpectedLine {
   /** SHA-256 of the entry's bytes, in lowercase hex. */
   readonly entry: string;
-  /** JSON of an `Expected`, as a `Batch` has it. */
+  /** The JSON of an `Expected`, in the form of a `Batch`. */
   readonly expected: string;
 }
 
@@ -49,7 +49,10 @@ function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: strin
   return value as T;
 }
 
-/** Rejects an entry that cannot be compared with its expectation: without this, nothing would be. Null: it can be. */
+/**
+ * Rejects an entry that cannot be compared with its expectation, which would then go unchecked. Returns null if it can
+ * be.
+ */
 export function incomparable(evidence: Evidence, expectation: Expectation): EntryResult | null {
   const { appProofs, activity } = evidenceMembers(evidence);
   const reason = unmetByKind(expectation, appProofs.length, activity !== undefined);
@@ -63,5 +66,5 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],
-  reason: "expected: expected app proofs or an activity, not a bare document",
+  reason: "expected: needs app proofs or an activity to compare with, and a document alone has none",
 };

@@ -7,10 +7,13 @@ import { expectedOfText } from "./expected.js";
 import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
-/** An entry whose judging failed twice. The same for every judge, so that results do not depend on it. */
+/**
+ * The reason for an entry whose judging failed twice. It is the same for every judge, so that results do not depend on
+ * it.
+ */
 export const UNJUDGED_REASON = "it could not be judged: twice, what judged it failed";
 
-/** An entry that was stopped, twice, after the longest time that one may take. The same for every limit. */
+/** The reason for an entry that was stopped twice because it took too long. It is the same for every limit. */
 export const TOO_SLOW_REASON = "it could not be judged: twice, it took longer than one entry may take";
 
 export function unjudgedResult(n: number): AuditResult {
@@ -41,7 +44,7 @@ export async function judgeOwnBatch(
     const result = await judgeEntry(auditor, first + at, entry, expected?.[at] ?? null);
     const milliseconds = clock() - start;
     const { n, milliseconds: most } = slowest;
-    // Entries end in any order: of equal ones, the first in the batch counts.
+    // Entries end in any order. Of equally slow ones, the first in the batch counts.
     if (milliseconds > most || (milliseconds === most && first + at < n)) slowest = { n: first + at, milliseconds };
     return result;
   });
@@ -53,7 +56,7 @@ export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<Judge
   return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
 }
 
-/** Few, since the decoded data of each is held until it is judged. */
+/** The number is small, since the decoded data of each entry is held until it is judged. */
 const AT_ONCE = 4;
 
 async function judgeEntry(
@@ -68,7 +71,7 @@ async function judgeEntry(
     try {
       return await auditor.judge(n, entry, read.value);
     } catch {
-      // An error is not a verdict: it is tried once more, and then reported.
+      // An error is not a verdict. The entry is tried once more, and then reported.
     }
   }
   return unjudgedResult(n);

@@ -5,14 +5,14 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** No entry: nothing but the white space of JSON. */
+/** Returns whether a line is not an entry: it has only the white space of JSON. */
 export function isEmptyLine(line: Uint8Array): boolean {
   return line.every((byte) => byte === SPACE || byte === TAB || byte === CR);
 }
 
 /**
- * Cuts chunks into lines, without line feeds and the carriage returns before them. Of a line above the limit it yields
- * one byte more than the limit, and never holds the rest.
+ * Cuts chunks into lines, without line feeds and the carriage returns before them. A line above the limit is cut to one
+ * byte more than the limit, and its rest is never held.
  */
 export class LineCutter {
   readonly #limit: number;
@@ -35,14 +35,14 @@ export class LineCutter {
     this.#hold(chunk.subarray(start));
   }
 
-  /** The last line, where no line feed ends it; else null. */
+  /** Returns the last line if no line feed ends it, else null. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#line();
   }
 
   #hold(part: Uint8Array): void {
     this.#length += part.length;
-    // Two more: the first byte above the limit, and a carriage return, which does not count.
+    // The two extra bytes are the first one above the limit, and a carriage return, which does not count.
     const room = this.#limit + 2 - this.#held;
     if (part.length === 0 || room <= 0) return;
     this.#parts.push(part.subarray(0, room));

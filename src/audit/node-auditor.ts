@@ -1,4 +1,4 @@
-/** An auditor with the package that verifies provenance, which only a policy that demands it loads. */
+/** Makes an auditor. Only a policy that demands provenance loads the package that verifies it. */
 import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { demandsProvenance } from "../inputs.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";

@@ -1,14 +1,14 @@
-/** How many threads a process should start: by its cores and the limit of its container. */
+/** Decides how many threads a process should start, by its cores and the limit of its container. */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize } from "node:path/posix";
 
-/** 64 threads take 1.8 GB, and were slower than two. */
+/** Measured: 64 threads take 1.8 GB, and were slower than two. */
 const MOST_THREADS = 16;
 
 /**
- * 1 to 16. `availableParallelism` knows the affinity of the process, not the CPU time that its control group may use.
- * `root`: the folder that holds `proc` and `sys`. `cores`: those of the process.
+ * Returns 1 to 16. `availableParallelism` knows the affinity of the process, but not the CPU time that its control
+ * group may use. `root` is the folder that holds `proc` and `sys`; `cores` is the number of cores of the process.
  */
 export function defaultThreads(root = "/", cores = availableParallelism()): number {
   const groups = groupsOf(textAt(join(root, "proc/self/cgroup")) ?? "");
@@ -23,11 +23,11 @@ interface Group {
   /** Folders of `/sys/fs/cgroup` where the hierarchy may be mounted. */
   readonly mounts: readonly string[];
   readonly path: string;
-  /** The limits in a folder, in cores: one, or none. */
+  /** Returns the limit in a folder, in cores, or an empty list. */
   readonly read: (folder: string) => readonly number[];
 }
 
-/** cgroups(7): a line is `ID:CONTROLLERS:PATH`; that of version 2 has ID 0 and no controllers. */
+/** A line is `ID:CONTROLLERS:PATH` (cgroups(7)). The line of version 2 has ID 0 and no controllers. */
 function groupsOf(text: string): Group[] {
   return text.split("\n").flatMap((line): Group[] => {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
@@ -39,21 +39,21 @@ function groupsOf(text: string): Group[] {
 }
 
 /**
- * The group's folder and all above it, each of which may limit it. In a container the path is often that of the host,
- * which is not there, or begins with `/..`: the mount itself is the container's own group then.
+ * Returns the group's folder and all above it, each of which may limit it. In a container the path is often that of the
+ * host, which does not exist, or begins with `/..`: the mount itself is then the container's own group.
  */
 function foldersTo(mount: string, path: string): string[] {
   const names = normalize(`/${path}`).split("/").filter(Boolean);
   return Array.from({ length: names.length + 1 }, (_, depth) => join(mount, ...names.slice(0, depth)));
 }
 
-/** `QUOTA PERIOD` in microseconds, or `max PERIOD`. */
+/** The file has `QUOTA PERIOD` in microseconds, or `max PERIOD`. */
 function limitOfVersion2(folder: string): readonly number[] {
   const [quota = "", period = ""] = (textAt(join(folder, "cpu.max")) ?? "").trim().split(/\s+/);
   return ratio(quota, period);
 }
 
-/** -1: no limit. */
+/** A quota of -1 means no limit. */
 function limitOfVersion1(folder: string): readonly number[] {
   const quota = textAt(join(folder, "cpu.cfs_quota_us")) ?? "";
   return ratio(quota.trim(), (textAt(join(folder, "cpu.cfs_period_us")) ?? "").trim());

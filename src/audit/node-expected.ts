@@ -10,18 +10,18 @@ import type { InputBatch } from "./node-source.js";
 const MAX_LINE_BYTES = 1024 * 1024;
 
 interface Expected {
-  /** In the file, from 1. */
+  /** The number of the line in the file, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** A line that no entry had. */
+/** A line of the file that no entry matched. */
 export interface UnmetExpectation {
   readonly line: number;
   readonly entry: string;
 }
 
-/** What the entries of an audit must be answers to, by their SHA-256. */
+/** The expectations of an audit's entries, by the SHA-256 of the entries. */
 export class ExpectedEntries {
   readonly #byEntry: ReadonlyMap<string, Expected>;
   /** SHA-256 of the file, in hex. */
@@ -34,8 +34,8 @@ export class ExpectedEntries {
 
   /**
    * Reads the bytes of a file, such as `createReadStream(path)`: NDJSON of `{"entry": "…", "expected": {…}}`. Throws
-   * {@link MalformedError} (`expected`) with the line and path of each fault, also for two lines of one entry and for a
-   * file without lines.
+   * {@link MalformedError} (`expected`) with the line and path of each fault. Two lines for one entry are a fault, as
+   * is a file without lines.
    *
    * @example
    * const expected = await ExpectedEntries.read(createReadStream("expected.ndjson"));
@@ -46,7 +46,7 @@ export class ExpectedEntries {
     const cutter = new LineCutter(MAX_LINE_BYTES);
     const hash = createHash("sha256");
     for await (const chunk of chunks) {
-      // Lines may be views of the chunk, and are read before the next one.
+      // Lines may be views of the chunk, so they are read before the next chunk arrives.
       hash.update(chunk);
       for (const { line } of cutter.cut(chunk)) reader.read(line);
     }
@@ -59,12 +59,15 @@ export class ExpectedEntries {
     return this.#byEntry.size;
   }
 
-  /** Of an entry's bytes: a line without its line feed and the carriage return before it, or a file. Null: none. */
+  /**
+   * Returns the expectation of an entry's bytes, or null. The bytes are a line without its line feed and the carriage
+   * return before it, or a file.
+   */
   of(entry: Uint8Array): Expected | null {
     return this.#byEntry.get(sha256Hex(entry)) ?? null;
   }
 
-  /** Those that are not among the met lines, in the order of the file. */
+  /** Yields the lines that are not in `met`, in the order of the file. */
   *unmet(met: MetLines): Generator<UnmetExpectation> {
     for (const [entry, { line }] of this.#byEntry) if (!met.has(line)) yield { line, entry };
   }
@@ -82,7 +85,7 @@ class LineReader {
       return;
     }
     const { value, faults } = attempt(() => readExpectedLine(bytes));
-    // The parser counts lines, too.
+    // The parser counts lines too, so its number is dropped.
     for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
     if (value === undefined) return;
     const before = this.#byEntry.get(value.entry);
@@ -102,11 +105,11 @@ class LineReader {
   }
 }
 
-/** The lines that an entry had: one bit for each. */
+/** The lines that an entry matched, as one bit each. */
 export class MetLines {
   #bits: Uint8Array;
 
-  /** `text`: of another run's {@link toString}. */
+  /** `text` is what {@link toString} returned in another run. */
   constructor(text = "") {
     this.#bits = Buffer.from(text, "base64");
   }
@@ -132,7 +135,7 @@ export class MetLines {
 
 /** A batch whose entries have their expectations. */
 export interface ExpectedBatch extends InputBatch {
-  /** Of the expectations that its entries have. */
+  /** The lines of the entries' expectations. */
   readonly lines: readonly number[];
 }
 

@@ -11,11 +11,11 @@ import { LineCutter, isEmptyLine } from "./lines.js";
 
 export const STDIN_INPUT = "-";
 
-/** An input that cannot be read, is not an input of entries, or differs from that of the earlier run. */
+/** The error for an input that cannot be read, is not an input of entries, or differs from that of the earlier run. */
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
   readonly file: string;
-  /** What to do about it, such as a command for a shell; null: the message says it. */
+  /** What to do, such as a command for a shell. Null means that the message says it. */
   readonly advice: string | null;
 
   constructor(file: string, message: string, advice: string | null = null) {
@@ -37,7 +37,7 @@ export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
 
 export const CHUNK = 1024 * 1024;
 
-/** The inputs of one run. Those that can be read only once are read on from where {@link check} has stopped. */
+/** The inputs of one run. An input that can be read only once is continued from where {@link check} stopped. */
 export class LineInputs {
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #begun = new Map<string, AsyncIterable<Uint8Array>>();
@@ -54,7 +54,7 @@ export class LineInputs {
     return begun ?? unpacked(name, this.#packed(name));
   }
 
-  /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or no NDJSON. */
+  /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
   async check(inputs: readonly string[]): Promise<void> {
     if (this.#isChecked) return;
     this.#isChecked = true;
@@ -89,10 +89,10 @@ export class LineInputs {
   }
 }
 
-/** Of an input that can be read only once: a whole entry, and what comes with it. */
+/** The limit for an input that can be read only once: a whole entry, and the bytes that arrive with it. */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
-/** Each chunk has its own memory, since entries are views of it. */
+/** Yields chunks that each have their own memory, since entries are views of them. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await readable(path, open(path));
   try {
@@ -106,12 +106,14 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Of Node's FileHandle: a public type that names it would demand Node's types of every program. */
+/**
+ * The used part of Node's FileHandle. A public type that names FileHandle would demand Node's types of every program.
+ */
 interface ReadableFile {
   read(buffer: Uint8Array, offset: number, length: number, at: null): Promise<{ readonly bytesRead: number }>;
 }
 
-/** The first bytes of an open file, at most so many. */
+/** Reads at most `most` bytes from the beginning of an open file. */
 export async function firstBytes(file: ReadableFile, most: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(most);
   let length = 0;
@@ -132,7 +134,7 @@ async function startOf(path: string, most: number): Promise<Uint8Array> {
   }
 }
 
-/** Bytes of all inputs, as lines have them; null if the size of one is not known yet. */
+/** Returns the bytes of all inputs, unpacked, or null if the size of one is not known yet. */
 export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
   const sizes = await Promise.all(inputs.map((input) => sizeOf(input).catch(() => null)));
   return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
@@ -149,7 +151,7 @@ interface Packing {
   readonly magic: readonly number[];
   /** The program that unpacks a file to its stdout. */
   readonly program: string;
-  /** Null: it is not unpacked here. */
+  /** Null means that this package does not unpack it. */
   readonly engine: (() => Gunzip) | null;
 }
 
@@ -164,7 +166,7 @@ const PACKINGS: readonly Packing[] = [
     name: "Zstandard",
     magic: [0x28, 0xb5, 0x2f, 0xfd],
     program: "zstd -dc",
-    // Node 20 has none. That of Node 22.23 ends without an error in a file that was cut off, and after the first frame.
+    // Node 20 has no engine. That of Node 22.23 ends without an error in a truncated file, and after the first frame.
     engine: null,
   },
 ];
@@ -174,7 +176,7 @@ function packingOf(start: Uint8Array): Packing | null {
   return PACKINGS.find(({ magic }) => magic.every((byte, at) => start[at] === byte)) ?? null;
 }
 
-/** By content: names may lie. */
+/** Unpacks by content, since names may lie. */
 async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = packed[Symbol.asyncIterator]();
   const held: Uint8Array[] = [];
@@ -191,7 +193,7 @@ async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): Async
   else yield* unpackedBy(packing, name, all);
 }
 
-/** What was read already, and then the rest. */
+/** Yields what was already read, and then the rest. */
 async function* continued(held: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* held;
@@ -213,7 +215,7 @@ async function* unpackedBy(
   if (packing.engine === null) throw notUnpacked(packing, name);
   const engine = packing.engine();
   const fed = { bytes: 0, zeros: 0 };
-  // Its error is that of the engine, too.
+  // The engine reports the same error.
   const feeding = pipeline(counted(packed, fed), engine).catch(() => {});
   try {
     for await (const chunk of engine) yield chunk as Uint8Array;
@@ -225,7 +227,7 @@ async function* unpackedBy(
     engine.destroy();
     await feeding;
   }
-  // Zeros fill blocks. Of anything else after them, Node drops all without a word.
+  // Zeros fill blocks. Node silently drops everything that follows them.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
     throw new AuditInputError(name, `something follows its ${packing.name}, after zero bytes`, DAMAGED);
 }
@@ -257,12 +259,12 @@ function notUnpacked({ name: packing, program }: Packing, name: string): AuditIn
   );
 }
 
-/** Quoted for a shell. */
+/** Quotes a text for a shell. */
 function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What an input is instead of lines. */
+/** The form of an input that is not NDJSON. */
 type OtherForm = "a list over several lines" | "an object over several lines" | "a list on one line";
 
 /** `jq -c .` writes each value as a line, `jq -c '.[]'` each item of a list. */
@@ -285,8 +287,8 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): AuditI
 }
 
 /**
- * Whether the beginning of an input is not NDJSON. One odd line among others is a malformed entry: otherwise whoever
- * wrote it could stop the whole audit.
+ * Decides whether the beginning of an input is not NDJSON. A single odd line among others is a malformed entry:
+ * otherwise its author could stop the whole audit.
  */
 class FirstLines {
   readonly #cutter = new LineCutter(MAX_ENTRY_BYTES);
@@ -303,7 +305,7 @@ class FirstLines {
   read(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
     for (const { line } of this.#cutter.cut(chunk)) if (!this.isDecided) this.#add(line);
-    // Too much of an input that can be read only once: its lines are judged as they are.
+    // An input that can be read only once was held too long, so its lines are judged as they are.
     if (this.#bytes > this.#most && !this.isDecided) this.#first = "line";
   }
 
@@ -317,7 +319,7 @@ class FirstLines {
     return this.#first === "line" || this.#lines.length >= (this.#first === "brackets" ? 3 : 2);
   }
 
-  /** Null: lines. To be read once it is decided, or at the end. */
+  /** Null means lines. The value is known once `isDecided` is true, or at the end of the input. */
   get form(): OtherForm | null {
     const rest = this.#hasEnded ? null : this.#cutter.rest();
     this.#hasEnded = true;
@@ -330,7 +332,7 @@ class FirstLines {
     return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
   }
 
-  /** A whole entry after the brackets is the only item of a list, or they are an odd line. */
+  /** A whole entry after the brackets is the only item of a list. Otherwise the brackets are an odd line. */
   #goesOn(second: Uint8Array | undefined, third: Uint8Array | undefined): boolean {
     if (second === undefined || !isWhole(second)) return true;
     return third !== undefined && /^[\s\]}]+$/.test(textOf(third));
@@ -344,8 +346,8 @@ const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 const textOf = (line: Uint8Array): string => Buffer.from(line.buffer, line.byteOffset, line.length).toString();
 
 /**
- * `list`: a whole list of other things. `brackets`: nothing but opening ones. `open`: it ends where JSON continues.
- * `line`: anything else, which is judged as an entry.
+ * Classifies the first line. `list` is a whole list of other things. `brackets` has nothing but opening ones. `open`
+ * ends where JSON continues. `line` is anything else, which is judged as an entry.
  */
 function beginningOf(line: Uint8Array): "list" | "brackets" | "open" | "line" {
   if (!beginsAsJson(line)) return "line";

@@ -8,7 +8,7 @@ import { QueueError } from "./queue-error.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
 export const TICK_MS = 1000;
-/** A peer that was silent for longer is gone. */
+/** A peer that was silent for longer counts as gone. */
 const ALIVE_SECONDS = 10;
 const MAX_PEERS = 1000;
 const MAX_NOTES = 1000;
@@ -69,7 +69,7 @@ export class QueueMember {
     this.tell(text);
   }
 
-  /** The connection itself reports outages. A lock that was lost in one only costs the work of a batch. */
+  /** The connection itself reports outages. A lock that was lost during an outage only costs the work of a batch. */
   sayError(error: unknown): void {
     if (this.connection.isClosed || isOutage(error)) return;
     const message = this.connection.messageOf(error);
@@ -81,7 +81,7 @@ export class QueueMember {
     let running: Promise<void> | null = null;
     const tick = (): void => {
       const { shown, isAway } = this.connection;
-      // The contact is reported also while a command waits for a server that is away.
+      // The state is also reported while a command waits for a server that is away.
       this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
       running ??= this.#count()
         .then(work)

@@ -1,10 +1,10 @@
-/** The URL of a queue's server, read by its parts: messages have `shown`, which never had a password in it. */
+/** Parses the URL of a queue's server. Messages show `shown`, which never contained a password. */
 import { QueueError } from "./queue-error.js";
 
 export interface QueueAddress {
   readonly kind: "server" | "cluster" | "sentinel" | "socket";
   readonly isTls: boolean;
-  /** The server, nodes of the cluster, or sentinels. The list is empty for a socket. */
+  /** The server, the nodes of the cluster, or the sentinels. The list is empty for a socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** The path of the socket, or the name that the sentinels know. */
   readonly name: string;
@@ -29,7 +29,7 @@ const EXPECTED =
   "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
-/** Throws QueueError, which does not quote the URL: it may have a password. */
+/** Throws QueueError, which does not quote the URL, since that may have a password. */
 export function parseQueueUrl(url: string): QueueAddress {
   const { scheme, user, authority, path } = partsOf(url);
   const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
@@ -53,7 +53,7 @@ interface UrlParts {
   readonly path: string;
 }
 
-/** The parts of a URL, or of a path alone, which is that of a socket. */
+/** Returns the parts of a URL. A path alone is a socket. */
 function partsOf(url: string): UrlParts {
   const [, scheme = "", user = "", authority = "", path = ""] = matched(
     FORM,
@@ -91,7 +91,7 @@ function noUrl(): QueueError {
 }
 
 /**
- * `url` with the credentials of `other`, if it has none of its own. Throws QueueError where `other` is of another
+ * Returns `url` with the credentials of `other` if it has none of its own. Throws QueueError if `other` is another
  * server: its password must not go there.
  */
 export function withCredentialsOf(url: string, other: string): string {

@@ -26,7 +26,7 @@ import type { AuditSetting } from "./setting.js";
 const FORMAT = 5;
 export const DAY_SECONDS = 86_400;
 
-/** A shared secret, or none: then anyone who can write to the server is trusted. */
+/** A shared secret, or none. Without one, anyone who can write to the server is trusted. */
 export class Seal {
   readonly #secret: string;
 
@@ -109,7 +109,7 @@ export function readJob(id: string, data: unknown, seal: Seal): Job | null {
 
 export type JudgedPart = Omit<JudgedBatch, "index">;
 
-/** The seal covers the id, so that it is an answer to no other job. */
+/** Writes an answer. Its seal covers the job's id, so that it answers no other job. */
 export function writeAnswer(id: string, { results, slowest }: JudgedPart, seal: Seal): string {
   const answer = JSON.stringify({ results: writeResults(results), ...(slowest && { slowest }) });
   return `${seal.of("answer", `${id}\n${answer}`)}\n${answer}`;
@@ -152,7 +152,7 @@ export function readSetting(written: string): ToldSetting | undefined {
 export interface Peer {
   readonly id: string;
   readonly queue: string;
-  /** The first half of its digest. */
+  /** The first half of the policy's digest. */
   readonly policy: string;
   readonly version: string;
 }

@@ -24,14 +24,14 @@ import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** The number of batches in flight. As many wait. Default: 16. */
+  /** The number of batches in flight. As many more wait. Default: 16. */
   readonly concurrency?: number;
 }
 
 const CONCURRENCY = 16;
 /** The most bytes of jobs that one producer has at a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** BullMQ's events wake the producer. It also asks for each job after so many ticks. */
+/** BullMQ's events wake the producer. It also asks for each job after this number of ticks. */
 const LOOK_TICKS = 3;
 /** The number of ticks without a worker before a note. */
 const PATIENCE = 5;
@@ -45,7 +45,7 @@ const SETTING_SECONDS = 10;
 /** The length of the stream that wakes producers. */
 const MAX_EVENTS = 1000;
 const MAX_DEAD_LETTERS = 1000;
-/** The producer removes each job once it has read its answer. The counts are for those of killed producers. */
+/** The producer removes each job once it has read its answer. The counts limit the jobs of killed producers. */
 const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOnFail: { count: 10_000 } };
 
 /**
@@ -69,14 +69,16 @@ interface Task {
   readonly bytes: number;
   readonly outcome: Promise<Outcome>;
   readonly settle: (outcome: Outcome | Promise<never>) => void;
-  /** The server acknowledged its job, which was not removed since. */
+  /** Whether the server acknowledged the job. It is false again once the job was removed. */
   isAdded: boolean;
   losses: number;
-  /** What looks at the job or removes it does so in turn: a look must not end a job that was added meanwhile. */
+  /**
+   * The last operation on the job. Looks and removals take turns: a look must not end a job that was added meanwhile.
+   */
   turn: Promise<void>;
 }
 
-/** `failed`: the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
+/** `failed` means that the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
 type Outcome = JudgedPart | "failed";
 
 class QueueJudge implements Judge {
@@ -107,7 +109,7 @@ class QueueJudge implements Judge {
     const { bullmq, client } = member.connection;
     const options = { connection: client, prefix: member.prefix, skipVersionCheck: true, skipMetasUpdate: true };
     this.#queue = new bullmq.Queue(member.peer.queue, options);
-    // It begins with the first event that is left, so that none is missed until the stream is open.
+    // The stream begins with the oldest event, so that none is missed before it is open.
     this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
     const wake = ({ jobId: id }: { readonly jobId: string }): void => {
@@ -140,7 +142,7 @@ class QueueJudge implements Judge {
   }
 
   async #leave(): Promise<void> {
-    // A tick that is not over would announce this producer again.
+    // A tick that is still running would announce this producer again.
     await this.#stop();
     const { connection, peer } = this.#member;
     await Promise.allSettled([
@@ -212,7 +214,7 @@ class QueueJudge implements Judge {
     task.settle(outcome);
   }
 
-  /** Adds a job when there is room, and again while the server refuses it. Adding one that is there changes nothing. */
+  /** Adds a job when there is room, and retries while the server refuses it. Adding an existing job changes nothing. */
   async #add(task: Task): Promise<void> {
     while (!task.isAdded && !this.#member.connection.isClosed) {
       await this.#room.enter(task.bytes);
@@ -279,12 +281,12 @@ class QueueJudge implements Judge {
     for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
     if (++this.#ticks % LOOK_TICKS === 0)
       await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
-    // A full server may refuse this, so it comes last.
+    // A full server may refuse the announcement, so it comes last.
     const workers = await this.#announce();
     if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
-  /** Returns the workers that are there. Workers have their own policy and anchors, with the same digest. */
+  /** Returns the living workers. They have their own policy and anchors, with the same digest. */
   async #announce(): Promise<Peer[]> {
     const { connection, peer } = this.#member;
     const key = this.#member.key("setting", peer.id);
@@ -294,7 +296,7 @@ class QueueJudge implements Judge {
     return this.#member.meet("producers", "workers");
   }
 
-  /** Jobs that wait may fill the memory that a worker needs to take one. */
+  /** Takes a waiting job back, since waiting jobs may fill the memory that a worker needs to take one. */
   async #takeBack(task: Task): Promise<void> {
     if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }

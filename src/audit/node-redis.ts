@@ -14,7 +14,7 @@ type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
 const TLS_OPTIONS: Readonly<Record<keyof QueueTls, true>> = { ca: true, cert: true, key: true };
 
-/** A server that does not know AUTH quotes the command with its arguments, possibly cut off. */
+/** A server that does not know AUTH quotes the command with its arguments, which may be cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
 /** A shorter password may be a part of any word, so it is replaced only where it is a whole word. */
 const LONG = 6;
@@ -29,7 +29,7 @@ function messageOf(error: unknown, { password }: QueueAddress): string {
   return advice === undefined ? shown : `${shown} (${advice})`;
 }
 
-/** Only a hostile server repeats the password. */
+/** Removes the password from a text. Only a hostile server repeats it. */
 function withoutPassword(text: string, password: string): string {
   if (password === "") return text;
   if (password.length >= LONG) return text.replaceAll(password, "[password]");
@@ -71,7 +71,7 @@ const PATIENT: ClientOptions = {
   // Commands wait while the server is away.
   maxRetriesPerRequest: null,
   retryStrategy: retryAfter,
-  // A server that became a replica is left for the present primary.
+  // A server that became a replica is left for the current primary.
   reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
   connectTimeout: 5000,
   socketTimeout: SILENCE_MS,
@@ -93,7 +93,7 @@ export class RedisConnection {
     this.#address = address;
     this.client = client;
     this.bullmq = bullmq;
-    // BullMQ gives its keys no lifetime.
+    // BullMQ gives its keys no lifetime, so its scripts are changed.
     const define = client.defineCommand.bind(client);
     client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
     // BullMQ duplicates clients, and does not always close them.
@@ -143,7 +143,7 @@ export function isOutage(error: unknown): boolean {
   return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
-/** Whether there is an outage, or the server refuses writes for a while. */
+/** Returns whether the error is an outage, or the server refuses writes for a while. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
@@ -236,13 +236,13 @@ function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options:
   return cluster as unknown as Redis;
 }
 
-/** The servers that have data: one, or the masters of a cluster. */
+/** Returns the servers that have data: one, or the masters of a cluster. */
 export function mastersOf(client: Redis): readonly Redis[] {
   const { isCluster = false } = client as { readonly isCluster?: boolean };
   return isCluster ? (client as unknown as Cluster).nodes("master") : [client];
 }
 
-/** Users without a queue need not install the packages. */
+/** Loads the packages on demand, since users without a queue need not install them. */
 async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis }> {
   try {
     const [bullmq, ioredis] = await Promise.all([import("bullmq"), import("ioredis")]);
@@ -258,7 +258,7 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis
   }
 }
 
-/** Errors that waiting does not correct. */
+/** Errors that waiting does not fix. */
 const LASTING = /NOAUTH|WRONGPASS|NOPERM|invalid password|DB index|cluster support disabled/i;
 
 function firstReady(client: Redis, address: QueueAddress, startMs: number): Promise<void> {
@@ -277,7 +277,7 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
       clearTimeout(timer);
       resolve();
     });
-    // This rejects at the first failure, but ioredis goes on trying.
+    // The promise rejects at the first failure, but ioredis keeps trying.
     client.connect().catch(() => {});
   });
 }

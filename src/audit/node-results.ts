@@ -1,4 +1,4 @@
-/** The file of results: append only. A run that goes on cuts it back to the length in its state. */
+/** Writes the file of results, which is append only. A resumed run cuts it back to the length in its state. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -6,7 +6,7 @@ import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js"
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 
-/** A file of results or a state that cannot be written, or was changed by others. */
+/** The error for a file of results or a state that cannot be written, or was changed by another program. */
 export class AuditFileError extends Error {
   override readonly name = "AuditFileError";
   readonly file: string;
@@ -22,7 +22,7 @@ export class AuditFileError extends Error {
 
 export interface ResultsMark {
   readonly length: number;
-  /** SHA-256 of its last 64 KiB. */
+  /** SHA-256 of the last 64 KiB of the file. */
   readonly tail: string;
 }
 
@@ -66,8 +66,8 @@ export class ResultsFile {
   }
 
   /**
-   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} if it does
-   * not match the mark.
+   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} if the file
+   * does not match the mark.
    */
   static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
     const file = await opened(path, "r+");
@@ -100,7 +100,10 @@ export class ResultsFile {
     }
   }
 
-  /** Rejects with {@link AuditFileError} if the file was changed, moved or replaced: other programs ignore the lock. */
+  /**
+   * Rejects with {@link AuditFileError} if the file was changed, moved or replaced, since other programs ignore the
+   * lock.
+   */
   async requireOwn(): Promise<void> {
     if (this.#lock !== null) await requireLock(this.path, this.#lock);
     const { size } = await inWords(this.path, this.#handle.stat());
@@ -109,7 +112,7 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was taken away, or something else is in its place: the results are lost");
   }
 
-  /** Resolves once everything written is on the disk. */
+  /** Resolves once everything that was written is on the disk. */
   async mark(): Promise<ResultsMark> {
     await inWords(this.path, this.#handle.sync());
     return { length: this.#length, tail: await this.#tail() };
@@ -153,7 +156,7 @@ async function opened(path: string, flags: string): Promise<OpenedFile> {
   }
 }
 
-/** Null in a read-only folder: then only the size shows changes by others. */
+/** Returns null in a read-only folder. Then only the size shows changes by other programs. */
 async function lockOf(path: string): Promise<Lock | null> {
   try {
     return await takeLock(`${await realpath(path)}.lock`, "file of results");
@@ -164,7 +167,7 @@ async function lockOf(path: string): Promise<Lock | null> {
   }
 }
 
-/** Before each write. Rejects with {@link AuditFileError}. */
+/** Checks the lock, before each write. Rejects with {@link AuditFileError}. */
 export async function requireLock(path: string, lock: Lock): Promise<void> {
   try {
     await inWords(path, lock.requireHeld());

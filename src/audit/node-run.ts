@@ -34,26 +34,29 @@ export interface AuditFilesOptions {
   /** Files of lines, folders, or `-` for {@link stdin}. */
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
-  /** What entries must be answers to. Never take it from the entries. */
+  /** What the entries must answer. Never take it from the entries. */
   readonly expected?: ExpectedEntries;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** A file, overwritten unless `state` exists; or a function that takes text. */
+  /** A file, which is overwritten unless `state` exists, or a function that takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
    * The file of the run's state. If it exists, the run goes on: the inputs are read again and compared with the state,
    * and only added entries are judged. Requires `out` to be a file.
    */
   readonly state?: string;
-  /** With `state`: {@link setting} must have its `now`. Otherwise that of the state is used. */
+  /**
+   * Whether the caller chose the `now` of {@link setting}, which must then be that of the `state`. Otherwise a resumed
+   * run uses that of the `state`.
+   */
   readonly isNowGiven?: boolean;
   /** Makes the judge, which is closed at the end. Default: threads (`threadJudge`). */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
-  /** See `inputBatches`. */
+  /** The maximal number of entries of a batch. Default: 512. */
   readonly batchEntries?: number;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AuditSignal;
-  /** Called first, with the results of the setting's boot proofs, in their order. */
+  /** This is called first, with the results of the setting's boot proofs, in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
@@ -75,26 +78,29 @@ const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
   onProgress: optional(callable),
 };
 
-/** Of the whole run, earlier processes included. */
+/** Progress of the whole run, earlier processes included. */
 export interface AuditFilesProgress {
   readonly bytes: number;
   readonly summary: AuditSummary;
 }
 
 export interface AuditFilesEnd extends AuditEnd {
-  /** Entries that earlier processes judged. */
+  /** The number of entries that earlier processes judged. */
   readonly before: number;
-  /** Lines of the whole input that are not entries. */
+  /** The number of lines of the whole input that are not entries. */
   readonly emptyLines: number;
-  /** Of this process. `file`: its file and, of a file of lines, its line: `FILE:LINE`. */
+  /** The slowest entry of this process. `file` is its file; for a file of lines it is `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;
-  /** Of a whole input with `expected`: how many of its lines no entry had, and the first of them. Else null. */
+  /**
+   * How many lines of `expected` no entry matched, and the first of them. Null without `expected`, or if the input was
+   * not read to its end.
+   */
   readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
 }
 
 const MAX_UNMET = 10;
 
-/** Minimal time between two writes of the state: each waits for the disk. */
+/** Minimal time between two writes of the state, each of which waits for the disk. */
 const SAVE_EVERY_MS = 500;
 
 /**
@@ -110,7 +116,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, ...settingAndExpected(options) };
-  // Checks the setting before any file is created.
+  // This checks the setting before any file is created.
   const { bootProofs } = await nodeAuditor(options.setting);
   options.onBootProofs?.(bootProofs);
   const opened = new LineInputs(options.stdin);
@@ -124,7 +130,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   }
 }
 
-/** Before anything is written. A slow stdin must not hold off the signal. */
+/** Checks the inputs before anything is written. A slow stdin must not delay the signal. */
 async function checkedInputs(opened: LineInputs, { inputs, signal }: AuditFilesOptions): Promise<void> {
   const aborted = new Abortion(signal);
   try {
@@ -143,13 +149,13 @@ function settingAndExpected({ setting, expected }: AuditFilesOptions): {
   return { setting, expected: expected.digest };
 }
 
-/** Output in an audited folder might become an entry; output to an input would destroy it. */
+/** Refuses output in an audited folder, where it might become an entry, and to an input, which it would destroy. */
 async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
   const folder = await realpath(dirname(resolve(file))).catch(() => null);
   for (const input of inputs) {
     const found = input === STDIN_INPUT ? null : await realpath(input).catch(() => null);
     if (found !== null && found === (await realpath(file).catch(() => null)))
-      throw new AuditFileError(file, "it is audited: results would take its place");
+      throw new AuditFileError(file, "it is an input of the audit: results would overwrite it");
     if (folder !== null && found !== null && `${folder}${sep}`.startsWith(`${found}${sep}`))
       throw new AuditFileError(file, `inside ${input}, which is audited: it would be an entry of it`);
   }
@@ -192,12 +198,12 @@ function sourceOf(options: AuditFilesOptions, { before, state, opened }: Running
   return openedBatches(inputs, reading, { comparesOnly: from !== null && hasFailedFast(options, before), opened });
 }
 
-/** After a first failure in an earlier process, this one judges nothing either. */
+/** After a first failure in an earlier process, this one does not judge either. */
 function hasFailedFast({ failFast = false }: AuditFilesOptions, before: AuditProgress | null): boolean {
   return failFast && before !== null && before.summary.accepted < before.summary.entries;
 }
 
-/** Makes the judge with the first batch: without new entries, no thread is started and no queue joined. */
+/** Makes the judge with the first batch. Without new entries, no thread is started and no queue joined. */
 class LateJudge implements Judge {
   readonly #make: () => Judge | Promise<Judge>;
   #made: Promise<Judge> | null = null;
@@ -302,7 +308,7 @@ class Keeper {
   readonly #out: AuditFilesOptions["out"];
   readonly #results: ResultsFile | null;
   readonly #state: OpenedState | null;
-  /** The lines of expectations that an entry had. */
+  /** The lines of expectations that an entry matched. */
   readonly met: MetLines;
   #progress: Pick<AuditProgress, "position" | "summary">;
   #savedAt = -Infinity;
@@ -334,7 +340,7 @@ class Keeper {
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
   }
 
-  /** Of the whole input, up to the position. */
+  /** The number of empty lines of the whole input, up to the position. */
   get emptyLines(): number {
     return this.#progress.position?.emptyLines ?? 0;
   }

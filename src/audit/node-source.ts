@@ -10,38 +10,38 @@ import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable }
 
 export interface AuditPosition {
   readonly entries: number;
-  /** Lines that are not entries, but are numbered with them. */
+  /** The number of lines that are not entries, but are numbered with them. */
   readonly emptyLines: number;
-  /** Of a compressed input, those that it unpacks to. */
+  /** The number of bytes read. For a compressed input it counts the unpacked bytes. */
   readonly bytes: number;
   /**
-   * The current input, from 0; how much of it was read, in bytes as above, or in files of a folder; and its lines or
-   * files.
+   * The index of the current input, from 0. `offset` is how much of it was read, in bytes as above or in files of a
+   * folder. `inputLines` counts its lines or files.
    */
   readonly input: number;
   readonly offset: number;
   readonly inputLines: number;
-  /** SHA-256 of everything before; null if not requested. */
+  /** SHA-256 of everything before the position. Null if it was not requested. */
   readonly digest: string | null;
 }
 
 export interface InputBatch extends Batch {
   readonly end: AuditPosition;
-  /** The place of each entry; null where its number is enough. */
+  /** The place of each entry. Null where its number is enough. */
   readonly files: readonly (string | null)[];
 }
 
 export interface InputOptions {
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where to go on. The reader throws {@link AuditInputError} if the inputs before it differ. */
+  /** The position to resume from. The reader throws {@link AuditInputError} if the inputs before it differ. */
   readonly from?: AuditPosition | null;
-  /** Whether positions have a digest, which going on requires. */
+  /** Whether positions have a digest, which resuming requires. */
   readonly digest?: boolean;
-  /** Default: 512. */
+  /** The maximal number of entries of a batch. Default: 512. */
   readonly batchEntries?: number;
 }
 
-/** Large, so that a handover costs little; small, so that no thread waits long for the last batch. */
+/** The size is large, so that a handover costs little, and small, so that no thread waits long for the last batch. */
 const BATCH_ENTRIES = 512;
 
 /**
@@ -55,7 +55,7 @@ export function inputBatches(inputs: readonly string[], options: InputOptions = 
   return batchesOf(inputs, options, { comparesOnly: false });
 }
 
-/** The same, of inputs that may have been opened. `comparesOnly`: yields nothing, and ends at the position. */
+/** Reads inputs that may have been opened before. `comparesOnly` yields nothing, and ends at the position. */
 export function openedBatches(
   inputs: readonly string[],
   options: InputOptions,
@@ -109,12 +109,12 @@ class InputReader {
   #isSame = false;
   #isOpen = false;
   #index = 0;
-  /** The position after the last batch, later that of everything read. */
+  /** The position after the last batch. It is behind what was read. */
   #at: Omit<AuditPosition, "digest">;
   #entries: Uint8Array[] = [];
   #files: (string | null)[] = [];
   #numbers: number[] = [];
-  /** Since the last batch. */
+  /** The number of empty lines since the last batch. */
   #emptyLines = 0;
 
   constructor(
@@ -173,7 +173,7 @@ class InputReader {
     if (this.#lineCount > 0) yield this.#flush();
   }
 
-  /** A batch after each chunk, so that entries from a slow stdin are judged at once. */
+  /** Yields a batch after each chunk, so that entries from a slow stdin are judged at once. */
   async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
     let [done, last] = [0, 0];
     const take = (end: number): void => {
@@ -224,7 +224,7 @@ class InputReader {
   #addLine(line: Uint8Array, name: string): void {
     const isEmpty = line.length <= MAX_ENTRY_BYTES && isEmptyLine(line);
     if (!this.#isOpen) return isEmpty ? this.#addEmpty() : this.#add(line, this.#placeOf(name, null));
-    // The line before the position was judged without its line feed: it may end now, but not go on.
+    // The line before the position was judged without its line feed. It may end now, but not continue.
     if (line.length > 0) throw this.#changed(name);
     this.#isOpen = false;
   }
@@ -240,12 +240,12 @@ class InputReader {
     if (!this.#comparesOnly) this.#emptyLines++;
   }
 
-  /** Lines and files since the last batch. */
+  /** The number of lines and files since the last batch. */
   get #lineCount(): number {
     return this.#entries.length + this.#emptyLines;
   }
 
-  /** With a single file of lines, the entry's number is the line. */
+  /** Returns null for a single file of lines, where the entry's number is the line. */
   #placeOf(name: string, inside: string | null): string | null {
     const isOne = this.#inputs.length === 1;
     if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
@@ -302,7 +302,7 @@ interface FoundFile {
   readonly shown: string;
 }
 
-/** Holds the names of one folder at a time, and of those above it. */
+/** Yields the files in a folder. It holds the names of one folder at a time, and of those above it. */
 async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
   const found = await readable(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
   found.sort((a, b) => Buffer.compare(a.name, b.name));

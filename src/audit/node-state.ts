@@ -1,4 +1,6 @@
-/** The state file of a run: its progress and its question, so that a later process comes to the same results. */
+/**
+ * The state file of a run. It holds the progress and the question, so that a later process comes to the same results.
+ */
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -32,18 +34,18 @@ interface AuditQuestion {
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** The digest of the expectations; null without any. */
+  /** The digest of the expectations. Null without expectations. */
   readonly expected: string | null;
   /** Whether the caller chose `now`. */
   readonly isNowGiven: boolean;
 }
 
 export interface AuditProgress {
-  /** Null: nothing was judged yet. */
+  /** Null means that nothing was judged yet. */
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
-  /** The lines of expectations that an entry had, as `MetLines` writes them. */
+  /** The lines of expectations that an entry matched, in the form of `MetLines`. */
   readonly met: string;
   readonly end: "done" | "failed" | null;
 }
@@ -57,7 +59,7 @@ interface StateFile extends AuditProgress {
 
 export interface OpenedState {
   readonly now: string;
-  /** Where to go on; null: the first process. */
+  /** The progress to resume from. Null means that this is the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +67,7 @@ export interface OpenedState {
 
 /**
  * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
- * holds it, or it is not a state or that of another question.
+ * holds the state, if the file is not a state, or if it belongs to another question.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -178,7 +180,7 @@ const STATE = objectOf<StateFile>(
   IGNORE,
 );
 
-/** What each part of a setting is in messages. */
+/** The names of a setting's parts in messages. */
 const PARTS: Readonly<Record<SettingPart, string>> = {
   policy: "--policy",
   trustAnchors: "the trust anchors",
@@ -190,7 +192,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   provenance: "--provenance",
 };
 
-/** Each option as one word or a digest. */
+/** Returns each option as one word or a digest. */
 async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
   const { inputs, onlyFailures, failFast, setting, expected } = question;
   const parts = Object.entries(await partDigests(setting)) as [SettingPart, string][];

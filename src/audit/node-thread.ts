@@ -8,20 +8,20 @@ import { judgeOwnBatch } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
-/** All entries in one buffer, which is transferred and not copied. */
+/** A batch whose entries are in one buffer, which is transferred and not copied. */
 export interface PackedBatch {
   readonly index: number;
   readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
   readonly expected?: readonly (string | null)[];
-  /** Shared memory: the {@link MARK} of each entry and, last, that of the thread. */
+  /** Shared memory with the {@link MARK} of each entry and, last, that of the thread. */
   readonly marks: Uint8Array;
 }
 
 /**
- * Most results differ in their number alone: to copy each to the main thread took as long as to parse an entry. Another
- * module may return plain ones.
+ * Most results differ only in their number, and copying each to the main thread took as long as parsing an entry.
+ * Another module may return plain results.
  */
 export type PackedResults = Omit<JudgedBatch, "results"> & {
   readonly results: WrittenResults | JudgedBatch["results"];
@@ -29,7 +29,7 @@ export type PackedResults = Omit<JudgedBatch, "results"> & {
 
 let auditor: Promise<Auditor> | undefined;
 
-/** Made with the first batch: outside of a pool there is no setting. */
+/** The auditor is made with the first batch, since there is no setting outside of a pool. */
 function auditorOfThread(): Promise<Auditor> {
   // The pool uses the first item.
   const [, setting] = workerData as readonly [unknown, AuditSetting];

@@ -1,4 +1,4 @@
-/** A judge with threads. It isolates an entry that kills a thread or takes too long, and goes on. */
+/** Judges in threads. It isolates an entry that kills a thread or takes too long, and goes on. */
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { existsSync } from "node:fs";
@@ -14,13 +14,13 @@ import { malformedResult } from "./result.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
-  /** Default: the cores that this process and its container may use, at most 16. */
+  /** The number of threads. Default: the cores that this process and its container may use, at most 16. */
   readonly threads?: number;
-  /** The URL of another module for the threads. */
+  /** The URL of another module for the threads. Default: that of this package. */
   readonly module?: string;
   /** Heap limit of each thread, in MiB. Default: Node's. */
   readonly maxHeapMiB?: number;
-  /** The longest time that one entry may take, in milliseconds; then its thread is replaced. Default: 60,000. */
+  /** The longest time that one entry may take, in milliseconds, before its thread is replaced. Default: 60,000. */
   readonly entryTimeoutMs?: number;
 }
 
@@ -31,12 +31,12 @@ const THREAD_OPTIONS: MembersOf<ThreadOptions> = {
   entryTimeoutMs: optional(wholeNumber(1)),
 };
 
-/** Of {@link ThreadOptions.entryTimeoutMs}. */
+/** The default of {@link ThreadOptions.entryTimeoutMs}. */
 const ENTRY_TIMEOUT_MS = 60_000;
 
 /**
  * Judges in threads, which start on demand. `Auditor.of` must accept the setting. An entry that ends its thread twice,
- * or twice takes too long, is malformed; the others of its batch are judged again. Throws TypeError for a time that is
+ * or takes too long twice, is malformed; the others of its batch are judged again. Throws TypeError for a time that is
  * not positive.
  */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
@@ -47,17 +47,17 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
   return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
 }
 
-/** A suspended process counts one of these periods, and not the time. */
+/** The time is counted in periods, so that a suspension of the process counts as only one of them. */
 const PERIODS = 10;
 const TRIES = 2;
 
-/** Why a batch has no results, and the entries that may be the reason: none, if the thread did not say. */
+/** Why a batch has no results, and the entries that may be the reason. The list is empty if the thread did not say. */
 interface Failure {
   readonly isLate: boolean;
   readonly suspects: readonly number[];
 }
 
-/** Forever: nothing waits for an idle thread, and a new one takes time. */
+/** Idle threads stay forever: nothing waits for one, and starting another takes time. */
 const IDLE_MS = 2 ** 31 - 1;
 
 type PoolThread = Tinypool["threads"][number];
@@ -68,9 +68,9 @@ class ThreadJudge implements Judge {
   readonly #pool: Tinypool;
   readonly #watched = new WeakSet<PoolThread>();
   readonly #stopped = new WeakSet<PoolThread>();
-  /** Errors of threads that died. Other rejections have nothing to do with the entries. */
+  /** Errors of threads that died. Other rejections are not caused by the entries. */
   readonly #deaths = new WeakSet<object>();
-  /** Called where no thread can be started. */
+  /** Functions to call if no thread can be started. */
   readonly #rejects = new Set<(reason: Error) => void>();
   #waiting: (() => void)[] = [];
   #running = 0;
@@ -108,7 +108,7 @@ class ThreadJudge implements Judge {
     return { index: batch.index, ...joined(parts) };
   }
 
-  /** The thread may have failed for another reason, so a single entry is tried once more. */
+  /** Judges a single entry twice, since the thread may have failed for another reason. */
   async #judgeAlone(batch: Batch): Promise<JudgedBatch> {
     const { index, first } = batch;
     for (let tries = 1; ; tries++) {
@@ -142,7 +142,7 @@ class ThreadJudge implements Judge {
     }
   }
 
-  /** The pool replaces the thread. */
+  /** Ends the thread. The pool replaces it. */
   #stop(controller: AbortController): void {
     const before = this.#pool.threads;
     controller.abort();
@@ -150,7 +150,7 @@ class ThreadJudge implements Judge {
     for (const thread of before) if (!left.has(thread)) this.#stopped.add(thread);
   }
 
-  /** `Promise.race` with a long-lived promise would retain the results of every batch. */
+  /** This exists because `Promise.race` with a long-lived promise would retain the results of every batch. */
   #unlessBroken(judged: Promise<PackedResults>): Promise<PackedResults> {
     return new Promise<PackedResults>((resolve, reject) => {
       this.#rejects.add(reject);
@@ -158,14 +158,14 @@ class ThreadJudge implements Judge {
     });
   }
 
-  /** A batch queued in the pool could wait for a thread that has died. */
+  /** Waits for a free thread, since a batch queued in the pool could wait for a thread that has died. */
   async #turn(): Promise<void> {
     while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isClosed) throw new Error("the judge is closed");
     this.#running++;
   }
 
-  /** The pool reports errors of threads, but not a thread that just exits. */
+  /** Watches for threads that just exit, since the pool reports only errors. */
   #watch(): void {
     for (const thread of this.#pool.threads) {
       if (this.#watched.has(thread)) continue;
@@ -175,7 +175,7 @@ class ThreadJudge implements Judge {
       thread.once("error", (error: Error) => {
         isDead = true;
         this.#deaths.add(error);
-        // It never started, and another thread would not either.
+        // The thread never started, and another one would not either.
         if (isReady) return;
         for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
@@ -195,8 +195,8 @@ class ThreadJudge implements Judge {
 }
 
 /**
- * The module beside an application that was bundled, or that of the installed package: command, library and tests find
- * the same file.
+ * Returns the module beside a bundled application, or that of the installed package, so that command, library and tests
+ * find the same file.
  */
 function shippedThread(): string {
   const beside = new URL("./bootproof-thread.js", import.meta.url);
@@ -214,14 +214,14 @@ function pack({ entries, ...batch }: Batch): PackedBatch {
   return { ...batch, bytes, ends, marks: new Uint8Array(new SharedArrayBuffer(entries.length + 1)) };
 }
 
-/** Suspects alone, and what is between them; without any, halves. */
+/** Returns each suspect alone, and the ranges between them. Without suspects it returns halves. */
 function rangesOf(length: number, suspects: readonly number[]): readonly (readonly [from: number, to: number])[] {
   const cuts = suspects.length === 0 ? [Math.ceil(length / 2)] : suspects.flatMap((at) => [at, at + 1]);
   const places = [...new Set([0, ...cuts, length])];
   return places.slice(1).map((to, at) => [places[at]!, to] as const);
 }
 
-/** Calls `onLate` once an entry takes too long. Until the thread has begun, no time counts. */
+/** Calls `onLate` once an entry takes too long. No time counts until the thread has begun. */
 class EntryWatch {
   readonly #marks: Uint8Array;
   readonly #periods: Uint8Array;
@@ -243,7 +243,7 @@ class EntryWatch {
     return true;
   }
 
-  /** The entries that the thread had begun and not finished. */
+  /** The entries that the thread began and did not finish. */
   get begun(): readonly number[] {
     return [...this.#marks.subarray(0, -1).entries()].flatMap(([at, mark]) => (mark === MARK.begun ? at : []));
   }

@@ -31,7 +31,7 @@ export interface RunWorkerOptions extends QueuePlaceOptions {
 export interface WorkerProgress extends WorkerSummary {
   /** The number of entries that were not accepted. */
   readonly refused: number;
-  /** RFC 3339: the newest time in a verified document; null without one. */
+  /** The newest time in a verified document, in RFC 3339. Null without one. */
   readonly newest: string | null;
 }
 
@@ -49,9 +49,9 @@ const IDLE_MS = 30_000;
 const ANSWER_SECONDS = 600;
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret; reports all others.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret, and reports all others.
  * Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached within ten
- * seconds, may drop jobs (`maxmemory-policy`), its packages are missing, or a judge rejects.
+ * seconds or may drop jobs (`maxmemory-policy`), if its packages are missing, or if a judge rejects.
  */
 export async function runWorker(
   url: string,
@@ -133,7 +133,7 @@ class QueueWorker {
     return worker;
   }
 
-  /** The value that it returns only says whether there is an answer. */
+  /** Returns whether there is an answer. */
   async #take({ id = "", data }: QueuedJob<unknown>): Promise<boolean> {
     const { connection, queueKey, seal } = this.#member;
     const job = readJob(id, data, seal);
@@ -192,7 +192,10 @@ class QueueWorker {
     }
   }
 
-  /** Returns null if the producer is gone, or if this worker may not judge by the job's setting, which is noted. */
+  /**
+   * Returns null if the producer is gone, or if this worker may not judge by the job's setting. It notes the second
+   * case.
+   */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const key = this.#member.key("setting", run);
     if ((await this.#member.connection.client.exists(key)) === 0) return null;
@@ -225,7 +228,8 @@ class QueueWorker {
     if (told === undefined) return null;
     const setting: AuditSetting = { ...told, ...this.#held };
     try {
-      if ((await settingDigest(setting)) !== digest) throw new Error("its setting has another digest");
+      if ((await settingDigest(setting)) !== digest)
+        throw new Error("the setting on the server is not that of the job");
       await nodeAuditor(setting);
       return setting;
     } catch (error) {
@@ -249,7 +253,7 @@ class QueueWorker {
   }
 }
 
-/** Frees the memory of the entries first: a full server then takes the answer, and the end of the job. */
+/** The script frees the memory of the entries first, so that a full server takes the answer and the end of the job. */
 const ANSWER = `
 redis.call('HDEL', KEYS[1], 'data')
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])

@@ -1,6 +1,7 @@
 /**
- * The caller can correct `url`, `prefix`, `tls`, `missing`, and `eviction`, a server that may drop jobs. `unreachable`
- * may pass. `lost`: the server dropped a job three times. `judge`: a judge failed.
+ * An error of a queue. The caller can correct `url`, `prefix`, `tls`, `missing`, and `eviction` (the server may drop
+ * jobs). `unreachable` may pass. `lost` means that the server dropped a job three times, and `judge` that a judge
+ * failed.
  */
 export class QueueError extends Error {
   override readonly name = "QueueError";

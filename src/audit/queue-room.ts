@@ -1,4 +1,7 @@
-/** How many bytes of jobs may be at a server at once: fewer where it refuses some, more with each answer. */
+/**
+ * Limits how many bytes of jobs may be at a server at once. The limit falls where the server refuses some, and rises
+ * with each answer.
+ */
 export class QueueRoom {
   readonly #most: number;
   #limit: number;
@@ -22,12 +25,12 @@ export class QueueRoom {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Whether more than `bytes` of jobs are there, and more than should be. */
+  /** Returns whether more than `bytes` of jobs are at the server, and more than should be. */
   isOver(bytes: number): boolean {
     return this.#used > this.#limit && this.#used > bytes;
   }
 
-  /** The server refused a job. */
+  /** Lowers the limit after the server refused a job. */
   shrink(): void {
     this.#limit = this.#used / 2;
   }

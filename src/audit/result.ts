@@ -4,34 +4,39 @@ import { printableJson } from "../decode/json.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
-/** Depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
+/**
+ * A result, which depends only on entry and setting. The members of a line are a public contract (audit/README.md, "A
+ * result").
+ */
 export interface AuditResult {
-  /** The entry's place in the input, from 1; for NDJSON, the line. */
+  /** The entry's place in the input, from 1. For NDJSON it is the line. */
   readonly n: number;
-  /** For a folder: the file's path inside it. */
+  /** The file's path inside its folder, for a folder. */
   readonly file?: string;
   readonly verdict: Verdict | "malformed";
-  /** Each once, in the order of their table. */
+  /** The failed checks, each once, in the order of their table. */
   readonly failed: readonly CheckId[];
-  /** Only because of its age. */
+  /** This is there if the entry is rejected only because of its age. */
   readonly stale?: true;
-  /** Where expectations are given: none is of this entry, so it was compared with nothing. */
+  /** This is there if expectations are given and none is for this entry, so it was compared with nothing. */
   readonly expected?: false;
-  /** Why an entry is malformed, or has no boot proof, or cannot be compared with its expectation. */
+  /** Why an entry is malformed, has no boot proof, or cannot be compared with its expectation. */
   readonly reason?: string;
   /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
-  /** What weakens a good verdict, where the setting's acceptance is `strict`: the entry is not accepted. */
+  /**
+   * The warnings for which an entry with a good verdict is not accepted, where the setting's acceptance is `strict`.
+   */
   readonly refusedFor?: readonly string[];
   /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
-  /** RFC 3339, for accepted entries: of the oldest and the newest document. Not in the line. */
+  /** The times of the oldest and the newest document, in RFC 3339, for accepted entries. They are not in the line. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
 export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
 
-/** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
+/** Returns one line of JSON, without its line feed. The same entry and setting give the same bytes. */
 export function resultLine(result: AuditResult): string {
   const { n, file, verdict, failed, stale, expected, reason, deployments, refusedFor, notApplied } = result;
   return printableJson(
@@ -54,7 +59,7 @@ export function malformedResult(n: number, reason: string): AuditResult {
   return { n, verdict: "malformed", failed: [], reason };
 }
 
-/** `attestations`: those of the boot proofs, or that of the document. */
+/** `attestations` are those of the boot proofs, or that of the document. */
 export async function resultOf(
   {
     verdict,
@@ -73,12 +78,12 @@ export async function resultOf(
     ...(stale && { stale }),
   };
   if (verdict === "rejected") return judged;
-  // Only a report has the reasons, and it costs time.
+  // Only a report has the reasons, and making one costs time.
   const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
   return { ...judged, ...factsOf(appraisal, attestations), ...refused };
 }
 
-/** Of an accepted entry. */
+/** Returns the facts of an accepted entry. */
 function factsOf(
   appraisal: EvidenceVerdict["appraisal"],
   attestations: readonly (VerifiedAttestation | null)[],

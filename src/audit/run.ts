@@ -5,19 +5,19 @@ import { type Batch, type Judge, type JudgedBatch, numberOf } from "./batch.js";
 import { isAccepted } from "../report/accepted.js";
 import { type AuditResult, resultLine } from "./result.js";
 
-/** Counts over all entries so far. Plain data of bounded size. */
+/** Counts over all entries so far, as plain data of bounded size. */
 export interface AuditSummary {
   readonly entries: number;
   readonly accepted: number;
   readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
   readonly stale: number;
-  /** Entries without an expectation, if the batches have some. */
+  /** The number of entries without an expectation, if the batches have some. */
   readonly withoutExpected: number;
-  /** Entries in which the check failed, in the order of the checks. */
+  /** The number of entries in which each check failed, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
-  /** Entries by matching deployment. */
+  /** The number of entries by matching deployment. */
   readonly deployments: Readonly<Record<string, number>>;
-  /** RFC 3339: the oldest and the newest time in a verified document; null without one. */
+  /** The oldest time in a verified document, in RFC 3339. Null without one. */
   readonly oldest: string | null;
   readonly newest: string | null;
 }
@@ -55,14 +55,14 @@ export interface AuditRun<B extends Batch> {
   readonly judge: Judge;
   /** Stores one part of the results. Until it resolves, no other part is delivered. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
-  /** The line of a result, without line feed; `at`: its place in the batch, from 0. Default: `resultLine`. */
+  /** Returns the line of a result, without line feed. `at` is its place in the batch, from 0. Default: `resultLine`. */
   readonly lineOf?: (result: AuditResult, batch: B, at: number) => string;
-  /** Writes only entries that were not accepted. */
+  /** Whether to write only entries that were not accepted. */
   readonly onlyFailures?: boolean;
-  /** Ends after the first entry that was not accepted. */
+  /** Whether to end after the first entry that was not accepted. */
   readonly failFast?: boolean;
   readonly summary?: AuditSummary;
-  /** On abort, pending batches are dropped; written results stay. */
+  /** Ends the run when aborted. Pending batches are dropped; written results stay. */
   readonly signal?: AuditSignal;
 }
 
@@ -77,19 +77,22 @@ const RUN: MembersOf<AuditRun<Batch>> = {
   signal: optional(having()),
 };
 
-/** `done`: all of the input. `failed`: ended at the first entry that was not accepted. `aborted`: by the signal. */
+/**
+ * How the run ended. `done` means that all of the input was read, `failed` that it ended at the first entry that was
+ * not accepted, and `aborted` that the signal ended it.
+ */
 export interface AuditEnd {
   readonly end: "done" | "failed" | "aborted";
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
 }
 
-/** One is judged while the next waits. */
+/** The number of batches for each thread: one is judged while the next waits. */
 const BATCHES_EACH = 2;
-/** Bytes of pending entries; a single batch may exceed it. */
+/** The limit of bytes of pending entries, which a single batch may exceed. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Judges all of a source. Rejects with the errors of source, judge or `write`. */
+/** Judges all batches of a source. Rejects with the errors of source, judge or `write`. */
 export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<AuditEnd> {
   const run = typedOptions("run", given, RUN as MembersOf<AuditRun<B>>);
   const { source, judge, signal } = run;
@@ -159,7 +162,7 @@ class Pipeline<B extends Batch> {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
       const [head] = this.#inFlight;
       if (head === undefined && this.#reading === null) return null;
-      // Whichever comes first: a slow source must not delay results, nor a slow entry the source.
+      // The reader and the first batch race: a slow source must not delay results, nor a slow entry the source.
       const waits = [this.#reading?.then(isRead), head?.judged.then(isJudged)];
       if ((await Promise.race(waits.filter((each) => each !== undefined))) === "read") await this.#take();
       else return { batch: head!.batch, judged: await this.#remove(head!) };
@@ -180,10 +183,10 @@ class Pipeline<B extends Batch> {
       return;
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
-    // One without entries carries the position that was reached.
+    // A batch without entries only carries the position that was reached.
     const isNothing = batch.entries.length === 0;
     const judged = isNothing ? Promise.resolve({ index: batch.index, results: [] }) : this.#judge.judge(batch);
-    // It may reject before it is awaited.
+    // The promise may reject before it is awaited.
     judged.catch(() => {});
     this.#inFlight.push({ batch, bytes, judged });
     this.#bytes += bytes;
@@ -195,7 +198,7 @@ class Pipeline<B extends Batch> {
     return judged;
   }
 
-  /** Not awaited: the source may wait forever. */
+  /** Leaves the source without waiting, since it may wait forever. */
   leave(): void {
     this.#reading?.catch(() => {});
     this.#source.return?.().catch(() => {});
@@ -240,7 +243,7 @@ class Results<B extends Batch> {
   }
 }
 
-/** A judge that loses or swaps results could let an unjudged entry pass. */
+/** Checks a judge's results, since losing or swapping some could let an unjudged entry pass. */
 function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): readonly AuditResult[] {
   const { results } = judged;
   const isWhole = judged.index === index && results.length === entries.length;
@@ -249,7 +252,7 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
   return results;
 }
 
-/** A judge counts from the first entry of a batch; empty lines count in the input, too. */
+/** Numbers results by the input. A judge counts only the entries of a batch, but empty lines count in the input. */
 function numbered(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
   const { numbers } = batch;
   return numbers === undefined ? results : results.map((result, at) => ({ ...result, n: numbers[at]! }));

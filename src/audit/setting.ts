@@ -23,7 +23,7 @@ export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" 
   readonly policy: PlainPolicy | null;
   /** JSON texts, each one or several boot proofs, for evidence without any. */
   readonly bootProofs: readonly string[];
-  /** JSON texts of provenance bundles, for every entry. At most 64. Default: none. */
+  /** JSON texts of provenance bundles for every entry, at most 64. Default: none. */
   readonly provenance?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export function ownSetting(setting: AuditSetting): AuditSetting {
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 const HELD = /* @__PURE__ */ objectOf<Held>({ policy: SETTING.policy, trustAnchors }, { unknown: "ignore" });
 
-/** The worker's part of a setting. */
+/** Copies the worker's part of a setting. */
 export function ownHeld(held: Held): Held {
   return requireShape("setting", held, HELD);
 }
@@ -86,13 +86,13 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   return { ...optionsBesidePolicy(otherMembers(setting, "policy", "bootProofs", "provenance")), policy };
 }
 
-/** SHA-256, in hex, of the whole setting: identifies the run. */
+/** Returns the SHA-256, in hex, of the whole setting, which identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
   return digestOfParts({ ...(await partDigests(own)), now: own.now });
 }
 
-/** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
+/** Returns the SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
   const { policy, trustAnchors, trustedRoots } = await partDigests({ ...ownHeld(setting), bootProofs: [] });
   return digestOfParts({ policy, trustAnchors, trustedRoots });

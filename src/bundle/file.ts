@@ -1,4 +1,4 @@
-/** The bundle file, `bootproof-bundle/1`. Nothing in it is trusted. */
+/** The bundle file, `bootproof-bundle/1`. None of its content is trusted. */
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
@@ -15,21 +15,21 @@ import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type BundleOptions, bundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** As JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
+/** A bundle as JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
-  /** RFC 3339, UTC, with milliseconds: the current time of the verification. */
+  /** Current time of the verification: RFC 3339, UTC, with milliseconds. */
   readonly now?: string;
   readonly bootProofs: readonly unknown[];
-  /** Without those inside the activity. */
+  /** App proofs beside those inside the activity. */
   readonly appProofs: readonly unknown[];
   readonly activity?: unknown;
   /** Sigstore bundles of builds. */
   readonly provenance?: readonly unknown[];
-  /** With trust anchors as PEM, and trusted roots as JSON text. Null: verified without a policy. */
+  /** Policy with trust anchors as PEM, and trusted roots as JSON text. Null means verified without a policy. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
-  /** What else the maker demanded and allowed, to make the report again. It never decides a verdict. */
+  /** Other demands and permissions of the maker, to make the report again. They never decide a verdict. */
   readonly options?: object;
 }
 
@@ -70,7 +70,7 @@ function bundleOf(reader: MemberReader): Bundle {
   return { evidence, judgement: judgementOf(reader) };
 }
 
-/** `required`: lists that must be there. */
+/** Reads evidence in which the lists of `required` must be present. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
   const isThere = (name: string): boolean =>
     (required as readonly string[]).includes(name) || reader.get(name) !== undefined;
@@ -119,7 +119,7 @@ function judgementOf(reader: MemberReader): Judgement | null {
   const names = JUDGEMENT.filter((name) => Object.hasOwn(reader.object, name));
   const options = reader.get("options");
   if (names.length === 0) {
-    if (options !== undefined) reader.fault("options", "without now, policy and report");
+    if (options !== undefined) reader.fault("options", "given without the members now, policy and report");
     return null;
   }
   if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);

@@ -16,14 +16,14 @@ import type { Expected } from "../verify/expectation.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
 
 export interface PackOptions {
-  /** Without files: see {@link selfContainedPolicy}. */
+  /** A policy that names no files: see {@link selfContainedPolicy}. */
   readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
-  /** The request. It is not packed: the verifier of the bundle states its own. */
+  /** The request. It is not packed, because the verifier of the bundle states its own. */
   readonly expected?: Expected;
-  /** The requested nonce, not packed either. */
+  /** The requested nonce, which is not packed either. */
   readonly nonce?: Uint8Array;
-  /** Required where the policy demands provenance, as in `VerifyOptions`. */
+  /** Verifier of provenance, as in `VerifyOptions`. It is required if the policy demands provenance. */
   readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
@@ -50,7 +50,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   };
 }
 
-/** Other text than JSON is kept, and rejected by verification. */
+/** Text that is not JSON is kept, so that verification rejects it. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? copyPlain(input);
@@ -61,8 +61,8 @@ function valueOf(piece: unknown): unknown {
 }
 
 /**
- * Verifies evidence and packs it, with policy, time and report. Null for rejected evidence. Throws {@link
- * MalformedError} for a malformed policy, or one that names files.
+ * Verifies evidence and packs it with policy, time and report. The bundle is null for rejected evidence. Rejects with
+ * {@link MalformedError} for a malformed policy, or one that names files.
  * @example
  * ```ts
  * const file = JSON.parse(await readFile("policy.json", "utf8"));
@@ -75,7 +75,7 @@ export async function packBundle(
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
   const { policy, now, expected, nonce, provenanceVerifier } = typedOptions("options", options, PACK_OPTIONS);
   const packed = packEvidence(evidence);
-  // The copy that verification uses is packed.
+  // The same copy is verified and packed.
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);
   const verification = await verifyEvidence(evidenceOf(packed), {
     policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : parsePolicy(policyFile),
@@ -93,8 +93,8 @@ export async function packBundle(
 }
 
 /**
- * The policy with its anchor files as PEM, without other content of those files, and with its trusted roots as text.
- * Throws {@link MalformedError} (`json` or `policy`) with every fault.
+ * Returns the policy with its anchor files as PEM, without other content of those files, and with its trusted roots as
+ * text. Throws {@link MalformedError} (`json` or `policy`) with every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const json = jsonInput(input)!;

@@ -1,10 +1,10 @@
-/** The evidence inside an HTML page of `verify --format html`. What the page shows is neither read nor judged. */
+/** Reads the evidence inside an HTML page of `verify --format html`. What the page shows is neither read nor judged. */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
-/** Of a page: enough for the largest bundle, what is shown of it, and the script. */
+/** Most bytes of a page, enough for the largest bundle, its text and the script. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
-/** Of a bundle, in a page and alone. */
+/** Most bytes of a bundle, in a page and alone. */
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 
 export const EVIDENCE_ID = "bootproof-evidence";
@@ -17,13 +17,13 @@ export function isPage(bytes: Uint8Array): boolean {
 
 const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;
 const END = "</script>\n";
-/** Other spellings of the tag count too, since a browser could take their content for the evidence. */
+/** Other spellings of the tag count, too, since a browser could take their content for the evidence. */
 const ANY_START = new RegExp(`<script[^<>]*${EVIDENCE_ID}`, "gi");
 
 /**
- * The bytes of the evidence in a page: a bundle, or of a bare attestation document its base64. The evidence is not
- * verified. Never parses HTML: the tags of the block are exactly those that this package writes, each on its own line,
- * and there is one block. Throws {@link MalformedError} (`page`) for all else.
+ * Returns the bytes of the evidence in a page: a bundle, or the base64 of a bare attestation document. The evidence is
+ * not verified, and HTML is not parsed. There must be exactly one block with the tags that this package writes, each on
+ * its own line. Throws {@link MalformedError} (`page`) for all else.
  * @example
  * ```ts
  * const bundle = decodeBundle(evidenceInPage(await readFile("report.html")));

@@ -1,4 +1,4 @@
-/** What stands beside the verdict on a bundle or page. */
+/** Notices beside the verdict on a bundle or page. */
 import type { Notice } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
@@ -31,7 +31,7 @@ export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verd
   ];
 }
 
-/** `verdict`: today's, if by the same policy. */
+/** `verdict` is today's, or null if it is by another policy. */
 function packedNotices(
   { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
   verdict: Verdict | null,
@@ -60,7 +60,7 @@ function shown(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** The first line of texts about evidence that came in a page. */
+/** Returns the first line of texts about evidence that came in a page. */
 export function ofPage(page: string | undefined, what: string): string {
   return page === undefined ? "" : `The evidence in ${printable(page)} ${what}, not what the page shows.\n\n`;
 }

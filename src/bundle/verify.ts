@@ -33,13 +33,13 @@ import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
-/** In place of a policy: the bundle's. Its maker chose it, so it only tightens; the verdict is `authentic` at best. */
+/** Stands for the bundle's policy. Its maker chose it, so it only tightens, and the verdict is `authentic` at best. */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
-  /** The caller's; or, explicitly, the bundle's or none. */
+  /** The caller's policy; or, explicitly, the bundle's or none. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
-  /** Sigstore bundles of builds, before those inside. At most 64 together. */
+  /** Sigstore bundles of builds, which come before those inside. There may be 64 in all. */
   readonly provenance?: readonly unknown[] | undefined;
 }
 
@@ -56,31 +56,32 @@ function isChosenPolicy(value: unknown): value is BundleVerifyOptions["policy"] 
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
-  /** Null without a report inside. */
+  /** The report inside, compared; null without one. */
   readonly packed: PackedReport | null;
 }
 
 export interface PackedReport {
-  /** RFC 3339: the current time of that verification. */
+  /** Current time of that verification, RFC 3339. */
   readonly now: string;
-  /** By the bundle's policy and time. */
+  /** Verdict by the bundle's policy and time. */
   readonly verdict: Report["verdict"];
-  /** Up to 100 differences of verdict, statuses and claims; not of texts, which versions change. */
+  /** Up to 100 differences of verdict, statuses and claims. Texts are not compared, since versions change them. */
   readonly differences: readonly Difference[];
 }
 
-/** Shortened JSON texts; null if one side has none. */
+/** A difference as shortened JSON texts; null if one side has none. */
 interface Difference {
-  /** For example `verdict`, or `boot[0] cose.signature`. */
+  /** Place, for example `verdict` or `boot[0] cose.signature`. */
   readonly place: string;
   readonly packed: string | null;
   readonly anew: string | null;
 }
 
 /**
- * Verifies the evidence again, and throws, as {@link verifyEvidence} does. The report inside is compared, not trusted.
- * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best; throws TypeError if the bundle has no policy,
- * and {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode than the options.
+ * Verifies the evidence again, and rejects, as {@link verifyEvidence} does. The report inside is compared, not trusted.
+ * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best. Then it rejects with TypeError if the bundle
+ * has no policy, and with {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode
+ * than the options.
  * @example
  * ```ts
  * requireVerified(await verifyBundle(decodeBundle(text), { policy, now: new Date() }));
@@ -123,7 +124,7 @@ async function verified(
   return madeVerification<BundleVerification>({ ...whole, report });
 }
 
-/** What weakens the verdict of a bundle weakens it for a strict caller, too. */
+/** A strict caller refuses what weakens the verdict of a bundle, too. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
   const { bundleNotices } = await import("./text.js");
   const warnings = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "warning");
@@ -145,14 +146,14 @@ interface RemadeReport {
 
 type CallersOptions = Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifier">;
 
-/** Copies now; verifies and compares when the result is called. */
+/** Copies at once. The result verifies and compares when it is called. */
 function packedComparison(
   evidence: Evidence,
   judgement: Judgement,
   options: CallersOptions,
 ): () => Promise<RemadeReport> {
   const made = new Date(judgement.now);
-  // A wrong option of the caller is a TypeError; what is wrong with the maker's is a fault of the bundle.
+  // A wrong option of the caller is a TypeError. A wrong option of the maker is a fault of the bundle.
   readOptions({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
   const judge = preparedAsPacked(evidence, judgement, { ...options, now: made });
   return async () => {
@@ -188,11 +189,11 @@ function asRequested({ appProofs = [], ...evidence }: Evidence, keys: readonly (
     const value = piece instanceof NamedEvidence ? piece.value : piece;
     return key ? new NamedEvidence(null, value, { ephemeralKey: fromHex(key)! }) : piece;
   });
-  // A list of none is not allowed beside `bootProofsOnly`.
+  // An empty list is not allowed beside `bootProofsOnly`.
   return { ...evidence, bootProofs, ...(appProofs.length > 0 && { appProofs }) };
 }
 
-/** About the making of the report, or dependent on the request, which no bundle has. */
+/** Members about the making of the report. What follows depends on the request, which no bundle has. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
 const OF_THE_QUESTION: readonly string[] = [
   "app.request",
@@ -206,7 +207,7 @@ const ASKED =
 function packedDifferences(packed: object, report: Report): Difference[] {
   const anew = statusesOf(report.checks);
   const { checks } = packed as { readonly checks?: unknown };
-  // Extra checks are differences: only as many are read as are reported.
+  // Extra checks are differences, of which no more are read than needed.
   const said = Array.isArray(checks) ? statusesOf(checks, anew.size + MAX_EXCESS) : null;
   const excess = [...(said?.keys() ?? [])].filter((place) => !anew.has(place));
   const places = [...anew.keys(), ...excess];
@@ -221,10 +222,10 @@ function packedDifferences(packed: object, report: Report): Difference[] {
   }).map(({ place, theirs, anew }) => ({ place, packed: theirs, anew }));
 }
 
-/** More than the differences that are reported. */
+/** Most extra checks that are read. It exceeds the number of differences that are reported. */
 const MAX_EXCESS = 1000;
 
-/** By subject and id. With several boot proofs, checks of the policy repeat. */
+/** Returns statuses by subject and id. The index tells checks of the policy apart that repeat for boot proofs. */
 function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, unknown> {
   const statuses = new Map<string, unknown>();
   for (const [index, check] of checks.entries()) {
@@ -232,7 +233,7 @@ function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, un
     if (OF_THE_QUESTION.includes(id as string)) continue;
     if (statuses.size >= most) break;
     const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
-    // Of an app proof without a time: `skip` if it answers the challenge of the request, else `warn`.
+    // An app proof without a time has `skip` only if it answers the challenge of the request, which no bundle has.
     const own = id === "app.time" && status === "skip" ? "warn" : status;
     statuses.set(statuses.has(place) ? `${place} (${index})` : place, own);
   }

@@ -21,7 +21,7 @@ export async function auditPolicy(
     import("../verify/trust-anchor.js"),
   ]);
   const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
-  // The check comes before any work, since the threads load the package that verifies provenance.
+  // This comes before any work, since the threads load the package that verifies provenance.
   await verifierFor(read?.policy);
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
   return {

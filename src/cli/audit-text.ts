@@ -19,7 +19,7 @@ export class AuditProgressLine {
     this.#io = io;
   }
 
-  /** `total`: the bytes of all inputs; null if unknown. */
+  /** `total` is the bytes of all inputs, or null if that is unknown. */
   start(total: number | null): void {
     this.#total = total;
     this.#startedAt = performance.now();
@@ -48,7 +48,7 @@ interface Pace {
   readonly total: number | null;
 }
 
-/** The first part is not counted: threads start during it. */
+/** The first part is not counted, since threads start during it. */
 export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
   const entries = at.summary.entries - first.summary.entries;
   const bytes = at.bytes - first.bytes;
@@ -68,7 +68,7 @@ function timeText(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
 }
 
-/** The number with commas between thousands, in any locale. */
+/** Returns the number with commas between thousands, in any locale. */
 function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -80,7 +80,7 @@ export function interruptedText(entries: number, hasState: boolean): string {
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
-/** Covers the whole audit, with the part before a resume; only the slowest entry is of this process. */
+/** Covers the whole audit, with the part before a resume. Only the slowest entry is that of this process. */
 export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditFilesEnd): string {
   const lines = [
     headline(summary, end),
@@ -102,7 +102,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)
     .filter((verdict) => verdicts[verdict] > 0)
     .map((verdict) => {
-      const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} for age alone)` : "";
+      const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} only because of their age)` : "";
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
   const refused = verdicts.verified + verdicts.authentic - accepted;
@@ -110,7 +110,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
-/** They are numbered, and have no result. */
+/** Empty lines are numbered, and have no result. */
 function emptyLineLines(emptyLines: number): string[] {
   if (emptyLines === 0) return [];
   return [
@@ -125,7 +125,7 @@ function failureLines({ failures }: AuditSummary): string[] {
   return shown.length === 0 ? [] : [`Failed: ${shown.join(", ")}`];
 }
 
-/** Without these, entries that were compared with nothing would look like the others. */
+/** Without these lines, entries that were compared with nothing would look like the others. */
 function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
   const without = withoutExpected === 0 ? [] : [`No line of --expected names ${entries} compared with nothing`];

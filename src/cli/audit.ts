@@ -136,7 +136,7 @@ async function requestOf(
   };
 }
 
-/** Both are of the threads of this machine. */
+/** Both options concern the threads of this machine. */
 function threadsOf(
   args: ArgumentReader,
   { workers, entryTimeout, queue }: Flags<"audit">,
@@ -372,7 +372,7 @@ interface FileFacts {
   readonly advice?: string | null;
 }
 
-/** The class is told by its name: these errors are of another copy of the library. */
+/** The name decides, since these errors are of another copy of the library. */
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

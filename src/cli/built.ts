@@ -35,7 +35,7 @@ async function streamed<T>(files: InputFiles, path: string, read: () => Promise<
   }
 }
 
-/** The PCRs in a file that an image's maker published; undefined where there is no file, or a fault. */
+/** Returns the PCRs in a file that an image's maker published, or undefined without a file or if it has a fault. */
 async function publishedImage(
   files: InputFiles,
   path: string | undefined,

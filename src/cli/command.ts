@@ -11,10 +11,10 @@ import { EXIT } from "./exit-codes.js";
 import { type Problem, UsageError } from "./io.js";
 import { optionName, seeHelpOf, tookOption } from "./options.js";
 
-/** commander's own method, which suggests similar names. */
+/** The method of commander that suggests similar names. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
 
-/** Overrides what commander calls on a fault. Its types do not declare these methods; the tests cover them. */
+/** Overrides what commander calls on a fault. Its types do not declare these methods, so the tests cover them. */
 export class CheckedCommand extends Command {
   override createCommand(name?: string): CheckedCommand {
     return new CheckedCommand(name);

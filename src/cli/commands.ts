@@ -117,7 +117,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
 };
 
-/** Runs one command line of any command: see `run`. */
+/** Runs one command line of any command, as `run` does. */
 export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {
   return run(argv, io, COMMANDS);
 }

@@ -1,9 +1,9 @@
 /**
- * Shell completion scripts. bash and zsh share the functions that know the commands, in syntax that both accept; fish
- * has one line per option.
+ * Makes shell completion scripts. bash and zsh share the functions that know the commands, in syntax that both accept;
+ * fish has one line per option.
  */
 
-/** What can be completed: words, files, or folders. An empty list: only the user knows the value. */
+/** The completions of a value: words, files, or folders. An empty list means that only the user knows the value. */
 export type Values = readonly string[] | "files" | "folders";
 
 export interface CompletedOption {
@@ -90,12 +90,12 @@ ${commands.flatMap(fishLines).join("\n")}
 `,
 };
 
-/** Quoted for bash and zsh. */
+/** Quotes a text for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Each command with its parents: `' verify'`, `'policy check'`. */
+/** Returns each command with its parents, such as `' verify'` and `'policy check'`. */
 function deeper(commands: Commands): string[] {
   return commands.flatMap(({ words, commands: below }) => below.map(({ word }) => quoted(`${words} ${word}`)));
 }
@@ -191,7 +191,7 @@ function fishValues(values: Values | null, files: string, required: string): str
   return values.length === 0 ? required : `${required} -a ${fishQuoted(values.join(" "))}`;
 }
 
-/** Quoted for fish. */
+/** Quotes a text for fish. */
 function fishQuoted(text: string): string {
   return `'${text.replace(/['\\]/g, "\\$&")}'`;
 }

@@ -22,7 +22,7 @@ Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Works only if all other commands were added too. */
+/** Adds the command. It must come after all others. */
 export function addCompletionCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command
     .description("Write a script to stdout by which the shell completes commands, options and their values.")
@@ -32,14 +32,14 @@ export function addCompletionCommand(command: Command, io: Io, finish: (code: nu
     args.refuseRepeated();
     const shell = SHELLS.find((one) => one === name);
     if (shell === undefined)
-      throw new UsageError([`${name}: one of ${SHELLS.join(", ")} expected`], seeHelpOf(command));
+      throw new UsageError([`${name}: expected one of ${SHELLS.join(", ")}`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
     io.stdout.write(SCRIPTS[shell](await completed(command.parent!, "")));
     finish(EXIT.good);
   });
 }
 
-/** A command and all commands below it, in the order of the help. `beside`: its siblings. */
+/** Returns a command and all commands below it, in the order of the help. `beside` has its siblings. */
 async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
   const help = command.createHelp();
   const below = help.visibleCommands(command);
@@ -70,7 +70,7 @@ function operandsOf(command: Command, beside: readonly string[]): Values | Promi
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
   if (argument !== undefined) return valuesOf(argument.name());
-  // Such as verify, which takes a bundle.
+  // A command such as verify takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 

@@ -20,7 +20,7 @@ export interface Connection {
   readonly organizationId: string;
   readonly key: KeySource;
   readonly timeoutMs: number;
-  /** Why a proxy that the environment names is not used; empty if one is, or none is named. */
+  /** Why a proxy that the environment names is not used. Empty if one is used, or none is named. */
   readonly unusedProxy: string;
 }
 
@@ -31,7 +31,7 @@ const ENV = {
   privateKey: "BOOTPROOF_API_PRIVATE_KEY",
 } as const;
 
-/** Known only to explain why they are refused. */
+/** These options are known only to explain why they are refused. */
 const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
 const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
@@ -44,18 +44,18 @@ export const NO_ORGANIZATION =
   "--organization-id: boot proofs name no organization, so it could not be checked: add app proofs or the activity, " +
   "or leave it out";
 
-/** `--payload` alone says nothing about the activity beside it. */
+/** The message says this, since `--payload` alone says nothing about the activity beside it. */
 export const ORGANIZATION_OF_THE_ACTIVITY =
   "there is an activity beside --payload or --challenge, so its organization is required too: give " +
   "--organization-id, or the request with --request";
 
-/** Whether an option or the environment has any part of an API key. */
+/** Returns whether an option or the environment has any part of an API key. */
 export function hasKey(args: ArgumentReader, io: Io): boolean {
   const isThere = [...KEY_OPTIONS, "api-key-file" as const].some((name) => args.has(name));
   return isThere || [ENV.publicKey, ENV.privateKey].some((name) => (io.env[name] ?? "") !== "");
 }
 
-/** Part of the help of each command with a connection. */
+/** The part of the help that each command with a connection has. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:
   --base-url         ${ENV.baseUrl}
@@ -66,7 +66,7 @@ export function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
   return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
 }
 
-/** Whether an option or the environment sets any part of a connection. */
+/** Returns whether an option or the environment sets any part of a connection. */
 export function isConfigured(args: ArgumentReader, io: Io): boolean {
   return connectionOptionsGiven(args).length > 0 || Object.values(ENV).some((name) => (io.env[name] ?? "") !== "");
 }
@@ -75,7 +75,7 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
 }
 
-/** An empty variable was probably meant to name an organization. */
+/** Refuses an empty variable, which was probably meant to name an organization. */
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
     args.fault(
@@ -98,7 +98,7 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   return { baseUrl, organizationId, key, timeoutMs, unusedProxy };
 }
 
-/** Required settings. */
+/** The required settings. */
 const SETTINGS = {
   baseUrl: { name: "base-url", option: "--base-url URL", question: "the address of the service" },
   organizationId: {
@@ -127,7 +127,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
-    return looksLikeKey(file) ? args.fault(`--api-key-file: the name of a file expected: ${WHY_NO_KEY}`) : { file };
+    return looksLikeKey(file) ? args.fault(`--api-key-file: expected the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
   if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
   if (publicKey !== "" || privateKey !== "")
@@ -149,19 +149,18 @@ function looksLikeKey(text: string): boolean {
 export function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
   if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
-  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds expected, such as 20`);
+  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: expected seconds, such as 20`);
 }
 
 /**
- * Why requests are not sent to this address; null if they are. Without TLS, requests could be read on the way and sent
- * again
- * while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same purpose. Other parts of
- * an address may be secret, so they are not quoted.
+ * Returns why requests are not sent to this address, or null if they are. Without TLS, requests could be read on the
+ * way and sent again while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same
+ * purpose. Other parts of an address may be secret, so they are not quoted.
  */
 export function addressFault(option: "--base-url" | "--upstream", text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    return `${option}: an address such as https://api.example.com expected`;
+    return `${option}: expected an address such as https://api.example.com`;
   if (url.username + url.password !== "")
     return `${option}: must have no user or password: stamps authenticate requests`;
   if (url.search + url.hash !== "") return `${option}: must have no query or fragment`;
@@ -174,7 +173,7 @@ export function addressFault(option: "--base-url" | "--upstream", text: string):
   );
 }
 
-/** In a parsed URL an IPv4 address has one spelling. */
+/** Returns whether the host is this machine. In a parsed URL an IPv4 address has one spelling. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -28,7 +28,7 @@ Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed file
 export function addDiffCommand(command: Command, io: Io, finish: (code: number) => void): void {
   command
     .description(
-      "Show what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
+      "Show what changed between two files of evidence, policies or releases, and what it means, worst first.",
     )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -61,14 +61,14 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);
-    // `files` already has the faults.
+    // The faults are already in `files`.
     if (release === undefined) throw new MalformedError("release", []);
     return release;
   };
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
 }
 
-/** A release of an application is a manifest with its approvals: an envelope. */
+/** Reads a release of an application: a manifest with its approvals is an envelope. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
   const { releases } = await readFolders([path], files);
   const [release, ...others] = releases;

@@ -1,4 +1,4 @@
-/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. Messages never quote it. */
+/** Reads `--ear-key`, the private key that signs an attestation result: a JWK or PEM file. Messages never quote it. */
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { SigningJwk } from "../formats/signing-key.js";
@@ -7,7 +7,7 @@ import type { Io } from "./io.js";
 import { isReadableByOthers, warnOfReaders } from "./key-files.js";
 
 const MAX_BYTES = 64 * 1024;
-const A_KEY = "a private key expected, as a JWK (RFC 7517) or PEM";
+const A_KEY = "expected a private key, as a JWK (RFC 7517) or PEM";
 
 /** Reads and tries the key before anything is verified. Throws UsageError. */
 export async function readEarKey(path: string, io: Io): Promise<SigningJwk> {
@@ -35,13 +35,13 @@ async function keyOf(text: string): Promise<SigningJwk> {
 
 function jwkOf(text: string): JsonObject {
   const json = attempt(() => parseJson(text)).value;
-  if (!isJsonObject(json)) throw new Refusal(`no key: ${A_KEY}`);
+  if (!isJsonObject(json)) throw new Refusal(`not a key: ${A_KEY}`);
   if ("privateKey" in json && !("kty" in json))
     throw new Refusal(`an API key file, which stamps requests: ${A_KEY}, used only to sign results`);
   return json;
 }
 
-/** Labels of RFC 7468, and of older formats. */
+/** Reads a PEM with the labels of RFC 7468, and of older formats. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
     throw new Refusal("an encrypted PEM: decrypt it (openssl pkey -in FILE) into a file that only you can read");

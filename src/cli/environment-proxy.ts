@@ -1,23 +1,24 @@
-/** The proxies that the environment names, where this Node can use them; otherwise the sentence for a failure. */
+/** Uses the proxies that the environment names if this Node can, and otherwise explains a failure. */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Part of `node:http` since Node 24.14 and 25.4; the types are those of Node 20. */
+/** A part of `node:http` since Node 24.14 and 25.4. The installed types are those of Node 20. */
 interface GlobalProxy {
   readonly setGlobalProxyFromEnv?: ((env: Environment) => unknown) | undefined;
 }
 
-/** Loaded only where it is needed: it takes time at the start of every command. */
+/** The module is loaded only where it is needed, since it delays the start of every command. */
 function nodeHttp(): GlobalProxy {
   return process.getBuiltinModule("node:http") as object;
 }
 
-/** Requests to this machine may be plain HTTP, which no proxy may read. */
+/** Hosts of this machine. Requests to them may be plain HTTP, which no proxy may read. */
 const THIS_MACHINE = "localhost,127.0.0.1,::1,[::1]";
 
 /**
- * Sends the requests of this process by the proxies of the environment, if it names any and Node can do that at run
- * time. Throws TypeError for an address that Node refuses; the message never quotes one, which may hold a password.
+ * Sends the requests of this process through the proxies of the environment, if it names any and Node can do that at
+ * run time. Throws TypeError for an address that Node refuses. The message never quotes an address, which may hold a
+ * password.
  */
 export function useProxies(env: Environment, http?: GlobalProxy): void {
   const [HTTP_PROXY, HTTPS_PROXY] = [proxyOf(env, "http:"), proxyOf(env, "https:")];
@@ -35,7 +36,7 @@ export function useProxies(env: Environment, http?: GlobalProxy): void {
   } catch {
     const names = [HTTP_PROXY, HTTPS_PROXY].flatMap((proxy) => proxy?.name ?? []);
     throw new TypeError(
-      `${names.join(" or ")}: the address of a proxy expected, such as http://proxy.example.com:8080`,
+      `${names.join(" or ")}: expected the address of a proxy, such as http://proxy.example.com:8080`,
     );
   }
 }
@@ -47,8 +48,8 @@ interface ThisNode extends GlobalProxy {
 }
 
 /**
- * Why no proxy was used for this address although the environment names one: a sentence after a space. Empty where one
- * was used, or none is named.
+ * Returns a sentence after a space: why no proxy was used for this address although the environment names one. Empty if
+ * one was used, or none is named.
  */
 export function unusedProxyText(baseUrl: string, env: Environment, given?: ThisNode): string {
   const { protocol, hostname } = new URL(baseUrl);
@@ -86,7 +87,7 @@ function proxyOf(env: Environment, protocol: string): Named | undefined {
   return valueOf(env, protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
 }
 
-/** The lower-case name comes first, as in Node and curl. An empty value counts as no value. */
+/** Returns the value. The lower-case name comes first, as in Node and curl. An empty value counts as no value. */
 function valueOf(env: Environment, name: string): Named | undefined {
   const found = [name.toLowerCase(), name].find((each) => (env[each] ?? "") !== "");
   return found === undefined ? undefined : { name: found, value: env[found]! };

@@ -19,13 +19,14 @@ import { verifierFor } from "./provenance.js";
 import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 
 /**
- * `demandsOrganization`: the command line has --organization-id, and there is no connection that it could belong to.
+ * Where the evidence comes from. `demandsOrganization` means that the command line has --organization-id, but there is
+ * no connection that it could belong to.
  */
 export type Source =
   | { readonly kind: "files"; readonly files: EvidenceFiles; readonly demandsOrganization: boolean }
   | { readonly kind: "attestation"; readonly file: string }
   | { readonly kind: "bundle"; readonly file: string; readonly demandsOrganization: boolean }
-  /** The boot proof is fetched; app proofs and the activity may be files. */
+  /** The boot proof is fetched. App proofs and the activity may be files. */
   | {
       readonly kind: "key";
       readonly ephemeralKey: string;
@@ -33,7 +34,7 @@ export type Source =
       readonly connection: Connection;
     }
   | { readonly kind: "apps"; readonly apps: readonly string[]; readonly connection: Connection }
-  /** The activity is fetched or in a file; its proofs are fetched. */
+  /** The activity is fetched or in a file, and its proofs are fetched. */
   | {
       readonly kind: "activity";
       readonly activityId: string | undefined;
@@ -50,12 +51,12 @@ export interface ExpectedFlags {
   readonly payload: readonly ExpectedPayload[] | undefined;
 }
 
-/** `policy` is undefined where the bundle's own is used. */
+/** `policy` is undefined if the bundle's own is used. */
 export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
 type Reported = Omit<VerifiedSource, "bundle">;
 
-/** Bundles of builds, beside the evidence of the source. */
+/** The bundles of builds, beside the evidence of the source. */
 type Builds = Pick<Evidence, "provenance">;
 
 interface Judged {
@@ -64,7 +65,7 @@ interface Judged {
   readonly builds: Builds;
 }
 
-/** Faults of all files are thrown together. */
+/** Judges the evidence. Faults of all files are thrown together. */
 export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const { source, options, builds } = asked;
   if (source.kind === "bundle") return judgeFile(asked, source.file, files, io);
@@ -75,8 +76,8 @@ export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<V
 }
 
 /**
- * The options without an organization that this evidence cannot name: an organization of the environment belongs to the
- * connection. Throws {@link UsageError} if the command line names it: it would silently not be checked.
+ * Returns the options without an organization that this evidence cannot name, since an organization of the environment
+ * belongs to the connection. Throws {@link UsageError} if the command line names it: it would silently not be checked.
  */
 function answerable<O extends Pick<VerifyOptions, "expected">>(
   { appProofs = [], activity }: Evidence,
@@ -156,7 +157,7 @@ async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Pro
   return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
 }
 
-/** The expectation of the options and of the request's file. Undefined means that nothing is expected. */
+/** Returns the expectation of the options and of the request's file. Undefined means that nothing is expected. */
 export async function readExpected(
   files: InputFiles,
   { organizationId, activityId, addresses, request, payload }: ExpectedFlags,
@@ -180,7 +181,7 @@ export async function readExpected(
   };
 }
 
-/** The body of a submit (client/README.md, "Activities"). */
+/** Reads the body of a submit (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
   const read = await readPiece(files, path, { command: "verify", option: "--request" });
   if (read === undefined) return undefined;
@@ -195,12 +196,12 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (!isRequest)
     return files.fault(
       path,
-      "not a request as it was submitted: type, timestampMs, organizationId and parameters expected",
+      "not a request as it was submitted: expected type, timestampMs, organizationId and parameters",
     );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
-/** A bundle, or a page, which has a bundle or a bare document. */
+/** Judges a bundle, or a page, which has a bundle or a bare document. */
 async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const read = await files.evidence(file);
   const page = read?.page && { page: nameOf(file) };
@@ -232,7 +233,7 @@ async function judgePageOfDocument(
   return { report: (await verifyAttestation(evidence, own)).report, evidence, options: own, bundle: null };
 }
 
-/** `inside`: the policy that came with the evidence. */
+/** `inside` is the policy that came with the evidence. */
 function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
   const { policy = inside } = options;
   if (policy !== undefined) return Object.assign({ ...options }, { policy });
@@ -291,7 +292,7 @@ function refuseUnmet(
     throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
 }
 
-/** The bundle's own policy loosens more than the command line. */
+/** Reports that the bundle's own policy loosens more than the command line. */
 function loosening({ faults }: MalformedError, file: string): UsageError {
   return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

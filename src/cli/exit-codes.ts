@@ -1,12 +1,12 @@
-/** Exit codes (cli/README.md, "Exit codes"). A public contract. */
+/** The exit codes (cli/README.md, "Exit codes"), which are a public contract. */
 import { type Judged, isAccepted } from "../report/accepted.js";
 
 export const EXIT = {
-  /** `verified`; or `authentic`, with `--no-policy` only. Also help, and any other success. */
+  /** `verified`, or `authentic` with `--no-policy` only. Help and any other success have this code, too. */
   good: 0,
   /** The evidence was read, and is rejected or refused. */
   rejected: 1,
-  /** `diff`: the files differ. `measure`: no deployment of the policy pins what was measured. */
+  /** For `diff`, the files differ. For `measure`, no deployment of the policy pins what was measured. */
   different: 1,
   /** The command, an input file or the policy is at fault: nothing was verified. */
   usage: 2,

@@ -1,4 +1,4 @@
-/** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
+/** `bootproof explain`: what a check proves, why it fails, and what to do. It also explains verdicts and exit codes. */
 import type { Command } from "commander";
 import { CHECK_IDS, isCheckId } from "../checks.js";
 import type * as explanations from "../report/explanations.js";

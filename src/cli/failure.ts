@@ -10,7 +10,7 @@ import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
-/** In JSON each problem has its own advice. */
+/** A failure whose problems each have their own advice in JSON. */
 interface ReportedFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
@@ -18,7 +18,10 @@ interface ReportedFailure extends CommandFailure {
 
 type FailureDocument = (failure: ReportedFailure) => string | Promise<string>;
 
-/** What a format says where nothing was judged. Null: it has no words for that, so stdout stays empty. */
+/**
+ * The document of each format if nothing was judged. Null means that the format cannot express that, so stdout stays
+ * empty.
+ */
 const DOCUMENTS: Readonly<Record<ReportFormat, FailureDocument | null>> = {
   text: null,
   json: document,
@@ -42,7 +45,7 @@ interface FailureOptions {
   readonly shown: (text: string) => string;
 }
 
-/** Other errors become one line, without a stack trace. */
+/** Reports the error. An unexpected one becomes one line, without a stack trace. */
 export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
   const { problems: own, see } = error instanceof CommandError ? error : unexpected(error);
   const exitCode = error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
@@ -61,12 +64,12 @@ const HEADLINES = {
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;
 
-/** stdout itself may be at fault. */
+/** Ignores an error of stdout, which may itself be at fault. */
 function writeIfPossible({ stdout }: Io, text: string): void {
   try {
     stdout.write(text);
   } catch {
-    // stderr has the message.
+    // The message is on stderr.
   }
 }
 
@@ -74,7 +77,7 @@ function unexpected(error: unknown): CommandError {
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 
-/** Line feeds are ours. Other control characters may come from file names and evidence. */
+/** Makes a problem printable. Line feeds are ours; other control characters may come from file names and evidence. */
 function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {
@@ -84,7 +87,7 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
   };
 }
 
-/** Each piece of advice once. */
+/** Returns each piece of advice once. */
 function adviceOf(problems: readonly Problem[], see: string | null): string[] {
   return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }

@@ -6,7 +6,7 @@ import { inTurns } from "../verify/in-turns.js";
 import { type Connection, connect, reached } from "./connection.js";
 import { type Io, UnreachableError } from "./io.js";
 
-/** Concurrent requests: each response may be large. */
+/** The number of concurrent requests, which is small since each response may be large. */
 const AT_ONCE = 4;
 
 /** Throws {@link UnreachableError} with every failure, each under the name of its application. */
@@ -33,7 +33,7 @@ export async function fetchLatestBootProofs(
   return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
 }
 
-/** The boot proof of a key, or the newest one of an application, as it was received. */
+/** Returns the boot proof of a key, or the newest one of an application, as it was received. */
 export async function fetchBootProofOf(
   wanted: { readonly ephemeralKey: string } | { readonly app: string },
   connection: Connection,
@@ -51,7 +51,7 @@ export async function fetchBootProofOf(
   return bootProof;
 }
 
-/** Provisioning details are recognised by two members; the written object has no others. */
+/** Fetches provisioning details, which are recognised by two members. The written object has no others. */
 export async function fetchProvisioningDetails(deploymentId: string, connection: Connection, io: Io): Promise<object> {
   const client = await connect(connection, io);
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
@@ -61,7 +61,7 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
 }
 
 /**
- * Throws {@link UnreachableError} without the activity itself: app proofs of an id alone do not show what was
+ * Throws {@link UnreachableError} without the activity itself, since app proofs of an id alone do not show what was
  * requested.
  */
 export async function fetchActivityEvidence(

@@ -71,7 +71,7 @@ function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefin
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
-/** `--activity` took ids before it took files. */
+/** Returns whether the value is an id, which `--activity` took before it took files. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
@@ -113,8 +113,8 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
 }
 
 /**
- * Only the requested activity is written, and only if it is completed: a later reader of the file may not know what was
- * requested.
+ * Refuses any activity but the requested one, and one that is not completed: a later reader of the file may not know
+ * what was requested.
  */
 function refuseMistaken(
   activity: JsonValue,

@@ -1,13 +1,13 @@
 /** Names a likely cause of broken JSON. */
 import { fromUtf8 } from "../bytes.js";
 
-/** The first significant line of YAML; few other texts start so. */
+/** The first significant line of YAML, which few other texts start with. */
 const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t].*)?)$/;
 
-/** The rest of a truncated text: nothing, or the start of a word or an escape. */
+/** The rest of a truncated text, which is empty or the start of a word or an escape. */
 const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?$/;
 
-/** Why the bytes are not JSON, with a likely cause. `fault`: the message of the parser. */
+/** Returns why the bytes are not JSON, with a likely cause. `fault` is the message of the parser. */
 export function brokenJson(bytes: Uint8Array, fault: string): string {
   const text = fromUtf8(bytes);
   if (text === null) return `${fault}: a binary file, or text in another encoding`;
@@ -23,7 +23,7 @@ export function brokenJson(bytes: Uint8Array, fault: string): string {
   return CUT_OFF.test(rest) ? `${fault}: the file is cut off: write or fetch it again` : fault;
 }
 
-/** The text from the position in the parser's message; null if it has none. */
+/** Returns the text from the position in the parser's message, or null if it has none. */
 function restFrom(text: string, fault: string): string | null {
   const [, line, column] = /\(line (\d+), column (\d+)\)$/.exec(fault) ?? [];
   if (line === undefined || column === undefined) return null;

@@ -1,4 +1,4 @@
-/** Input files, and stdin as `-`: read whole, up to a limit. Faults are collected and thrown together. */
+/** Reads input files, and stdin as `-`, whole and up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isPage } from "../bundle/page.js";
@@ -15,7 +15,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 export { MAX_BUNDLE_BYTES };
 export const STDIN = "-";
 
-/** The name in messages and reports. */
+/** Returns the name in messages and reports. */
 export function nameOf(path: string): string {
   return path === STDIN ? "stdin" : path;
 }
@@ -30,11 +30,11 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export interface ReadEvidence {
   readonly bytes: Uint8Array;
-  /** The page that it was in, if any. */
+  /** The page that contained it, if any. */
   readonly page: Uint8Array | null;
 }
 
-/** Readers return undefined on a fault; {@link throwFaults} throws all of them. */
+/** Reads files. The readers return undefined on a fault, and {@link throwFaults} throws all faults. */
 export class InputFiles {
   readonly faults: Problem[] = [];
   /** The bytes of each file, for messages about broken JSON. */
@@ -42,7 +42,7 @@ export class InputFiles {
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io) {
-    // `io.stdin` is opened when it is read: opening takes a millisecond.
+    // `io.stdin` is opened only when it is read, since opening takes a millisecond.
     this.#io = io;
   }
 
@@ -53,7 +53,7 @@ export class InputFiles {
     return format === null ? bytes : this.fault(path, format);
   }
 
-  /** Refuses empty files only. */
+  /** Refuses only empty files. */
   async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
@@ -65,7 +65,7 @@ export class InputFiles {
     }
   }
 
-  /** Evidence as its file has it, or as the page in the file has it. */
+  /** Returns evidence as its file has it, or as the page in the file has it. */
   async evidence(path: string): Promise<ReadEvidence | undefined> {
     const file = await this.raw(path, MAX_PAGE_BYTES);
     if (file === undefined) return undefined;
@@ -81,7 +81,7 @@ export class InputFiles {
     return fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text");
   }
 
-  /** Each fault of the decoder becomes a fault of the file. */
+  /** Returns what was decoded. Each fault of the decoder becomes a fault of the file. */
   decoded<T>(path: string, decode: () => T): T | undefined {
     try {
       return decode();
@@ -118,13 +118,13 @@ export class InputFiles {
   }
 }
 
-/** Reads text files relative to another file, such as the trust anchors of a policy. */
+/** Returns a reader of text files relative to another file, such as the trust anchors of a policy. */
 export function readerBeside(path: string): (relative: string) => string {
   const bytesOf = bytesBeside(path);
   return (relative) => fromUtf8(bytesOf(relative)) ?? "";
 }
 
-/** Reads files relative to another file. */
+/** Returns a reader of files relative to another file. */
 export function bytesBeside(path: string): (relative: string) => Uint8Array {
   const folder = path === STDIN ? "." : dirname(path);
   return (relative) => {
@@ -136,7 +136,7 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
   };
 }
 
-/** The class is told by its name: rooms that are loaded later have their own (`bin/build.mjs`). */
+/** The name decides, since rooms that are loaded later have their own class (`bin/build.mjs`). */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }

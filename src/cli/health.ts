@@ -1,4 +1,4 @@
-/** `--health-file` and `--metrics`. */
+/** Starts what `--health-file` and `--metrics` ask for. */
 import { diskReason } from "../disk/reason.js";
 import type { Health, HealthAddress, HealthSubject } from "../health/node.js";
 import { printable } from "../report/printable.js";
@@ -26,12 +26,12 @@ export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: He
   return { file, metrics, address };
 }
 
-/** The default host: only this machine can read the metrics. */
+/** Returns the address. Its default host allows only this machine to read the metrics. */
 function addressOf(args: ArgumentReader, text: string): HealthAddress | undefined {
   const [, , named = LOOPBACK, digits = ""] = /^((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?:)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits !== "" && port <= 65535) return { host: named.replace(/^\[|\]$/g, ""), port };
-  return args.fault(`--metrics ${text}: HOST:PORT expected, such as 127.0.0.1:9464`);
+  return args.fault(`--metrics ${text}: expected HOST:PORT, such as 127.0.0.1:9464`);
 }
 
 /** Returns null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */
@@ -55,7 +55,7 @@ export async function startedHealth(request: HealthRequest, subject: HealthSubje
   }
 }
 
-/** The time in the newest verified document, as audits report it. */
+/** Returns the time in the newest verified document, as audits report it. */
 export function evidenceTime(newest: string | null): Date | null {
   return newest === null ? null : new Date(newest);
 }
@@ -67,7 +67,7 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "an unknown host name",
 };
 
-/** The class is told by its name: the error is of another copy of the library. */
+/** The name decides, since the error is of another copy of the library. */
 function problemOf(error: unknown, { file, metrics }: HealthRequest): unknown {
   const { name, message, code, syscall } = error as NodeJS.ErrnoException;
   if (name === "MetricsMissingError") return new UsageError([`--metrics: ${message}`]);

@@ -5,14 +5,14 @@ const PROMPT = "$ ";
 /** The indent of a continued command. */
 const HANGING = 4;
 const CONTINUED = " \\";
-/** An option, a pipe, a redirection, the prompt. */
+/** A word that takes the next one: an option, a pipe, a redirection, or the prompt. */
 const TAKES_NEXT = /^(?:--?[\w-]+|[|>$]|&&)$/;
 
 export function helpWidth(columns: number): number {
   return pageOf({ width: columns }).width;
 }
 
-/** Refills paragraphs, and breaks long rows and commands: commands as a shell accepts them. */
+/** Refills paragraphs, and breaks long rows and commands, the latter as a shell accepts them. */
 export function fitted(text: string, width: number): string {
   return paragraphs(text)
     .flatMap((line) => (line.length <= width ? line : broken(line, width)))
@@ -31,7 +31,7 @@ function paragraphs(text: string): string[] {
   return lines;
 }
 
-/** A line at the margin that is not the usage line. */
+/** Returns whether a line is at the margin and is not the usage line. */
 function isText(line: string): boolean {
   return /^\S/.test(line) && !line.startsWith("Usage:");
 }
@@ -54,13 +54,13 @@ function broken(line: string, width: number): string[] {
   return isCommand ? [...lines.map((one) => one + CONTINUED), current] : [...lines, current];
 }
 
-/** A row of two columns continues in its second column. */
+/** Returns the indent of a continued line. A row of two columns continues in its second column. */
 function hangingOf(line: string, indent: number, isCommand: boolean): number {
   if (isCommand || line.startsWith("Usage:")) return indent + HANGING;
   return /^ *\S.*? {2,}(?=\S)/.exec(line)?.[0].length ?? indent;
 }
 
-/** Keeps together: an option and its value, `>` and its file, the prompt and the program. */
+/** Splits a command, but keeps together an option and its value, `>` and its file, and the prompt and the program. */
 function shellWords(command: string): string[] {
   const words = command.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const whole: string[] = [];

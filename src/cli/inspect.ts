@@ -1,4 +1,4 @@
-/** `bootproof inspect`: shows what a piece of evidence says, unverified. */
+/** `bootproof inspect`: shows what a file says, unverified. */
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
@@ -47,7 +47,7 @@ export function addInspectCommand(command: Command, io: Io, finish: (code: numbe
 
 interface Inspected {
   readonly inspection: Inspection;
-  /** The name of the page that the evidence was in, if any. */
+  /** The name of the page that contained the evidence, if any. */
   readonly page?: string;
 }
 

@@ -1,11 +1,11 @@
-/** Ctrl-C and SIGTERM; and SIGHUP, which does not end a watch. */
+/** Handles Ctrl-C and SIGTERM, and SIGHUP, which does not end a watch. */
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** npx and others forward a Ctrl-C that the terminal has also sent: within this time both are one. */
+/** The time in which two signals are one: npx and others forward a Ctrl-C that the terminal has also sent. */
 const SAME_MS = 1000;
 
-/** Only the first interruption is handled: a second one ends the process at once. */
+/** Handles only the first interruption. A second one ends the process at once. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener = (): void => {
@@ -29,7 +29,7 @@ export class Interruption {
     });
   }
 
-  /** A forwarded second signal may still arrive after the first. */
+  /** Stops listening, but not after an interruption, since a forwarded second signal may still arrive. */
   forget(): void {
     if (!this.signal.aborted) this.#ignore();
   }
@@ -39,7 +39,7 @@ export class Interruption {
   }
 }
 
-/** SIGHUP, which ends a process without a listener. */
+/** Handles SIGHUP, which ends a process without a listener. */
 export class Hangup {
   #isDue = false;
   #isRunning = false;
@@ -53,7 +53,10 @@ export class Hangup {
     process.on("SIGHUP", this.#listener);
   }
 
-  /** Calls `act`, which never rejects, for each signal in turn, also for an earlier one. Returns what ends it. */
+  /**
+   * Calls `act`, which never rejects, for each signal in turn, also for an earlier one. Returns a function that ends
+   * this.
+   */
   each(act: () => Promise<void>): () => void {
     this.#act = act;
     void this.#run();

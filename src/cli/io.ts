@@ -1,6 +1,6 @@
-/** What a command uses of its process; tests pass their own. */
+/** The parts of its process that a command uses. Tests pass their own. */
 
-/** A stream; `columns` and `rows` are those of a terminal. */
+/** A stream. `columns` and `rows` are those of a terminal. */
 interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -8,15 +8,15 @@ interface Output {
   readonly columns?: number | undefined;
   /** Whether the buffer is over its limit. */
   readonly writableNeedDrain?: boolean | undefined;
-  /** `drain`: the buffer is empty; `error`: the reader is gone. */
+  /** `drain` means that the buffer is empty, and `error` that the reader is gone. */
   once?(event: "drain" | "error", listener: () => void): unknown;
 }
 
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** The result. */
+  /** The stream of the result. */
   readonly stdout: Output & { readonly rows?: number | undefined };
-  /** Messages. */
+  /** The stream of messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The script and folder of the process, if there is one. */
@@ -68,7 +68,7 @@ function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }
 
-/** A terminal of unknown size reports 0. */
+/** Returns undefined for 0, which a terminal of unknown size reports. */
 function wholeNumber(value: string | number | undefined): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
@@ -76,13 +76,13 @@ function wholeNumber(value: string | number | undefined): number | undefined {
 /** One fault that stops a command. */
 export interface Problem {
   readonly message: string;
-  /** Or `stdin`. */
+  /** The file's name, or `stdin`. */
   readonly file?: string;
   /** What to do about it. */
   readonly advice?: string;
 }
 
-/** Ends the command, with these problems on stderr and no stack trace. */
+/** Ends the command with these problems on stderr, and without a stack trace. */
 export class CommandError extends Error {
   readonly problems: readonly Problem[];
   /** The document to read. */
@@ -96,12 +96,12 @@ export class CommandError extends Error {
   }
 }
 
-/** Exit code 2. */
+/** Ends the command with exit code 2. */
 export class UsageError extends CommandError {
   override readonly name = "UsageError";
 }
 
-/** Exit code 3. */
+/** Ends the command with exit code 3. */
 export class UnreachableError extends CommandError {
   override readonly name = "UnreachableError";
 }

@@ -1,4 +1,4 @@
-/** Files with private keys. */
+/** Reads files with private keys. */
 import { statSync } from "node:fs";
 import { printable } from "../report/printable.js";
 import { InputFiles, STDIN } from "./files.js";
@@ -12,14 +12,14 @@ export function warnOfReaders(path: string, io: Io): void {
   );
 }
 
-/** Windows has no such bits. */
+/** Returns whether others may read the file. Windows has no such bits. */
 export function isReadableByOthers(path: string): boolean {
   return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
 }
 
 const MAX_PEM_BYTES = 64 * 1024;
 
-/** The key of a log's checkpoints, as PEM. Throws UsageError, which never quotes the key. */
+/** Returns the key of a log's checkpoints as PEM. Throws UsageError, which never quotes the key. */
 export async function readLogKey(path: string, kind: "private" | "public", io: Io): Promise<string> {
   const files = new InputFiles(io);
   const bytes = await files.raw(path, MAX_PEM_BYTES);

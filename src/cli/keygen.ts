@@ -25,7 +25,7 @@ export function addKeygenCommand(command: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(command);
   command.action(async ({ out }: Flags<"keygen">) => {
     args.refuseRepeated();
-    if (out === "" || out === "-") args.fault("--out: a file expected, since a private key is not printed");
+    if (out === "" || out === "-") args.fault("--out: expected a file, since a private key is not printed");
     args.throwFaults();
     io.stdout.write(`${await makeKey(out ?? DEFAULT_KEY_FILE)}\n`);
     io.stderr.write(printable(`${out ?? DEFAULT_KEY_FILE} has the private key; the public key is above`) + "\n");

@@ -1,4 +1,4 @@
-/** Detects a file of another kind than its option takes, and names the option that takes it. */
+/** Detects a file of a kind that its option does not take, and names the option that takes it. */
 import { type Piece, evidenceBeside, isServiceError, wrappersOf } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, listed } from "../errors.js";
@@ -6,7 +6,7 @@ import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import type { InputFiles } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
-/** The one option whose file is of no kind that is recognised. */
+/** The options that take a kind, and the one whose files have no recognised kind. */
 type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
 export type FileCommand = CommandName | "policy drop";
 
@@ -16,8 +16,8 @@ export interface FilePlace {
 }
 
 /**
- * The bytes, if the option takes their kind or the kind is unknown: the reader of the file reports what is wrong with
- * it. Otherwise undefined, and a fault that names the right option.
+ * Returns the bytes if the option takes their kind or the kind is unknown, since the reader of the file then reports
+ * what is wrong. Otherwise returns undefined, and adds a fault that names the right option.
  */
 export async function ofKind(
   files: InputFiles,
@@ -32,7 +32,7 @@ export async function ofKind(
   return says === null ? bytes : files.fault(path, says);
 }
 
-/** As {@link ofKind}, for JSON: the parsed value, which may also hold what the option takes in a member. */
+/** Like {@link ofKind}, for JSON. Returns the parsed value, which may also hold what the option takes in a member. */
 export async function jsonOfKind(
   files: InputFiles,
   path: string,
@@ -48,7 +48,7 @@ export async function jsonOfKind(
   return json ?? files.decoded(path, () => parseJson(bytes));
 }
 
-/** Null if nothing is wrong that can be named here. */
+/** Returns null if there is nothing wrong that can be named here. */
 async function refusal(
   kind: EvidenceKind | null,
   json: JsonValue | undefined,
@@ -76,7 +76,7 @@ async function otherKind(kind: EvidenceKind, { command }: FilePlace): Promise<st
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
 
-/** An entry of `bootproof watch` that is not a finding. */
+/** Describes an entry of `bootproof watch` that is not a finding. */
 function entryOfLog(json: JsonValue | undefined): string | null {
   if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
   const event = json["event"];
@@ -84,7 +84,7 @@ function entryOfLog(json: JsonValue | undefined): string | null {
   return `this is an entry of a log (${event}), which has no evidence: it says what happened to the watch`;
 }
 
-/** Other evidence in the same file, which would not be verified. */
+/** Finds other evidence in the same file, which would not be verified. */
 function moreThanTaken(json: JsonValue | undefined, piece: Piece, { command, option }: FilePlace): string | null {
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, command) : json, piece).flatMap(({ path }) => path || []);
@@ -101,7 +101,7 @@ const TAKEN: Readonly<Record<Piece, string>> = {
   activity: "an activity",
 };
 
-/** What a command may ignore in a bundle: `fetch` fetches the boot proofs anew. */
+/** The members of a bundle that a command may ignore. For example, `fetch` fetches the boot proofs anew. */
 const LEFT_OUT: Readonly<Partial<Record<FileCommand, readonly string[]>>> = {
   pin: ["appProofs", "activity"],
   fetch: ["bootProofs"],

@@ -62,13 +62,13 @@ function optionsOf(
   io: Io,
 ): LabOptions {
   const portNumber = portOf(args, port);
-  if (data === "") args.fault("--data: the name of a folder expected");
+  if (data === "") args.fault("--data: expected the name of a folder");
   for (const name of fault)
     if (!known.faults.some((one) => one.name === name))
       args.fault(`--fault ${name}: unknown fault; see bootproof lab --list-faults`);
   const version = known.versions.find((one) => one === manifestVersion);
   if (manifestVersion !== undefined && version === undefined)
-    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} expected`);
+    args.fault(`--manifest-version ${manifestVersion}: expected one of ${known.versions.join(", ")}`);
   args.throwFaults();
   return {
     port: portNumber ?? 0,
@@ -92,7 +92,7 @@ function described({ what, fails, needs }: LabFault): string {
 async function run(options: LabOptions, io: Io): Promise<void> {
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
-  // Loaded late: it loads streams, which other commands do not need.
+  // The import is late because it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {

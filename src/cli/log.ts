@@ -70,7 +70,7 @@ function addVerify(log: Command, io: Io, finish: (code: number) => void): void {
     args.refuseRepeatedStdin([...paths, ...(checkpoint === undefined ? [] : [checkpoint]), ...(key ? [key] : [])]);
     const format = formatOf(args, flags.format);
     if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
-      args.fault("--head: 64 hex digits expected, as bootproof log verify prints them");
+      args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
     for (const [name, value] of Object.entries({ key, origin }))
       if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
     for (const name of ["checkpoint", "key", "origin"] as const) args.isEmpty(name);
@@ -117,13 +117,16 @@ async function checkpointOf(
 
 const MAX_NOTE_BYTES = 1024 * 1024;
 
-/** The name that the caller typed decides whether a log may lack its first entries. */
+/**
+ * Returns whether the name is that of a later file. The name that the caller typed decides whether a log may lack its
+ * first entries.
+ */
 function isLaterName(path: string): boolean {
   const number = /\.([1-9][0-9]{0,8})(?:\.[^.]*)?$/.exec(basename(path))?.[1];
   return number !== undefined && Number(number) > 1;
 }
 
-/** `note`: the path of the checkpoint, for messages. */
+/** `note` is the path of the checkpoint, for messages. */
 async function verified(
   paths: readonly string[],
   options: VerifyLogOptions,
@@ -207,8 +210,8 @@ async function checkpoint(paths: readonly string[], request: CheckpointRequest, 
   return EXIT.good;
 }
 
-/** The shape of the library's origins: a bad one is found before any work. */
+/** Checks the origin as the library does, so that a bad one is found before any work. */
 export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {
   if (origin !== undefined && !args.isEmpty("origin") && !/^bootproof-log\/[^\p{White_Space}\p{C}+]+$/u.test(origin))
-    args.fault("--origin: bootproof-log/ and a name without spaces and plus signs expected");
+    args.fault("--origin: expected bootproof-log/ and a name without spaces and plus signs");
 }

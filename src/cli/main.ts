@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
-  // What no command has answered is not good.
+  // The code is not good if no command answers.
   let code: number = EXIT.usage;
   const program = programOf(io);
   try {
@@ -65,8 +65,8 @@ interface Shown {
 }
 
 /**
- * Output erases the progress line first, and stdout ends it, unless it is a file: a pipe may end at the terminal.
- * Messages never show a key.
+ * Returns an `io` whose output erases the progress line first. Output on stdout also ends it, unless stdout is a file:
+ * a pipe may end at the terminal. Messages never show a key.
  */
 function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
   const { isTTY, columns, rows } = given.stdout;
@@ -97,7 +97,7 @@ function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
     if (lines === null) stderr.write(text);
     else given.stderr.write(shown(lines.eventLine(text, event, given.now())));
   };
-  // A prototype, not a copy: reading the property `stdin` would open it.
+  // This is a prototype and not a copy, since reading the property `stdin` would open it.
   return Object.create(given, {
     stdout: { value: stdout },
     stderr: { value: stderr },
@@ -120,7 +120,7 @@ function isFile({ fd }: ProcessIo["stdout"]): boolean {
 function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   if (stderr.isTTY !== true) return text;
   const page = pageOf(messageOptions({ stderr, env }));
-  // So does a path that is longer than a line.
+  // A path that is longer than a line stays, too.
   const isKept = (line: string): boolean =>
     line.startsWith(" ") || line.split(" ").some((word) => word.length > page.width);
   const lines = text.split("\n").flatMap((line) => (isKept(line) ? [line] : wrapped(page, "", line)));
@@ -134,18 +134,18 @@ const HEADINGS = {
   service: "The service:",
 } as const;
 
-/** What the help says of a command, and how it is loaded. */
+/** The help of a command, and how it is loaded. */
 export interface CommandRow {
   readonly heading: keyof typeof HEADINGS;
   readonly summary: string;
-  /** By the word for it in the help, such as `[file]`. */
+  /** The operands, by their word in the help, such as `[file]`. */
   readonly operands?: Readonly<Record<string, string>>;
   readonly load: () => Promise<(command: Command, io: Io, finish: (code: number) => void) => void>;
 }
 
 type Commands = Readonly<Record<string, CommandRow>>;
 
-/** This command describes all others. */
+/** The command that describes all others. */
 const TELLS_OF_ALL = "completion";
 
 function programOf(io: Io): Command {
@@ -168,7 +168,7 @@ function programOf(io: Io): Command {
 
 type Complete = (command: Command, add: Awaited<ReturnType<CommandRow["load"]>>) => void;
 
-/** Loads only the named command, and adds only that one, if there is one: others would slow each start. */
+/** Loads and adds only the named command, if there is one, since others would slow each start. */
 async function addCommands(
   program: Command,
   all: Commands,
@@ -197,7 +197,7 @@ the other two with all values filled in, up to a first VERIFIED and a first REJE
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
-/** The last format on the command line, wherever it is and whatever else is wrong. */
+/** Returns the last format on the command line, wherever it is and whatever else is wrong. */
 function failureFormatOf(program: Command, argv: readonly string[]): ReportFormat | null {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);

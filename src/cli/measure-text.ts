@@ -1,4 +1,4 @@
-/** What `measure` writes on stdout: its text, and its JSON. */
+/** Writes the stdout of `measure`: its text, and its JSON. */
 import type { MeasuredComparison, MeasuredDeployment } from "../appraise/measured.js";
 import { toHex } from "../bytes.js";
 import { nameText } from "../decode/certificate.js";
@@ -83,7 +83,7 @@ function pcrLines(index: number, value: Uint8Array, { image, flags }: MeasureRes
   const hasApplication = (image?.measured.sections ?? []).filter(({ type }) => type === "ramdisk").length > 1;
   const meaning = index === 2 && !hasApplication ? NO_APPLICATION : MEANINGS[index]!;
   const name = { 3: flags.roleArn, 4: flags.instanceId }[index];
-  // Unbroken on its own line, for copying.
+  // The PCR is unbroken on its own line, for copying.
   return [
     page.paint(`PCR${index}`, "bold"),
     ...wrapped(page, "  ", name === undefined ? meaning : `${meaning}: ${printable(name)}`),

@@ -1,4 +1,4 @@
-/** Messages as lines of JSON, for `--log-format json` (cli/README.md, "Messages as JSON"). */
+/** Writes messages as lines of JSON, for `--log-format json` (cli/README.md, "Messages as JSON"). */
 import { printableJson } from "../decode/json.js";
 import type { ReportedEvent } from "./io.js";
 import type { ArgumentReader } from "./options.js";
@@ -7,25 +7,27 @@ type Level = "info" | "warn" | "error";
 
 const LEVELS: Readonly<Record<string, Level>> = { note: "info", warning: "warn", bootproof: "error" };
 
-/** The level and the time that a text begins with are members of the object. */
+/** Splits a text. The level and the time that it begins with are members of the object. */
 function textParts(text: string): { readonly level: Level; readonly text: string } {
   const [, word = "", rest = text] = /^(note|warning|bootproof): ([^]*)$/.exec(text) ?? [];
   return { level: LEVELS[word] ?? "info", text: rest.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z /, "") };
 }
 
-/** One object: its level is that of the text. */
+/** Returns one object, whose level is that of the text. */
 export function eventLine(written: string, { event, fields = {} }: ReportedEvent, now: Date): string {
   const { level, text } = textParts(written.trimEnd());
   return printableJson(`${JSON.stringify({ time: now, level, event, fields: { text, ...fields } })}`) + "\n";
 }
 
-/** One object for each line. */
+/** Returns one object for each line. */
 export function messageLines(written: string, now: Date): string {
   const lines = written.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => eventLine(line, { event: "message" }, now)).join("");
 }
 
-/** Usage errors, too: the last format on the command line counts, wherever it is. */
+/**
+ * Returns whether messages are JSON, also for usage errors. The last format on the command line counts, wherever it is.
+ */
 export function wantsJsonLines(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
@@ -38,5 +40,5 @@ export function wantsJsonLines(argv: readonly string[]): boolean {
 
 export function requireLogFormat(args: ArgumentReader, text = "text"): void {
   if (args.isEmpty("log-format") || text === "text" || text === "json") return;
-  args.fault(`--log-format ${text}: text or json expected`);
+  args.fault(`--log-format ${text}: expected text or json`);
 }

@@ -1,4 +1,4 @@
-/** Readers of files that options of several commands name. Faults go to the files, and the reader returns undefined. */
+/** Reads files that options of several commands name. Faults go to the files, and the reader returns undefined. */
 import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
@@ -25,7 +25,7 @@ export async function readPolicyFile(
   return bytes && policy && { path, bytes, policy, options };
 }
 
-/** Named after the file. */
+/** The anchor is named after the file. */
 export async function readTrustAnchor(
   files: InputFiles,
   path: string,

@@ -1,4 +1,7 @@
-/** Every option of every command. commander's options, the types of flags and lists of options come from here. */
+/**
+ * The table of every option of every command. commander's options, the types of flags and lists of options come from
+ * here.
+ */
 import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
@@ -35,7 +38,7 @@ export type ValueWord =
 /** Dots mean one or more values, a question mark one or none. Null means a switch. */
 type Value = ValueWord | `${ValueWord}...` | `${ValueWord}?` | null;
 
-/** What it does to what passes (cli/README.md, "What loosens and what demands"). */
+/** The effect on what passes (cli/README.md, "What loosens and what demands"). */
 type Effect = "loosens" | "demands" | "neither";
 
 export const OPTIONS = {
@@ -134,7 +137,7 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** Help null: not shown. Value: only where it differs for this command. */
+/** A null help means that the option is not shown. The value is there only if it differs for this command. */
 type Row = readonly [name: OptionName, help: string | null, value?: Value];
 
 /** A key on the command line is refused, with the reason. */
@@ -156,7 +159,7 @@ const CONNECTION = [
 ] as const satisfies readonly Row[];
 
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
-/** Options of the commands that run for long. */
+/** The options of the commands that run for long. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its time is that of the last one"],
@@ -181,7 +184,7 @@ const PAYLOAD = [
   ["challenge", "the same, of a random value that you sent: the proof was made after it"],
 ] as const satisfies readonly Row[];
 
-/** Options of both sides of a queue. */
+/** The options of both sides of a queue. */
 const QUEUE = [
   ["queue-prefix", "what the keys of the queue begin with, the same on both sides (default: bootproof)"],
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
@@ -220,7 +223,7 @@ export const COMMAND_OPTIONS = {
     ["ear-key", "with --format ear: the private key that signs it, a JWK or PEM"],
     ["summary", "one screen of text: the verdict, what weakens it, the first failures"],
     ["quiet", "write no report: the exit code is the result"],
-    ["verbose", "every check of every piece, and every hash in full"],
+    ["verbose", "every check of all evidence, and every hash in full"],
     ["fail-on-warning", "exit code 1 if the report has a warning: something that weakens the verdict"],
   ],
   audit: [
@@ -438,7 +441,7 @@ export const COMMAND_OPTIONS = {
   stamp: [...KEY],
 } as const satisfies Readonly<Record<string, readonly Row[]>>;
 
-/** A command with options: `verify`, `policy check`. */
+/** The name of a command with options, such as `verify` or `policy check`. */
 export type CommandName = keyof typeof COMMAND_OPTIONS;
 
 type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
@@ -449,7 +452,7 @@ type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ?
 type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : ParsedOne<V>;
 type ParsedOne<V> = V extends `${string}?` ? string | true : string;
 
-/** What commander parses: `--no-policy` is `policy: false`. */
+/** The flags that commander parses. `--no-policy` is `policy: false`. */
 export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
 
 /** Adds the options of the command with this name, if it has any. */
@@ -466,7 +469,7 @@ function optionOf(name: OptionName, value: Value, help: string | null): Option {
   return new Option(isOptional ? `--${name} [${value.slice(0, -1)}]` : `--${name} <${value}>`, help);
 }
 
-/** The commands that show an option, in the order of the help. */
+/** Returns the commands that show an option, in the order of the help. */
 export function commandsWith(option: OptionName): CommandName[] {
   const rows = Object.entries(COMMAND_OPTIONS) as [CommandName, readonly Row[]][];
   return rows.flatMap(([command, own]) =>

@@ -1,4 +1,4 @@
-/** Readers of option values. They report a fault to the arguments, and return undefined. */
+/** Reads option values. The readers report a fault to the arguments, and return undefined. */
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
@@ -22,10 +22,10 @@ export function reportFormatOf(args: ArgumentReader, text: string | undefined): 
 
 function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], text = "text"): F | "text" {
   const format = formats.find((known) => known === text);
-  return format ?? args.fault(`--format ${text}: one of ${formats.join(", ")} expected`) ?? "text";
+  return format ?? args.fault(`--format ${text}: expected one of ${formats.join(", ")}`) ?? "text";
 }
 
-/** `clock`: the default. */
+/** `clock` is the default. */
 export function nowOf(args: ArgumentReader, text: string | undefined, clock: Date): Date | undefined {
   return text === undefined ? clock : timeOf(args, "--now", text);
 }
@@ -38,7 +38,7 @@ export function atOf(args: ArgumentReader, text: string | undefined): Date | "do
 function timeOf(args: ArgumentReader, option: string, text: string, words = ""): Date | undefined {
   return (
     parseTime(text) ??
-    args.fault(`${option} ${text}: ${words}an RFC 3339 date and time expected, such as 2026-03-04T05:06:07Z`)
+    args.fault(`${option} ${text}: expected ${words}an RFC 3339 date and time, such as 2026-03-04T05:06:07Z`)
   );
 }
 
@@ -48,41 +48,41 @@ export function workersOf(args: ArgumentReader, text: string): number | undefine
   if (args.isEmpty("workers")) return undefined;
   const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
   if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: a number of threads from 1 to ${MOST_WORKERS} expected`);
+  return args.fault(`--workers ${text}: expected a number of threads from 1 to ${MOST_WORKERS}`);
 }
 
-/** A count from 0. */
+/** Reads a count from 0. */
 export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
-  return isCount ? Number(text) : args.fault(`--${option} ${text}: a number from 0 to ${most} expected`);
+  return isCount ? Number(text) : args.fault(`--${option} ${text}: expected a number from 0 to ${most}`);
 }
 
 const MOST_ENTRY_TIMEOUT_MS = 86_400_000;
 
-/** The same syntax as durations of a policy. */
+/** Reads a duration in the syntax of a policy. */
 export function entryTimeoutOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("entry-timeout")) return undefined;
   const milliseconds = readShape(duration, text).value ?? 0;
   if (milliseconds > 0 && milliseconds <= MOST_ENTRY_TIMEOUT_MS) return milliseconds;
-  return args.fault(`--entry-timeout ${text}: a duration such as 10s, 5m or 1h expected, up to 1d`);
+  return args.fault(`--entry-timeout ${text}: expected a duration such as 10s, 5m or 1h, up to 1d`);
 }
 
 export function portOf(args: ArgumentReader, text: string): number | undefined {
   if (/^(?:0|[1-9][0-9]{0,4})$/.test(text) && Number(text) <= 65535) return Number(text);
-  return args.fault(`--port ${text}: 0 to 65535 expected`);
+  return args.fault(`--port ${text}: expected 0 to 65535`);
 }
 
 export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const key = fromHex(text);
   if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;
   const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--ephemeral-key: ${found}, ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected`);
+  return args.fault(`--ephemeral-key: ${found}, expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits`);
 }
 
 export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const nonce = fromHex(text);
-  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex expected, without 0x");
+  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: expected bytes in hex, without 0x");
 }
 
 /** The words after `--payload` and `--challenge`. */
@@ -100,7 +100,7 @@ interface PayloadWord {
   readonly value: PayloadValue;
 }
 
-/** Those of one type are one expectation. Undefined: none. */
+/** Reads the payloads. Words of one type are one expectation. Returns undefined without any. */
 export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
   const words = (["payload", "challenge"] as const).flatMap((option) =>
     (flags[option] ?? []).flatMap((word) => payloadWord(args, option, word) ?? []),
@@ -125,12 +125,12 @@ function expectationsOf(args: ArgumentReader, words: readonly PayloadWord[]): re
   });
 }
 
-/** The type ends at the first colon, the pointer at the first equals sign. */
+/** Reads a word. The type ends at the first colon, the pointer at the first equals sign. */
 function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: string): PayloadWord | undefined {
   const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
-  if (parts === null) return args.fault(`--${option} ${word}: TYPE:/pointer=JSON expected${PERHAPS_A_FILE}`);
+  if (parts === null) return args.fault(`--${option} ${word}: expected TYPE:/pointer=JSON${PERHAPS_A_FILE}`);
   const [, type, pointer, text] = parts as unknown as readonly [string, string, string, string];
-  // The value may be a secret.
+  // The place omits the value, which may be a secret.
   const place = `--${option} ${type}:${pointer}`;
   const json = attempt(() => parseJson(text, { numbers: "literal" }));
   if (json.value === undefined) return args.fault(`${place}: the value is not JSON: ${quoteIt(option, type, pointer)}`);

@@ -1,4 +1,4 @@
-/** The arguments of one command line, and all its faults. */
+/** Reads the arguments of one command line, and collects its faults. */
 import type { Command } from "commander";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
@@ -19,7 +19,7 @@ export class ArgumentReader {
   readonly #empty = new Map<string, string>();
   readonly #command: Command;
 
-  /** Must be created before the command line is parsed, to receive its events. */
+  /** Listens to the command, so it must be created before the command line is parsed. */
   constructor(command: Command) {
     this.#command = command;
     for (const option of command.options) {
@@ -31,24 +31,26 @@ export class ArgumentReader {
     }
   }
 
-  /** An unset shell variable is an empty word inside quotes, and no word without them. */
+  /**
+   * Notes an option without a value. An unset shell variable is an empty word inside quotes, and no word without them.
+   */
   #noteEmpty(name: string, value: string): void {
     const isOption = this.#command.options.some(({ long }) => long === value);
     if (value !== "" && !isOption) return;
     this.#empty.set(name, isOption ? tookOption(`--${name}`, value) : `--${name}: ${EMPTY}`);
   }
 
-  /** Whether the option lacks its value: that fault is reported already. */
+  /** Returns whether the option lacks its value, which is reported already. */
   isEmpty(name: OptionName): boolean {
     return this.#empty.has(name);
   }
 
-  /** Whether the option is on the command line; a negated one by its own name, such as `no-policy`. */
+  /** Returns whether the option is on the command line. A negated one has its own name, such as `no-policy`. */
   has(name: OptionName): boolean {
     return this.#given.has(name);
   }
 
-  /** `advice`: only where the command's help is not enough. */
+  /** Adds a fault. `advice` is needed only if the command's help is not enough. */
   fault(message: string, advice?: string): undefined {
     this.faults.push({ message, ...(advice !== undefined && { advice }) });
     return undefined;
@@ -61,13 +63,13 @@ export class ArgumentReader {
     }
   }
 
-  /** A repeated value may be a typo for another. `option`: such as `--app`. */
+  /** Refuses a repeated value, which may be a typo for another. `option` is a word such as `--app`. */
   refuseTwice(option: string, values: readonly string[]): void {
     const twice = new Set(values.filter((value, index) => values.indexOf(value) !== index));
     for (const value of twice) this.fault(`${option} ${value}: repeated: give it once`);
   }
 
-  /** stdin can be read once. */
+  /** Refuses stdin twice, since it can be read only once. */
   refuseRepeatedStdin(paths: readonly (string | undefined)[]): void {
     if (paths.filter((path) => path === STDIN).length > 1) this.fault("only one file can be - (stdin)");
   }
@@ -88,21 +90,21 @@ export class ArgumentReader {
   }
 }
 
-/** `See bootproof policy check --help.` */
+/** Returns a sentence such as `See bootproof policy check --help.` */
 export function seeHelpOf(command: Command): string {
   const names: string[] = [];
   for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
   return `See ${names.join(" ")} --help.`;
 }
 
-/** Whether the command line chooses a policy; a fault if it chooses twice. */
+/** Returns whether the command line chooses a policy. Reports a fault if it chooses two. */
 export function choosesPolicy(args: ArgumentReader): boolean {
   const given = (["policy", "no-policy", "bundle-policy"] as const).filter((name) => args.has(name));
   if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} exclude each other: give one`);
   return given.length > 0;
 }
 
-/** The name of an option without its value: the value may be a key. */
+/** Returns the name of an option without its value, which may be a key. */
 export function optionName(word: string): string {
   return /^--[A-Za-z0-9][A-Za-z0-9-]*/.exec(word)?.[0] ?? word.slice(0, 2);
 }

@@ -1,4 +1,4 @@
-/** Reads the pieces of evidence in files, and names each as reports do. */
+/** Reads the evidence in files, and names each part as reports do. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
@@ -32,7 +32,7 @@ export async function readEvidence(
   };
 }
 
-/** Faults go to the files. */
+/** Reads boot proofs. Faults go to the files. */
 export async function readBootProofs(
   files: InputFiles,
   paths: readonly string[],
@@ -59,7 +59,7 @@ async function readAppProofs(files: InputFiles, path: string, command: FileComma
   return isList ? listed(path, read, list) : list.map((value) => namedPiece(nameOf(path), value, read));
 }
 
-/** Bare or in its wrapper. */
+/** Reads an activity, bare or in its wrapper. */
 export async function readActivityFile(
   files: InputFiles,
   path: string,
@@ -82,7 +82,7 @@ export async function readPiece(files: InputFiles, path: string, place: FilePlac
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 
-/** Named by their index: `boot.json[3]`. */
+/** Names the items of a list by their index, such as `boot.json[3]`. */
 function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedEvidence[] {
   return list.map((value, index) => namedPiece(`${nameOf(path)}[${index}]`, value, read));
 }
@@ -95,7 +95,7 @@ function boundedAppProofs(files: InputFiles, path: string, input: unknown): read
   return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
 }
 
-/** Each entry is verified and reported on its own: without a limit, a file of commas would take minutes. */
+/** Limits the number of items. Each is verified and reported on its own, so a file of commas could take minutes. */
 function bounded(
   files: InputFiles,
   path: string,
@@ -107,7 +107,7 @@ function bounded(
   return [];
 }
 
-/** The progress line, such as `verifying 60 boot proofs, 2 app proofs`. */
+/** Returns the progress line, such as `verifying 60 boot proofs, 2 app proofs`. */
 export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];

@@ -18,15 +18,15 @@ interface Pinned {
   readonly messages: readonly string[];
 }
 
-/** What was verified, and is verified again under the policy that results. */
+/** The evidence that was verified, and is verified again under the resulting policy. */
 export interface VerifiedPieces {
   readonly pieces: readonly NamedEvidence[];
-  /** Those under which the boot proofs were verified. */
+  /** The options under which the boot proofs were verified. */
   readonly options: VerifyOptions;
   readonly builds: readonly NamedEvidence[];
 }
 
-/** The report of the first boot proof that the policy rejects. */
+/** Returns the report of the first boot proof that the policy rejects. */
 export async function rejectedUnder(
   policy: Policy,
   { pieces, options, builds }: VerifiedPieces,
@@ -46,20 +46,20 @@ export async function rejectedUnder(
   return null;
 }
 
-/** The bundles of `--provenance`. */
+/** Reads the bundles of `--provenance`. */
 export async function readBuilds(paths: readonly string[], files: InputFiles): Promise<readonly NamedEvidence[]> {
   const { provenance = [] } = await readProvenance(files, paths, "pin");
   return provenance as readonly NamedEvidence[];
 }
 
-/** A malformed bundle is a fault of its file. */
+/** Makes a malformed bundle a fault of its file. */
 export async function refuseMalformed(builds: readonly NamedEvidence[], files: InputFiles): Promise<void> {
   const { decodeProvenanceBundle } = await import("../decode/provenance-bundle.js");
   for (const { name, value } of builds) files.decoded(name!, () => decodeProvenanceBundle(value));
   files.throwFaults();
 }
 
-/** Returns null if the bundles do not meet the pins that they make; the reason is written. */
+/** Returns null if the bundles do not meet the pins that they make. The reason is on stderr. */
 export async function pinnedWithBuilds(
   { made, messages }: Pinned,
   verified: VerifiedPieces,

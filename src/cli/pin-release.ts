@@ -9,7 +9,7 @@ import { type Io, UsageError } from "./io.js";
 import type { PolicySource } from "./option-files.js";
 import { readFolders } from "./release-folders.js";
 
-/** What the command line says beside the folders. */
+/** The options beside the folders. */
 interface FolderPins {
   readonly folders: readonly string[];
   readonly app: string;
@@ -27,7 +27,7 @@ interface PinnedReleases {
   readonly messages: readonly string[];
 }
 
-/** Returns null if a release does not hold; the reason is on stderr. */
+/** Returns null if a release does not hold. The reason is on stderr. */
 export async function pinFolders(pins: FolderPins, files: InputFiles, io: Io): Promise<PinnedReleases | null> {
   const { app, base, manifestSet, rest } = pins;
   const [{ releasePolicy }, { releases }] = await Promise.all([

@@ -1,4 +1,4 @@
-/** The sources of `bootproof pin`: verified boot proofs, a release, or a build. */
+/** Reads the sources of `bootproof pin`: verified boot proofs, a release, or a build. */
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -22,11 +22,11 @@ import { areFolders } from "./release-folders.js";
 export interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
-  /** Present for boot proofs only. */
+  /** The verified evidence, for boot proofs only. */
   readonly verified?: VerifiedPieces;
 }
 
-/** Returns null if a boot proof was rejected; the reason is written. */
+/** Returns null if a boot proof was rejected. The reason is already written. */
 export function pinnedFrom(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -69,7 +69,7 @@ async function pinBootProofs(
   return withBuilds({ made: made.value, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
 }
 
-/** Without a repository the bundles must meet what the policy of `--add-to` demands. */
+/** Adds bundles. Without a repository they must meet what the policy of `--add-to` demands. */
 async function withBuilds(
   pinned: Required<Pinned>,
   flags: Flags<"pin">,
@@ -87,7 +87,7 @@ async function withBuilds(
   return whole && { ...whole, verified };
 }
 
-/** Default: the anchors of the --add-to policy, and the AWS Nitro root. */
+/** Returns the anchors of the --add-to policy, and the AWS Nitro root, unless the command line names one. */
 async function trustedBy(
   { trustAnchor = [] }: Flags<"pin">,
   base: PolicySource | undefined,
@@ -148,12 +148,12 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   ];
 }
 
-/** Reports of later verifications repeat these. */
+/** Returns the warnings of the scope, which reports of later verifications repeat. */
 function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-/** Folders with approvals, or one file without: `pin.ts` refuses a mixture. */
+/** Pins folders with approvals, or one file without. `pin.ts` refuses a mixture. */
 async function pinReleases(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -188,7 +188,7 @@ async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles):
   };
 }
 
-/** The operators of a deployment, which neither release nor build names. */
+/** Reads the operators of a deployment, which neither release nor build names. */
 async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
   const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
@@ -234,7 +234,7 @@ async function readManifestSet(files: InputFiles, path: string): Promise<JsonVal
   return jsonOfKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
 }
 
-/** Options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
+/** The options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
   "A release names image, program and role only. For live documents, add --quorum-key HEX or --manifest-set FILE to " +
   "pin the operator; for legacy ones, add both --manifest-set FILE and --namespace NAME.";
@@ -248,5 +248,5 @@ export function isCommitmentKind(text: string | undefined): text is CommitmentKi
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
-/** An application of a release takes half a kilobyte. Parsed YAML takes a thousand times its size. */
+/** The limit of a release. An application takes half a kilobyte, and parsed YAML a thousand times its size. */
 const MAX_RELEASE_BYTES = 65_536;

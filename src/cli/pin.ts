@@ -99,7 +99,7 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["provenance", ["boot-proof"]],
 ];
 
-/** If no source is given, only the missing boot proof is reported. */
+/** Returns the source. Without any, only the missing boot proof is reported. */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
@@ -129,7 +129,10 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   args.throwFaults();
 }
 
-/** A bundle can name any repository and be of any Sigstore: the caller says which, or the policy of --add-to. */
+/**
+ * Refuses incomplete options of provenance. A bundle can name any repository and be of any Sigstore, so the caller or
+ * the policy of --add-to says which.
+ */
 function refuseProvenance(args: ArgumentReader, { provenance = [], addTo }: Flags<"pin">): void {
   const others = ["repository", "trusted-root"] as const;
   const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
@@ -139,7 +142,10 @@ function refuseProvenance(args: ArgumentReader, { provenance = [], addTo }: Flag
   }
 }
 
-/** The manifests in a folder name namespace and quorum key; a file names neither. */
+/**
+ * Refuses options that contradict --release. The manifests in a folder name namespace and quorum key; a file names
+ * neither.
+ */
 function refuseReleases(args: ArgumentReader, { release = [] }: Flags<"pin">): void {
   const folders = areFolders(release);
   if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
@@ -149,7 +155,7 @@ function refuseReleases(args: ArgumentReader, { release = [] }: Flags<"pin">): v
     if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);
 }
 
-/** A binary alone needs a manifest set, whose members approve the image. */
+/** Refuses a build that lacks an option. A binary alone needs a manifest set, whose members approve the image. */
 function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
   if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
   if (image !== undefined || pcrs !== undefined) return;
@@ -163,11 +169,11 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
 
 function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
-    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} expected`);
+    args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
-    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex expected`);
+    args.fault(`--quorum-key: expected ${QOS_PUBLIC_KEY_LENGTH} bytes of hex`);
   if (nonce !== undefined) nonceOf(args, nonce);
-  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: a type expected");
+  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: expected a type");
 }
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
@@ -180,7 +186,7 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
     args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
 }
 
-/** The files of the sources, without the policy of --add-to. */
+/** Returns the files of the sources, without the policy of --add-to. */
 function inputsOf(flags: Flags<"pin">): string[] {
   const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
   const { provenance = [], trustedRoot } = flags;
@@ -278,7 +284,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   try {
     return add();
   } catch (error) {
-    // The class is told by its name: it may be of another copy (`bin/build.mjs`).
+    // The name decides, since the class may be of another copy (`bin/build.mjs`).
     if (!(error instanceof Error) || error.name !== "DemandError") throw error;
     const problems = (error as DemandError).refusals.map((one): Problem => {
       return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };
@@ -290,7 +296,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   }
 }
 
-/** A policy that rejects what it was made from would reject what runs. */
+/** Refuses a policy that rejects what it was made from, since it would reject what runs. */
 async function refuseRejecting(
   { path, options }: PolicySource,
   text: string,
@@ -334,7 +340,10 @@ function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
   ].map(printable);
 }
 
-/** Files are read relative to the policy: elsewhere they would be other files, or missing. */
+/**
+ * Returns a message if files that the policy names are missing or differ at the target, since they are read relative to
+ * the policy.
+ */
 async function filesElsewhere({ path }: PolicySource, text: string, target: string): Promise<string | null> {
   const { namedFiles } = await import("../appraise/policy.js");
   const names = [...new Set(namedFiles(JSON.parse(text)).map(({ name }) => name))];

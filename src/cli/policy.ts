@@ -1,4 +1,4 @@
-/** `bootproof policy`: what a policy file pins and leaves open, and how to drop a deployment. */
+/** `bootproof policy`: shows what a policy file pins and leaves open, and drops a deployment. */
 import type { Command } from "commander";
 import { attempt, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";

@@ -1,4 +1,4 @@
-/** The command as the reader can type it, for examples. */
+/** Names the command as the reader can type it, for examples. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, sep } from "node:path";
 import type { Io } from "./io.js";
@@ -6,8 +6,8 @@ import type { Io } from "./io.js";
 const NAME = "bootproof";
 
 /**
- * `bootproof` if the PATH has it; `npx bootproof`, with its version, if npx finds it again; otherwise Node and the
- * script.
+ * Returns `bootproof` if the PATH has it, or `npx bootproof`, with its version, if npx finds it again. Otherwise
+ * returns Node and the script.
  */
 export function programName({ env, started }: Pick<Io, "env" | "started">): string {
   if (started === undefined || started.script === "") return env["npm_command"] === "exec" ? `npx ${NAME}` : NAME;
@@ -17,13 +17,13 @@ export function programName({ env, started }: Pick<Io, "env" | "started">): stri
   return cachedByNpx(script) ?? `node ${shellWord(script)}`;
 }
 
-/** The folders of PATH without npm's own, which the next terminal does not have. */
+/** Returns whether PATH has the command, without npm's own folders, which the next terminal does not have. */
 function isOnPath(path: string): boolean {
   const isOfNpm = (folder: string): boolean => folder.endsWith(join("node_modules", ".bin"));
   return path.split(delimiter).some((folder) => folder !== "" && !isOfNpm(folder) && existsSync(join(folder, NAME)));
 }
 
-/** Whether npx finds this file from the folder: installed there or above, or the package itself. */
+/** Returns whether npx finds this file from the folder: it is installed there or above, or is the package itself. */
 function isLocal(script: string, folder: string): boolean {
   for (let at = realOf(folder); ; at = dirname(at)) {
     if (realOf(join(at, "node_modules", ".bin", NAME)) === script) return true;
@@ -32,7 +32,7 @@ function isLocal(script: string, folder: string): boolean {
   }
 }
 
-/** The words with which npx finds a package of the registry again. */
+/** Returns the words with which npx finds a package of the registry again. */
 function cachedByNpx(script: string): string | null {
   const [root, ...inside] = script.split(join(sep, "node_modules", sep));
   if (inside.length === 0) return null;
@@ -58,7 +58,7 @@ function realOf(path: string): string {
   }
 }
 
-/** Quoted for a shell. */
+/** Quotes a text for a shell. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -4,13 +4,13 @@ import { piecesOf } from "../report/width.js";
 
 const PATIENCE_MS = 1000;
 const DEFAULT_COLUMNS = 80;
-/** Erases the line. */
+/** The sequence that erases the line. */
 const ERASE = "\r\u001b[K";
 
 interface Clock {
-  /** Monotonic milliseconds. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** Does not keep the process alive. Returns a function that cancels the call. */
+  /** Calls later, without keeping the process alive. Returns a function that cancels the call. */
   readonly after: (milliseconds: number, call: () => void) => () => void;
 }
 
@@ -70,7 +70,7 @@ export class Progress {
   }
 }
 
-/** Leaves the last column free: terminals wrap there. */
+/** Shortens a text so that the last column stays free, where terminals wrap. */
 function fitting(text: string, columns: number): string {
   const [start] = piecesOf(text, Math.max(2, columns - 2));
   return start === text ? text : `${start}…`;

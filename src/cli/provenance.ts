@@ -1,4 +1,4 @@
-/** `--provenance`: its files, and the package that verifies them, which only a policy that demands them loads. */
+/** Reads `--provenance`, and loads the package that verifies it, which only a policy that demands it needs. */
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
@@ -9,7 +9,7 @@ import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
 
-/** The bundles as a member of the evidence; none without a file. Faults go to the files. */
+/** Returns the bundles as a member of the evidence, or no member without a file. Faults go to the files. */
 export async function readProvenance(
   files: InputFiles,
   paths: readonly string[],
@@ -24,8 +24,8 @@ export async function readProvenance(
 }
 
 /**
- * Named by their index where there are several: `build.jsonl[3]`. What is not a bundle at all is a fault of the file,
- * whether a policy demands provenance or not.
+ * Reads bundles. Several are named by their index: `build.jsonl[3]`. Other content is a fault of the file, whether a
+ * policy demands provenance or not.
  */
 async function bundlesIn(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
   const { notBundle, splitBundles } = await import("../decode/provenance-bundle.js");
@@ -42,8 +42,8 @@ async function bundlesIn(files: InputFiles, path: string, command: FileCommand):
 }
 
 /**
- * As an option. Throws {@link UsageError} if the policy demands provenance and the package is missing. `mayChange`:
- * another policy may demand it later.
+ * Returns the verifier as an option. Throws {@link UsageError} if the policy demands provenance and the package is
+ * missing. `mayChange` means that another policy may demand it later.
  */
 export async function verifierFor(
   policy: Policy | undefined,
@@ -55,7 +55,7 @@ export async function verifierFor(
   try {
     return { provenanceVerifier: await sigstoreVerifier() };
   } catch (error) {
-    // The class is told by its name: the error is of another copy of the library.
+    // The name decides, since the error is of another copy of the library.
     if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
     if (!isDemanded) return {};
     throw new UsageError([error.message]);
@@ -63,8 +63,8 @@ export async function verifierFor(
 }
 
 /**
- * {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that demands
- * provenance, without a bundle, is a fault: every verification would be refused.
+ * Returns {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that
+ * demands provenance, without a bundle, is a fault: every verification would be refused.
  */
 export async function demandedProvenance(
   files: InputFiles,

@@ -25,7 +25,7 @@ interface ProxyRequest {
   readonly upstream: string;
   readonly policy: string;
   readonly port: number;
-  /** Null means boot proofs of files. */
+  /** Null means that boot proofs come from files. */
   readonly key: Connection["key"] | null;
   readonly bootProofs: readonly string[];
   readonly provenance: readonly string[];
@@ -94,7 +94,7 @@ function provenanceOf({ provenance = [] }: Flags<"proxy">): readonly string[] {
   return provenance;
 }
 
-/** The key that fetches evidence; undefined with boot proofs of files. */
+/** Returns the key that fetches evidence, or undefined with boot proofs from files. */
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
   if (args.has("boot-proof")) {
     if (args.has("api-key-file"))
@@ -149,7 +149,7 @@ interface ReadFiles {
   readonly provenance: readonly string[];
 }
 
-/** Plain data: the proxy is another copy of the library. */
+/** Returns plain data, since the proxy is another copy of the library. */
 async function readFiles({ policy, bootProofs, provenance }: ProxyRequest, io: Io): Promise<ReadFiles> {
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, policy, { command: "proxy", option: "--policy" });
@@ -159,12 +159,12 @@ async function readFiles({ policy, bootProofs, provenance }: ProxyRequest, io: I
     if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return bootProof;
     return files.fault(
       name ?? "",
-      `ephemeralPublicKeyHex: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits expected, as in a boot proof of the service`,
+      `ephemeralPublicKeyHex: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits, as in a boot proof of the service`,
     );
   });
   const builds = await demandedProvenance(files, provenance, { policy: read?.policy, command: "proxy" });
   files.throwFaults();
-  // The proxy loads the package again: here its absence is a message.
+  // The proxy loads the package again. Here its absence becomes a message.
   await verifierFor(read!.policy);
   return {
     policy: plainPolicy(read!.policy),

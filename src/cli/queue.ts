@@ -1,4 +1,4 @@
-/** `--queue` and its files, what the environment has of it, and its errors. */
+/** Reads `--queue`, its files and its environment variables, and reports its errors. */
 import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import { InputFiles } from "./files.js";
@@ -18,7 +18,7 @@ interface QueueFlags {
 }
 
 export interface QueueRequest {
-  /** May have a password, and is never printed. */
+  /** The URL, which may have a password and is never printed. */
   readonly url: string;
   readonly prefix: string | undefined;
   /** The paths of the files. */
@@ -79,7 +79,7 @@ export async function queueOptions({ prefix, files: paths }: QueueRequest, io: I
   };
 }
 
-/** Returns null for any other error. It is from another copy of the library: its name decides, and not its class. */
+/** Returns null for any other error. The name decides, since the error is of another copy of the library. */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;

@@ -1,8 +1,8 @@
-/** The YAML of a release. */
+/** Reads the YAML of a release. */
 import { listed } from "../errors.js";
 import type { InputFiles } from "./files.js";
 
-/** Every scalar is text: a digest of decimal digits is not a number. */
+/** Reads every scalar as text, since a digest of decimal digits is not a number. */
 export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
   const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
   const lineCounter = new LineCounter();

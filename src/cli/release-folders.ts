@@ -1,16 +1,16 @@
-/** Folders of published releases, for the commands that take them. */
+/** Reads folders of published releases, for the commands that take them. */
 import { statSync } from "node:fs";
 import type { ReleaseFolder } from "../release/node.js";
 import type { Release } from "../release/release.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { UsageError } from "./io.js";
 
-/** Whether each path is a folder; a path that is not there is none. */
+/** Returns whether each path is a folder. A missing path is not. */
 export function areFolders(paths: readonly string[]): readonly boolean[] {
   return paths.map((path) => path !== STDIN && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
 }
 
-/** All folders together; one that is refused is a fault. */
+/** Reads all folders together. A refused one is a fault. */
 export async function readFolders(folders: readonly string[], files: InputFiles): Promise<ReleaseFolder> {
   const { ReleaseFolderError, readReleaseFolder } = await import("../release/node.js");
   const [releases, unread]: [Release[], string[]] = [[], []];
@@ -28,7 +28,10 @@ export async function readFolders(folders: readonly string[], files: InputFiles)
   return { releases, unread };
 }
 
-/** The files of all releases in a folder, by their paths; undefined, and a fault, if the folder is refused. */
+/**
+ * Returns the files of all releases in a folder, by their paths. Returns undefined, and adds a fault, if the folder is
+ * refused.
+ */
 export async function filesInFolder(
   folder: string,
   files: InputFiles,

@@ -1,4 +1,4 @@
-/** `bootproof release check`: published releases, their approvals and their history. */
+/** `bootproof release check`: checks published releases, their approvals and their history. */
 import type { Command } from "commander";
 import { listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
@@ -89,7 +89,7 @@ async function check(
   return result!.good ? EXIT.good : EXIT.rejected;
 }
 
-/** Returns undefined where there is a fault, which the files keep. */
+/** Returns undefined if there is a fault, which the files keep. */
 async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });

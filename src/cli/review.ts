@@ -1,4 +1,4 @@
-/** `bootproof review`: a manifest before anyone approves it. */
+/** `bootproof review`: compares a manifest with a policy before anyone approves it. */
 import type { Command } from "commander";
 import type { Measured } from "../appraise/measured.js";
 import { jsonDocument } from "../report/json.js";
@@ -62,7 +62,7 @@ async function refuseUnknown(names: readonly string[], args: ArgumentReader): Pr
   }
 }
 
-/** Nobody read what it would accept the next time. */
+/** Refuses names that nothing needed, since nobody read what they would accept the next time. */
 function refuseUnused({ faults }: ManifestReview): void {
   const unused = faults.filter(({ code }) => code === "unused-accept");
   if (unused.length > 0)
@@ -81,7 +81,7 @@ async function reviewed(path: string, flags: Flags<"review">, io: Io): Promise<M
   const { reviewManifest } = await import("../review/review.js");
   const { policy } = source!;
   const { accept } = flags;
-  // Manifests were read above: what is malformed now is the policy.
+  // The manifests were read above, so a malformed file is now the policy.
   const review = await files.decodedAsync(flags.policy!, () =>
     reviewManifest(manifest!, {
       policy,
@@ -102,7 +102,7 @@ async function manifestIn(
   const bytes = await ofKind(files, path, await files.bytes(path), { command: "review", option });
   if (bytes === undefined) return undefined;
   const { readGivenManifest } = await import("../review/manifest.js");
-  // Here, so that a fault has the name of its own file.
+  // It is read here, so that a fault has the name of its own file.
   const read = await files.decodedAsync(path, () => readGivenManifest("", bytes));
   return read && bytes;
 }

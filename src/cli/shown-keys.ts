@@ -3,7 +3,7 @@ import { printable } from "../report/printable.js";
 
 const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
 
-/** Terminals and logs keep messages: a misplaced key must not be in them. */
+/** Removes misplaced keys, since terminals and logs keep messages. */
 export function withoutKeys(argv: readonly string[]): (message: string) => string {
   const whole = argv
     .flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")])
@@ -15,15 +15,18 @@ export function withoutKeys(argv: readonly string[]): (message: string) => strin
   return (message) => spellings.reduce((text, spelling) => text.replaceAll(spelling, KEY_IS_NOT_SHOWN), message);
 }
 
-/** Hex or base64 of at least 16 bytes that looks unlike a name, a PEM, or the JSON of a key file. */
+/**
+ * Returns whether a word is hex or base64 of at least 16 bytes that looks unlike a name, a PEM, or the JSON of a key
+ * file.
+ */
 function couldBeKey(word: string): boolean {
   if (/privateKey|PRIVATE KEY/.test(word) || /^(?:0x)?[0-9a-fA-F]{32,}$/.test(word)) return true;
   return /^[A-Za-z0-9+/_=-]{24,}$/.test(word) && [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(word));
 }
 
 /**
- * At least 32 bytes in a longer word, such as `PRIVATE:p256`: hex, with or without colons, or base64. Shorter ones may
- * be digests in paths.
+ * Finds at least 32 bytes in a longer word, such as `PRIVATE:p256`: hex, with or without colons, or base64. Shorter
+ * ones may be digests in paths.
  */
 function keysInside(word: string): string[] {
   const hex = word.match(/[0-9a-fA-F]{64,}|(?:[0-9a-fA-F]{2}:){31,}[0-9a-fA-F]{2}/g) ?? [];

@@ -1,4 +1,4 @@
-/** `bootproof stamp`: the X-Stamp header's value for a body on stdin. */
+/** `bootproof stamp`: writes the X-Stamp header's value for a body on stdin. */
 import type { Command } from "commander";
 import { keySourceOf, stamperOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";

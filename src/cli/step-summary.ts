@@ -1,4 +1,4 @@
-/** The step summary of GitHub Actions: a file to which each command of the step appends. */
+/** Writes the step summary of GitHub Actions, a file to which each command of the step appends. */
 import { appendFileSync, statSync } from "node:fs";
 import { toUtf8 } from "../bytes.js";
 import { printable } from "../report/printable.js";
@@ -7,7 +7,7 @@ import type { Io } from "./io.js";
 /** GitHub drops longer summaries. */
 const MAX_BYTES = 1024 * 1024;
 
-/** A failure is only a warning: the verdict is not affected. */
+/** Appends the text. A failure is only a warning, and does not affect the verdict. */
 export function appendStepSummary(path: string, markdown: string, { stderr }: Pick<Io, "stderr">): void {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

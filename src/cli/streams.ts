@@ -1,4 +1,4 @@
-/** Reads files of any size in pieces, with Node's hashes and progress. */
+/** Reads files of any size in chunks, with Node's hashes and progress. */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { printable } from "../report/printable.js";
@@ -7,12 +7,12 @@ import { STDIN, nameOf, reasonOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
 const MIB = 1024 * 1024;
-/** Enough to recognise an enclave image. */
+/** The number of bytes that recognise an enclave image. */
 const START = 4;
 
 /**
- * The bytes of a file or stdin. A piece is valid until the next one is read. Throws {@link UsageError} for a file that
- * is unreadable or empty.
+ * Yields the bytes of a file or stdin. A chunk is valid until the next one is read. Throws {@link UsageError} for a
+ * file that is unreadable or empty.
  */
 export async function* fileStream(
   path: string,
@@ -36,7 +36,7 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
       const length = ofSystem(path, () => readSync(file, buffer));
       if (length === 0) return;
       yield buffer.subarray(0, length);
-      // Reading is synchronous: the pause lets timers and signals run.
+      // Reading is synchronous, so the pause lets timers and signals run.
       await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
@@ -57,8 +57,8 @@ function unreadable(path: string, message: string): UsageError {
 }
 
 /**
- * The first bytes, and an `io` that still reads all of stdin. Empty for a file that cannot be read: its reader reports
- * why.
+ * Returns the first bytes, and an `io` that still reads all of stdin. They are empty for a file that cannot be read,
+ * whose reader reports why.
  */
 export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
   if (path !== STDIN) return { start: startOf(path), io };
@@ -94,7 +94,7 @@ function startOf(path: string): Uint8Array {
   }
 }
 
-/** Options of all measuring functions. */
+/** Returns the options of all measuring functions. */
 export function streaming(
   path: string,
   io: Pick<Io, "progress">,

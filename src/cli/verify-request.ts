@@ -24,9 +24,9 @@ export interface VerifyRequest {
   /** Undefined means the bundle's own policy, false means `--no-policy`. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
-  /** Each document must attest its measurements. */
+  /** The image whose measurements each document must attest. */
   readonly image: string | undefined;
-  /** Beside the evidence of any source that has boot proofs. */
+  /** The bundles beside the evidence of any source that has boot proofs. */
   readonly provenance: readonly string[];
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   readonly expected: ExpectedFlags;
@@ -106,7 +106,8 @@ function levelOf(args: ArgumentReader): Level {
 }
 
 /**
- * The command line decides, not the evidence: the maker of a bundle chooses its contents, and a service may omit some.
+ * Returns whether the command line asks for boot proofs only. The evidence does not decide this: the maker of a bundle
+ * chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
   const others = ["app-proof", "activity", "activity-id", "request", "address", "payload", "challenge"] as const;
@@ -116,7 +117,7 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
 
 const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
-/** A single file without other evidence is a bundle, beside which provenance may stand. */
+/** Returns the bundle: a single file without other evidence, beside which provenance may stand. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
   for (const file of stray)
@@ -127,7 +128,7 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
   return undefined;
 }
 
-/** {@link payloadsOf} reports it. */
+/** Finds a file among the payloads, which {@link payloadsOf} reports. */
 function fileAmongPayloads({ payload = [], challenge = [] }: Flags<"verify">): string | undefined {
   return [...payload, ...challenge].find((word) => isFileName(word) && !word.includes(":"));
 }
@@ -195,7 +196,10 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
   else args.fault(WHY_A_POLICY, PIN_FIRST);
 }
 
-/** Expectations of an activity need an activity; an organization needs more than boot proofs. */
+/**
+ * Refuses expectations that nothing answers. Those of an activity need an activity, and an organization needs more than
+ * boot proofs.
+ */
 function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
@@ -260,14 +264,14 @@ function refuseIdleConnection(args: ArgumentReader): void {
     );
 }
 
-/** An option of many words may have taken the bundle, which may have any name. */
+/** Says that an option of many words may have taken the bundle, which may have any name. */
 function perhapsTaken({ address = [], provenance = [] }: Flags<"verify">): string {
   const [option, words] = address.length > 1 ? ["--address", address] : ["--provenance", provenance];
   if (words.length < 2) return "";
   return ` ${takesEveryWord(option)}: if ${words.at(-1)!} is the bundle, give it before ${option}, or after --.`;
 }
 
-/** A bare document has no organization. */
+/** Returns the expectation. A bare document has no organization. */
 function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
@@ -285,7 +289,7 @@ function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): Expec
   return { organizationId, activityId, addresses, request, payload };
 }
 
-/** `owner`: the organization, or the request that names it. */
+/** `owner` is the organization, or the request that names it. */
 function refuseNoOwner(args: ArgumentReader, owner: string | undefined): void {
   if (args.has("activity") && owner === undefined) args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
 }

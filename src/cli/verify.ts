@@ -109,7 +109,7 @@ function refusalText(warnings: readonly string[]): string {
   return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...warnings, ""].join("\n");
 }
 
-/** A key that cannot sign is a fault of the command line: it is told before anything is fetched or verified. */
+/** Reads the key first, so that one that cannot sign is reported before anything is fetched or verified. */
 async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
   if (earKey === undefined) return undefined;
   const { readEarKey } = await import("./ear-key.js");
@@ -119,7 +119,7 @@ async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk |
 const POLICY: FilePlace = { command: "verify", option: "--policy" };
 
 async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
-  // Starts early, partly on another thread. If it fails, verification fails with the reason.
+  // This starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
   const files = new InputFiles(io);
   const policy = typeof request.policy === "string" ? await readPolicyFile(files, request.policy, POLICY) : undefined;
@@ -169,7 +169,7 @@ async function rendered(
   return REPORT_RENDERERS[format](judged, options);
 }
 
-/** A page that could not be read again is not made. */
+/** Makes the page. A page that cannot be read again is a fault. */
 async function pageOf(
   judged: VerifiedSource,
   render: (judged: VerifiedSource) => string | Promise<string>,
@@ -177,7 +177,7 @@ async function pageOf(
   try {
     return await render(judged);
   } catch (error) {
-    // The class is told by its name: the error is of another copy of the library.
+    // The name decides, since the error is of another copy of the library.
     if (!(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }

@@ -128,7 +128,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   };
 }
 
-/** What is done with the log's files. */
+/** What to do with the log's files. */
 interface LoggingRequest {
   readonly rotate: RotateOptions;
   readonly key: string | undefined;
@@ -142,13 +142,13 @@ function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest 
   for (const [name, value] of Object.entries({ checkpoint, origin }))
     if (value !== undefined && key === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
   for (const name of ["checkpoint", "checkpoint-key"] as const) args.isEmpty(name);
-  if (checkpoint === STDIN) args.fault("--checkpoint -: a file expected, which is replaced with each entry");
+  if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each entry");
   requireOrigin(args, origin);
   return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint };
 }
 
 const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
-/** Sizes in units of a thousand, as disks have them. */
+/** The units of sizes are powers of a thousand, as for disks. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
 
@@ -159,14 +159,14 @@ function rotateOf(args: ArgumentReader, text: string): RotateOptions {
   if (bytes <= MOST_BYTES) return { bytes };
   const afterMs = readShape(duration, text).value;
   if (afterMs !== undefined && afterMs > 0) return { afterMs };
-  args.fault(`--rotate ${text}: a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d expected`);
+  args.fault(`--rotate ${text}: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d`);
   return {};
 }
 
-const DAY = { most: 86_400_000, words: "60s, 5m or 1h expected, up to 1d" };
-const WEEK = { most: 604_800_000, words: "1h, 12h or 1d expected, up to 7d" };
+const DAY = { most: 86_400_000, words: "60s, 5m or 1h, up to 1d" };
+const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
 
-/** The same syntax as durations of a policy. */
+/** Reads a duration in the syntax of a policy. */
 function durationOf(
   args: ArgumentReader,
   option: "interval" | "outage-repeat" | "max-silence",
@@ -177,7 +177,7 @@ function durationOf(
   const milliseconds = readShape(duration, text).value;
   return milliseconds !== undefined && milliseconds <= most
     ? milliseconds
-    : args.fault(`--${option} ${text}: a duration such as ${words}`);
+    : args.fault(`--${option} ${text}: expected a duration such as ${words}`);
 }
 
 const MOST_OUTAGE_AFTER = 1_000_000;
@@ -198,7 +198,7 @@ function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs: numb
 function repeatOf(args: ArgumentReader, text: string): Pick<WatchOptions, "outageRepeatMs"> {
   const repeat = durationOf(args, "outage-repeat", text, WEEK);
   if (repeat === undefined) return {};
-  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: a minute at least expected`);
+  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: expected a minute at least`);
   return { outageRepeatMs: repeat };
 }
 
@@ -206,11 +206,11 @@ function silenceOf(args: ArgumentReader, text: string, intervalMs = 0): Pick<Wat
   const silence = durationOf(args, "max-silence", text, WEEK);
   if (silence === undefined) return {};
   if (silence <= intervalMs)
-    args.fault(`--max-silence ${text}: longer than --interval expected: a shorter one ends every watch`);
+    args.fault(`--max-silence ${text}: expected a time longer than --interval: a shorter one ends every watch`);
   return { maxSilenceMs: silence };
 }
 
-/** Otherwise it is a shell command. */
+/** Returns whether the text is an address. Otherwise it is a shell command. */
 function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
@@ -219,7 +219,7 @@ function refuseAddress(args: ArgumentReader, option: string, text: string): void
   if (!isAddress(text)) return;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username + url.password !== "")
-    args.fault(`--${option}: an address such as https://alerts.example.com/hook expected, without user and password`);
+    args.fault(`--${option}: expected an address such as https://alerts.example.com/hook, without user and password`);
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
@@ -262,7 +262,7 @@ function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
   return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
 }
 
-/** The policy as plain data: `watch` is another copy of the library. */
+/** Returns the policy as plain data, since `watch` is another copy of the library. */
 async function readSetting({ policy: path, provenance: paths }: WatchRequest, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io);
@@ -272,7 +272,7 @@ async function readSetting({ policy: path, provenance: paths }: WatchRequest, io
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
-/** After each SIGHUP all files are read again. Faults go to the log and do not end the watch. */
+/** Reads all files again after each SIGHUP. Faults go to the log and do not end the watch. */
 function reloadOf(request: WatchRequest, hangup: Hangup, io: Io): SettingReload {
   const isFromStdin = [request.policy, ...request.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
@@ -361,7 +361,7 @@ async function watching(options: WatchOptions, { log, connection }: WatchRequest
   }
 }
 
-/** 3 also where the log has a refusal: the watch did not end because of it. */
+/** The code of a silence is 3 even if the log has a refusal, since the watch did not end because of that. */
 function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): number {
   if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0) return EXIT.rejected;

@@ -18,13 +18,13 @@ export function refuseStrayWords(program: Command, argv: readonly string[]): voi
   if (asking !== undefined) refuseBesideOthers(program, asking, argv);
 }
 
-/** Whether an option is also the name of a file here: `*` would expand to it. */
+/** Returns whether an option is also the name of a file here, to which `*` would expand. */
 function isFileName(word: string): boolean {
   if (!word.startsWith("-")) return false;
   try {
     return lstatSync(word, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    // An impossible file name.
+    // The word is an impossible file name.
     return false;
   }
 }
@@ -37,7 +37,7 @@ function globProblem(word: string): Problem {
   };
 }
 
-/** Help is valid only as the last word after a command. */
+/** Refuses help beside other words. It is valid only as the last word after a command. */
 function refuseBesideOthers(program: Command, asking: string, argv: readonly string[]): void {
   let command: Command | undefined = program;
   for (const word of argv.slice(0, -1)) command = command?.commands.find((one) => one.name() === word);

@@ -1,4 +1,4 @@
-/** Writes files as a whole. Links are followed; a target that cannot be replaced is refused before any work. */
+/** Writes files as a whole. Links are followed, and a target that cannot be replaced is refused before any work. */
 import { type Stats, accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { equalBytes } from "../bytes.js";
@@ -7,7 +7,7 @@ import { replaceWhole } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
-  /** The file itself, if the path is a link. */
+  /** The path of the file, also if the given path is a link. */
   readonly path: string;
   /** Null means a new file. */
   readonly replaced: Stats | null;
@@ -21,8 +21,8 @@ export function requireWritable(path: string): boolean {
 const PERMISSIONS = 0o7777;
 
 /**
- * Replaces a file. `was`: the bytes that the new text was made from; if the file has changed since, the change would be
- * lost, so the write is refused. Rejects with {@link UsageError}, and leaves the file as it was.
+ * Replaces a file. `was` has the bytes that the new text was made from. If the file has changed since, the change would
+ * be lost, so the write is refused. Rejects with {@link UsageError}, and leaves the file as it was.
  */
 export async function writeWhole(path: string, text: string, was?: Uint8Array): Promise<void> {
   const target = targetOf(path);
@@ -48,12 +48,12 @@ function fault(path: string, message: string): UsageError {
 
 function targetOf(path: string): Target {
   try {
-    if (path === "" || path.endsWith("/")) throw new Refusal("the name of a file expected");
+    if (path === "" || path.endsWith("/")) throw new Refusal("expected the name of a file");
     const target = linked(path, 0);
     const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, not a file");
     if (replaced !== null && !replaced.isFile()) throw new Refusal("a device or pipe, not a file; - writes to stdout");
-    // Renaming needs no write permission: a missing permission is meant to protect the file.
+    // Renaming needs no write permission, but a missing permission is meant to protect the file.
     if (replaced !== null) accessSync(target, constants.W_OK);
     if (statOf(dirname(target))?.isDirectory() !== true) throw new Refusal("there is no such folder");
     return { path: target, replaced };
@@ -64,7 +64,7 @@ function targetOf(path: string): Target {
 
 const MAX_LINKS = 40;
 
-/** The path may not exist yet. */
+/** Resolves a link. The path may not exist yet. */
 function linked(path: string, links: number): string {
   if (links > MAX_LINKS) throw new Refusal("a loop of links");
   const file = join(realFolder(path), basename(resolve(path)));
@@ -93,7 +93,7 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-/** A file that existed when the command started. */
+/** The reasons for a file that existed when the command started. */
 const REASONS: Readonly<Record<string, string>> = { ENOENT: "it no longer exists" };
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * The service's activities (client/README.md, "Activities"). Apart from operations.ts, so that the receiver of a
- * webhook loads no operations.
+ * The service's activities (client/README.md, "Activities"). They are apart from operations.ts, so that the receiver of
+ * a webhook loads no operations.
  */
 import {
   type ObjectShape,
@@ -24,7 +24,7 @@ export function open<Known extends string>(): Shape<Open<Known>> {
   return text;
 }
 
-/** client/README.md, "Requests". */
+/** A timestamp (client/README.md, "Requests"). */
 const timestampShape = openObject({ seconds: text, nanos: text });
 export interface Timestamp extends ReadOf<typeof timestampShape> {}
 export const timestampSchema: ObjectShape<Timestamp> = timestampShape;
@@ -62,8 +62,8 @@ export interface VoteJson extends ReadOf<typeof voteShape> {}
 const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
- * client/README.md, "Activities". Requires only the members of the interface's own sample, where `result.activity`
- * repeats the full set.
+ * An activity (client/README.md, "Activities"). Only the members of the interface's own sample are required. In it,
+ * `result.activity` repeats the full set.
  */
 const activityShape = openObject({
   id: nonEmptyText,
@@ -80,7 +80,7 @@ const activityShape = openObject({
   updatedAt: nullish(time),
   timestampMs: nullish(text),
   appProofs: nullish(list(appProofSchema)),
-  /** Only of a failed activity. */
+  /** Only a failed activity has this member. */
   failure: nullish(openObject({ code: nullish(either(number, text, "a number or a string")), message: nullish(text) })),
 });
 export interface ActivityJson extends ReadOf<typeof activityShape> {}

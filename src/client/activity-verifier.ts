@@ -1,6 +1,6 @@
 /**
- * Verifies activities of one service under one policy, with any client: fetches the boot proof of each key that the app
- * proofs name, verifies all of it, and compares it with the request.
+ * Verifies activities of one service under one policy, with any client. It fetches the boot proof of each key that the
+ * app proofs name, verifies all evidence, and compares it with the request.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
@@ -22,13 +22,13 @@ import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
 export interface VerificationOptions extends DemandedBuilds {
-  /** Limit of cached boot proofs; the least recently used goes first. Default: 256. */
+  /** Most cached boot proofs. The least recently used is dropped first. Default: 256. */
   readonly bootProofLimit?: number;
-  /** Milliseconds that one is cached. Policy, ages and certificates are checked on every call. Default: an hour. */
+  /** Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates. Default: an hour. */
   readonly bootProofMaxAgeMs?: number;
-  /** Caches valid signatures; may be shared with other verifications. */
+  /** Cache of valid signatures, which other verifications may share. */
   readonly cache?: SignatureCache;
-  /** `strict`: what weakens the verdict is a rejection, as in `VerifyOptions`. Default: `standard`. */
+  /** `strict` rejects what weakens the verdict, as in `VerifyOptions`. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
 }
 
@@ -43,13 +43,13 @@ export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
 
 export interface PollingOptions {
   /**
-   * Milliseconds between two queries for an activity that may still change by itself. Default: 500; with another SDK's
-   * client its `activityPoller.intervalMs`.
+   * Milliseconds between two queries for an activity that may still change by itself. Default: 500, or
+   * `activityPoller.intervalMs` of another SDK's client.
    */
   readonly pollIntervalMs?: number;
   /**
-   * Number of these queries. After the last one the activity is handed on unfinished by a client of another SDK, and
-   * rejected by the own client. Default: 40; with another SDK's client its `activityPoller.numRetries`, or 120.
+   * Number of these queries. After the last one a client of another SDK returns the activity unfinished, and the own
+   * client rejects. Default: 40, or `activityPoller.numRetries` of another SDK's client, or 120 if it has none.
    */
   readonly pollAttempts?: number;
 }
@@ -61,14 +61,14 @@ export const POLLING_OPTIONS: MembersOf<PollingOptions> = {
 
 interface CallParts {
   readonly signal?: Signal | undefined;
-  /** In place of the source's. */
+  /** Replaces the query function of the source. */
   readonly query?: EvidenceSource["query"];
-  /** What may be handed on of an activity that is refused for its status alone. */
+  /** The part that may be handed on of an activity that is refused only for its status. */
   readonly unfinished?: JsonObject;
 }
 
 interface VerifiedEvidence {
-  /** As verified. */
+  /** The activity as verified. */
   readonly activity: JsonValue;
   readonly report: Report;
   readonly verified: VerifiedActivity;
@@ -95,12 +95,12 @@ export class ActivityVerifier {
     this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs });
   }
 
-  /** Throws {@link RejectedActivityError} with every failed check, or {@link ClientError} (`evidence`, `aborted`). */
+  /** Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`). */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
     const { expected, refusals, operation } = asked;
     const { activity, bootProofs } = await this.#fetched(asked, call);
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
-    // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
+    // The wrapper is what verification unwraps, whatever members the activity itself has.
     const evidence = { bootProofs: pieces, activity: { activity }, ...this.builds.evidence };
     const options = { ...this.options(), uses: this.#uses, ...(expected && { expected }) };
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals);
@@ -109,7 +109,7 @@ export class ActivityVerifier {
     throw new RejectedActivityError(report, { ...facts, unfinished: call.unfinished ?? null });
   }
 
-  /** The options of a verification now. */
+  /** Returns the options of a verification at the present time. */
   options(): VerifyOptions {
     const { policy, source, signatures, acceptance, builds } = this;
     return { policy, now: source.now(), cache: signatures, acceptance, ...builds.options };
@@ -131,7 +131,7 @@ export class ActivityVerifier {
         signal,
       );
     } catch (error) {
-      // A refusal stands whatever the evidence is.
+      // The refusal does not depend on the evidence.
       if (error instanceof ClientError && refusals.length > 0) return { activity, bootProofs: [], missing: [] };
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, operation)) : error;
     }

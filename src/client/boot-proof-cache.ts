@@ -1,4 +1,4 @@
-/** Boot proofs by ephemeral key. Concurrent callers share one fetch; size and age are limited. */
+/** Boot proofs by ephemeral key. Concurrent callers share one fetch, and size and age are limited. */
 import { fromHex } from "../bytes.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
@@ -10,14 +10,14 @@ import type { Builds } from "./builds.js";
 import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
 
 export interface FetchedBootProof {
-  /** The key by which it was fetched: 130 bytes in hex. */
+  /** Key by which it was fetched: 130 bytes in hex. */
   readonly key: string;
-  /** Raw if verification rejected it. */
+  /** The verified boot proof, or the fetched JSON value if verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
   readonly verified: VerifiedBootProof | null;
 }
 
-/** Verification compares the attested key with the one by which it was fetched. */
+/** Names boot proofs by their keys, because verification compares each attested key with the one that was asked for. */
 export function namedBootProofs(fetched: readonly FetchedBootProof[]): NamedEvidence[] {
   return fetched.map(({ key, evidence }) => new NamedEvidence(null, evidence, { ephemeralKey: fromHex(key)! }));
 }
@@ -33,7 +33,7 @@ interface CacheSetting {
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly builds: Builds;
-  /** Limit of entries; the least recently used goes first. */
+  /** Most entries. The least recently used is dropped first. */
   readonly limit: number;
   readonly maxAgeMs: number;
 }
@@ -47,15 +47,15 @@ export class BootProofCache {
   }
 
   /**
-   * By a key as app proofs name it, in lower-case hex. Of a signing half only the remembered one, else null: the
-   * service looks up whole keys.
+   * Finds a boot proof by a key that an app proof names, in lower-case hex. For a signing half it resolves only to a
+   * remembered boot proof, or to null, because the service looks up whole keys.
    */
   async find(named: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
     return key === null ? null : this.get(key, query);
   }
 
-  /** The key is lower-case hex; null if the service has none. Concurrent callers share the query of the first. */
+  /** `key` is lower-case hex. Resolves to null if the service has none. Concurrent callers share the first query. */
   get(key: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const { source, limit, maxAgeMs } = this.#setting;
     const now = source.now().getTime();
@@ -70,9 +70,9 @@ export class BootProofCache {
   }
 
   /**
-   * The key of a verified boot proof with this signing half, both in lower-case hex; null without one. Sends nothing.
-   * Unverified keys do not count: an app proof can name any encryption half before a genuine signing half. Null, too,
-   * if boot proofs of several keys have it: their order must not decide.
+   * Returns the key of the verified boot proof with this signing half, both in lower-case hex, and sends nothing. It is
+   * null without such a boot proof, and if several keys have this half: their order must not decide. Unverified keys do
+   * not count, because an app proof can name any encryption half before a genuine signing half.
    */
   rememberedKey(signingHalf: string): string | null {
     const known = [...this.#entries].filter(([, { isVerified }]) => isVerified).map(([key]) => key);
@@ -80,7 +80,7 @@ export class BootProofCache {
     return others.length > 0 ? null : (key ?? null);
   }
 
-  /** The next call fetches anything else again. */
+  /** Removes an entry that is not verified, so that the next call fetches it again. */
   #forgetUnlessVerified(key: string, entry: Entry): void {
     const forget = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
@@ -91,7 +91,7 @@ export class BootProofCache {
     }, forget);
   }
 
-  /** Ignores the caller's signal: another caller may wait for the same key. */
+  /** The caller's signal has no effect, because another caller may wait for the same key. */
   async #fetch(key: string, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);

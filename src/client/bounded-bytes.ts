@@ -1,14 +1,14 @@
-/** A buffer for bytes from an untrusted sender, who chooses the number and size of the pieces. */
+/** A buffer for bytes from an untrusted sender, who chooses the number and size of the chunks. */
 
 const FIRST_BUFFER = 65_536;
 
-/** One growing buffer: an object for each small piece would be many times its size. */
+/** One growing buffer. An object for each small chunk would take many times its size. */
 export class BoundedBytes {
   readonly #limit: number;
   #buffer: Uint8Array;
   #length = 0;
 
-  /** `first`: the size that is reserved from the start. */
+  /** `first` is the size that is reserved from the start. */
   constructor(limit: number, first = FIRST_BUFFER) {
     this.#limit = limit;
     this.#buffer = new Uint8Array(Math.min(first, limit));
@@ -18,7 +18,7 @@ export class BoundedBytes {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Copies the piece. False, without a copy, if it exceeds the limit. */
+  /** Copies the chunk. Returns false, without a copy, if it exceeds the limit. */
   add(piece: Uint8Array): boolean {
     const length = this.#length + piece.length;
     if (length > this.#limit) return false;

@@ -1,4 +1,4 @@
-/** Provenance of the builds that a policy demands: given once, for every verification. */
+/** Provenance of the builds that a policy demands. It is given once for all verifications. */
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, VerifyOptions } from "../bootproof.js";
@@ -6,9 +6,9 @@ import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-de
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 
 export interface DemandedBuilds {
-  /** Sigstore bundles of the builds that the policy demands, each as JSON text, bytes or value. At most 64. */
+  /** At most 64 Sigstore bundles of the builds that the policy demands, each as JSON text, bytes or value. */
   readonly provenance?: readonly unknown[];
-  /** Required where the policy demands provenance: `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  /** Verifier of provenance, such as `sigstoreVerifier` makes. It is required if the policy demands provenance. */
   readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
@@ -18,7 +18,7 @@ export interface Builds {
   readonly options: Pick<VerifyOptions, "provenanceVerifier">;
 }
 
-/** Without demands of the policy: bundles that no policy demands prove nothing. */
+/** Bundles that no policy demands prove nothing, so they are dropped. */
 const NONE: Builds = { evidence: {}, options: {} };
 
 /**

@@ -1,4 +1,4 @@
-/** The client: one function for each documented operation, and two for undocumented ones. */
+/** The client has one function for each documented operation, and two for undocumented ones. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { callable, having, typedOptions } from "../decode/options.js";
@@ -31,28 +31,28 @@ import { type Transport, checkedBaseUrl } from "./transport.js";
 import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
 export interface ClientOptions {
-  /** The service's address: `https://…`, without `/public/v1`. */
+  /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
-  /** Unless the call names another. */
+  /** Organization of calls that name no other. */
   readonly organizationId: string;
-  /** From `apiKeyStamper(…)`, `webauthnStamper(…)`, a session, or a published package of this family. */
+  /** A stamper of `apiKeyStamper(…)`, `webauthnStamper(…)`, a session, or a published package of this family. */
   readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
   readonly now?: () => Date;
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** A number in [0, 1) for the jitter between retries. */
+  /** Returns a number in [0, 1) for the jitter between retries. */
   readonly random?: () => number;
-  /** For one attempt, in milliseconds. Default: 30,000. */
+  /** Limit of one attempt in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** How often a query is repeated. Default: 3. */
+  /** Most repetitions of a query. Default: 3. */
   readonly maxRetries?: number;
   /**
-   * Repeats submits too, with the same bytes and stamp. Only for a service that promises to make one activity of
-   * repeated requests. Default: false.
+   * Whether submits are repeated, too, with the same bytes and stamp. Set it only for a service that promises to make
+   * one activity of repeated requests. Default: false.
    */
   readonly resendSubmits?: boolean;
-  /** Limit of a response, decompressed. Default: 8 MiB; for a boot proof at most 1 MiB. */
+  /** Most bytes of a decompressed response. Default: 8 MiB; for a boot proof at most 1 MiB. */
   readonly maxResponseBytes?: number;
 }
 
@@ -81,19 +81,19 @@ export type QueryFunctions = {
 /** Results are unverified claims of the service: {@link Client.withVerification} verifies them. */
 export interface Client extends SubmitFunctions, QueryFunctions {
   readonly organizationId: string;
-  /** Returns the whole body. */
+  /** Sends a submit that the interface does not document. Returns the whole body. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
-  /** By the last segment of its path; returns the whole body. */
+  /** Sends a query by the last segment of its path. Returns the whole body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
-   * The same submits; each returns only what an enclave pinned by the policy has vouched for. Keep the returned object:
-   * it caches verified evidence.
+   * Returns the same submits, each of which returns only what an enclave pinned by the policy has vouched for. Keep the
+   * returned object, because it caches verified evidence.
    */
   withVerification(policy: Policy, options?: VerifiedClientOptions): VerifiedClient;
 }
 
 /**
- * Throws TypeError for invalid options.
+ * Makes a client. Throws TypeError for invalid options.
  *
  * @example
  * const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(key) });

@@ -1,6 +1,7 @@
 /**
- * Encrypts to a public key: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, by HPKE (RFC 9180) in base
- * mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md, "Sessions").
+ * Credential bundles: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, encrypted to a public key by
+ * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md,
+ * "Sessions").
  */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -19,7 +20,7 @@ function suite(): CipherSuite {
   return new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
 }
 
-/** The additional authenticated data: both keys, uncompressed. */
+/** Returns the additional authenticated data: both keys, uncompressed. */
 function keysOf(encapsulated: Uint8Array, receiver: Uint8Array): Uint8Array {
   return concatBytes(encapsulated, receiver);
 }
@@ -32,7 +33,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
   return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
 }
 
-/** Throws {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
+/** Rejects with {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));

@@ -1,4 +1,4 @@
-/** The errors of the client. None holds a key, a stamp or a passkey's response. */
+/** The errors of the client. No error holds a key, a stamp or a passkey's response. */
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -12,9 +12,9 @@ import { RejectedError, refusalText } from "../verification.js";
  * - `ephemeral-key`: an app proof names a signing half whose whole key is unknown, or another key than the one beside
  *   it; nothing was sent.
  * - `stamp`: the request could not be stamped; nothing was sent.
- * - `aborted`: by the caller's signal.
- * - `timeout`: no response in time.
- * - `unreachable`: no connection, or a broken one.
+ * - `aborted`: the caller's signal was aborted.
+ * - `timeout`: there was no response in time.
+ * - `unreachable`: there was no connection, or it broke.
  * - `service`: the service returned an error ({@link ServiceError}).
  * - `answer`: the response does not match the interface.
  * - `evidence`: the evidence of an activity, or of app proofs, could not be fetched; see `cause`.
@@ -38,17 +38,17 @@ export type ClientErrorCode =
   | "webhook";
 
 export interface ClientErrorFacts {
-  /** The operation's name in its path; null outside of operations. */
+  /** Name of the operation in its path; null outside of operations. */
   readonly operation?: string | null;
   /**
-   * What the service may have done. `none`: never sent, refused, or a query. `unknown`: check before you submit again,
-   * for a second submit would be a second activity.
+   * What the service may have done. `none` means never sent, refused, or a query. If it is `unknown`, check before you
+   * submit again, for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
   readonly faults?: readonly Fault[];
-  /** Unverified. */
+  /** Id that the service claims, unverified. */
   readonly activityId?: string | null;
-  /** Another error of this package; never the platform's, which may quote a header. */
+  /** Another error of this package. It is never the platform's, which may quote a header. */
   readonly cause?: Error;
 }
 
@@ -73,13 +73,13 @@ export class ClientError extends Error {
 /** A parsed error response (client/README.md, "Errors"). Missing members are null or empty. */
 export interface ServiceFacts {
   readonly status: number;
-  /** `code`: a gRPC status number. */
+  /** The gRPC status number in `code`. */
   readonly grpcCode: number | null;
   readonly serviceMessage: string | null;
   readonly details: readonly JsonValue[];
-  /** From the details, such as `SIGNATURE_INVALID`. */
+  /** Category in the details, such as `SIGNATURE_INVALID`. */
   readonly category: string | null;
-  /** From `Retry-After`; null without one. */
+  /** Milliseconds by `Retry-After`; null without that header. */
   readonly retryAfterMs: number | null;
 }
 
@@ -168,8 +168,8 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
 }
 
 /**
- * The service may have executed the activity all the same: `activityId` and `activityStatus` are unverified, and only
- * for investigating. The rest of the response is withheld.
+ * An activity was rejected. The service may have executed it all the same. `activityId` and `activityStatus` are
+ * unverified: use them only for investigating. The rest of the response is withheld.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";
@@ -177,8 +177,8 @@ export class RejectedActivityError extends RejectedError {
   readonly activityId: string | null;
   readonly activityStatus: string | null;
   /**
-   * The activity of a submit that is not completed (it waits for votes or MFA, or failed), without result and app
-   * proofs: its id, organization and type were compared. Null for every other rejection.
+   * The activity of a submit that is not completed, since it waits for votes or MFA or failed, without result and app
+   * proofs. Its id, organization and type were compared. It is null for every other rejection.
    */
   declare readonly unfinished: JsonObject | null;
   /** Whether the answer has app proofs. */
@@ -190,10 +190,10 @@ export class RejectedActivityError extends RejectedError {
       readonly operation: string | null;
       readonly activityId: string | null;
       readonly activityStatus: string | null;
-      /** False: the message names `generateAppProofs`. */
+      /** If it is false, the message names `generateAppProofs`. */
       readonly hasAppProofs?: boolean;
       readonly unfinished?: JsonObject | null;
-      /** In place of the usual message. */
+      /** Replaces the usual message. */
       readonly message?: string;
     },
   ) {
@@ -202,7 +202,7 @@ export class RejectedActivityError extends RejectedError {
     this.activityId = facts.activityId;
     this.activityStatus = facts.activityStatus;
     const { unfinished = null, hasAppProofs = true } = facts;
-    // Not enumerable, so that logs show no activity.
+    // These members are not enumerable, so that logs show no activity.
     Object.defineProperties(this, { unfinished: { value: unfinished }, hasAppProofs: { value: hasAppProofs } });
   }
 }
@@ -234,23 +234,23 @@ export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: 
  * Why a delivery is not accepted:
  *
  * - `header`: a header is missing, repeated or malformed.
- * - `version`, `algorithm`: not supported.
- * - `key`: not in the key set, or not an Ed25519 key.
- * - `signature`: not the key's signature over these bytes.
+ * - `version`, `algorithm`: the value is not supported.
+ * - `key`: the key is not in the key set, or is not an Ed25519 key.
+ * - `signature`: the signature is not that of the key over these bytes.
  * - `stale`: its time is too far from the receiver's.
- * - `body`: not an activity.
+ * - `body`: the body is not an activity.
  * - `replayed`: the event was accepted before.
  * - `full`: the store can hold no more events.
- * - `organization`: not one of the receiver's organizations.
+ * - `organization`: the organization is not one of the receiver's.
  */
 export type WebhookFault =
   "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
 
-/** The faults after `signature` occur only if the signature is valid. */
+/** A delivery is not accepted. The faults after `signature` occur only if the signature is valid. */
 export class WebhookError extends ClientError {
   override readonly name = "WebhookError";
   readonly fault: WebhookFault;
-  /** Null unless the signature is valid. */
+  /** Id of the event; null unless the signature is valid. */
   readonly eventId: string | null;
 
   constructor(

@@ -15,17 +15,16 @@ import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** An honest service names fewer keys. Keys beyond the limit count as missing. */
+/** Most keys for one activity: an honest service names fewer. Keys beyond the limit count as missing. */
 export const MAX_BOOT_PROOFS = 16;
 export const BOOT_PROOFS_AT_ONCE = 4;
 
-/** Sends a query: name, and parameters without the organization. */
+/** Sends a query by its name, with its parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-/** Where evidence comes from. */
 export interface EvidenceSource {
   readonly now: () => Date;
-  /** Sends a query: name, and parameters without the organization. */
+  /** Sends a query by its name, with its parameters without the organization. */
   readonly query: (name: string, parameters: JsonObject, options: CallOptions) => Promise<JsonValue>;
 }
 
@@ -42,8 +41,8 @@ export interface ActivityEvidence<T> {
 }
 
 /**
- * Null if the service knows no such activity, or does not offer this query, which the interface does not promise.
- * Throws {@link ClientError}.
+ * Resolves to null if the service does not know the activity, or does not offer this query, which the interface does
+ * not promise. Rejects with {@link ClientError}.
  */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
@@ -54,8 +53,8 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 
 /**
  * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
- * and the count, and returns null if there is none. It gets 130 bytes; or 65, a signing half, where no app proof of the
- * activity names the whole key.
+ * and the count, and resolves to null if there is none. The key has 130 bytes. It has 65, a signing half, if no app
+ * proof of the activity names the whole key.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -78,7 +77,7 @@ export async function fetchEvidence<T>(
   };
 }
 
-/** Null if the service has none. Throws {@link ClientError}. */
+/** Resolves to null if the service has none. Rejects with {@link ClientError}. */
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return bootProofIn("get_boot_proof", answer);
@@ -94,8 +93,8 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * The boot proof of an application's enclave that booted last, or null. Only its unsigned label names the application.
- * Throws {@link ClientError} (`answer`) if the label names another.
+ * Resolves to the boot proof of an application's enclave that booted last, or to null. Only its unsigned label names
+ * the application. Rejects with {@link ClientError} (`answer`) if the label names another.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
@@ -106,7 +105,7 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
   throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 
-/** Adds the listed app proofs to an activity without any. Throws {@link ClientError}. */
+/** Adds the listed app proofs to an activity without any. Rejects with {@link ClientError}. */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
@@ -125,7 +124,7 @@ export function hasAppProofs(activity: JsonValue): boolean {
   return [activity, outcomeOf(activity).repetition].some((holder) => !isEmpty(holder?.["appProofs"]));
 }
 
-/** Evidence outside of the member would be dropped without verification, so it is refused. */
+/** Evidence outside of the member is refused, because it would be dropped without verification. */
 function refuseMore(operation: string, answer: JsonValue, [member, piece]: readonly [string, Piece]): void {
   const beside = evidenceBesideMember(answer, member, piece);
   if (beside.length > 0) throw answerError(operation, beside, "none");
@@ -138,7 +137,7 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
   };
 }
 
-/** Boot proofs that the caller has, by key. App proofs come with their activity, or there are none. */
+/** Makes a source of boot proofs that the caller has. It has no app proofs beside those of an activity. */
 export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
   const byKey = new Map(copyPlain(bootProofs).map((bootProof) => [keyOfBootProof(bootProof), bootProof]));
   const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {
@@ -148,7 +147,7 @@ export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date
   return { now, query: (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {}) };
 }
 
-/** In lower-case hex. Throws TypeError without a key. */
+/** Returns the key in lower-case hex. Throws TypeError if the boot proof has none. */
 export function keyOfBootProof(bootProof: JsonObject): string {
   const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : undefined;
   if (typeof key === "string" && fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH) return key.toLowerCase();

@@ -11,12 +11,12 @@ const MAX_BYTES = 4096;
 
 export interface ApiKeyFile {
   readonly key: ApiKey;
-  /** By others than the owner. Always false on Windows, which has no such permission bits. */
+  /** Whether others than the owner can read it. It is false on Windows, which has no such permission bits. */
   readonly readableByOthers: boolean;
 }
 
 /**
- * Throws {@link ClientError} (`key`), which never quotes the file.
+ * Reads an API key file. Rejects with {@link ClientError} (`key`), which never quotes the file.
  * @example
  * ```ts
  * const { key: own } = await readApiKeyFile("api-key.json");
@@ -62,12 +62,12 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
   return { publicKey, privateKey };
 }
 
-/** Writes a new file that only its owner can read. Throws {@link ClientError} (`key`) if it exists. */
+/** Writes a new file that only its owner can read. Rejects with {@link ClientError} (`key`) if it exists. */
 export async function writeApiKeyFile(path: string, { publicKey, privateKey }: ApiKey): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new ClientError(
       "key",
-      `${path}: ${error.code === "EEXIST" ? "is there already, and a key is never overwritten" : "cannot be written"}`,
+      `${path}: ${error.code === "EEXIST" ? "exists already, and a key is never overwritten" : "cannot be written"}`,
     );
   });
   try {

@@ -1,6 +1,6 @@
 /**
  * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, Fastify's and Koa's `raw`.
- * Declares Node's shapes, and imports nothing of Node.
+ * This file declares Node's shapes, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
@@ -9,10 +9,10 @@ export interface NodeRequest {
   readonly method?: string | undefined;
   /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
-  /** Set once any of the body was read. */
+  /** Whether any of the body was read. */
   readonly readableDidRead?: boolean;
   readonly destroyed?: boolean;
-  /** As a framework parsed it; used only if bytes, as with `express.raw()`. */
+  /** The body of a framework, which is used only if it is bytes, as with `express.raw()`. */
   readonly body?: unknown;
   /** Raw bytes that some parsers keep beside the parsed body. */
   readonly rawBody?: unknown;
@@ -33,8 +33,8 @@ const BODY_WAS_READ =
 const CUT_OFF = "the request was cut off before its end";
 
 /**
- * `webhookHandler` for Node's http. The body must be unread, or its bytes be in `request.body` or `request.rawBody`:
- * otherwise the handler responds with 500 and an explanation, and calls `onError`.
+ * Makes a `webhookHandler` for Node's http. The body must be unread, or its bytes must be in `request.body` or
+ * `request.rawBody`. Otherwise the handler responds with 500 and an explanation, and calls `onError`.
  */
 export function nodeWebhookHandler(
   options: WebhookHandlerOptions,
@@ -51,7 +51,7 @@ export function nodeWebhookHandler(
       headers: headersOf(request.rawHeaders),
       body: (limit) => body.read(limit),
     })
-      // `onError` threw: that must not end the process.
+      // An `onError` that throws must not end the process.
       .catch(() => 500)
       .then((status) => answer(response, status, body));
   };
@@ -64,7 +64,7 @@ function answer(response: NodeResponse, status: number, body: NodeBody): void {
   response.end(body.wasReadBefore ? BODY_WAS_READ : "");
 }
 
-/** Joins repeated headers, as fetch's Headers do: `request.headers` drops some. */
+/** Joins repeated headers as fetch's Headers do, because `request.headers` drops some. */
 function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -75,13 +75,13 @@ function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, strin
   return Object.fromEntries(headers);
 }
 
-/** Limit of an oversized body that is read and dropped, for senders that read the response only after they sent all. */
+/** Most bytes that are read and dropped, for senders that read the response only after they sent the whole body. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 class NodeBody {
-  /** Its bytes are lost. */
+  /** Whether the body was read before, so that its bytes are lost. */
   wasReadBefore = false;
-  /** Too much is unread: the connection cannot be reused. */
+  /** Whether too much is unread, so that the connection cannot be reused. */
   isLeft = false;
   readonly #request: NodeRequest;
 
@@ -89,7 +89,7 @@ class NodeBody {
     this.#request = request;
   }
 
-  /** Null if it exceeds the limit. Throws if the body was read or cut off. */
+  /** Resolves to null if the body exceeds the limit. Rejects if it was read before or cut off. */
   async read(limit: number): Promise<Uint8Array | null> {
     const { body, rawBody, readableDidRead = body !== undefined, destroyed } = this.#request;
     const bytes = [rawBody, body].find((each) => each instanceof Uint8Array);
@@ -115,7 +115,7 @@ class NodeBody {
       this.#request.on("end", () => resolve(kept && kept.bytes));
       this.#request.on("error", reject);
       this.#request.on("close", () => reject(new Error(CUT_OFF)));
-      // A listener does not resume a request that was paused.
+      // A new listener does not resume a request that was paused.
       this.#request.resume();
     });
   }

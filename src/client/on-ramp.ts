@@ -5,11 +5,11 @@ import { ClientError } from "./errors.js";
 import { uncompressed } from "./p256.js";
 
 /**
- * Encrypts a secret for `encryptedSecretApiKey` or `encryptedPrivateApiKey`: sealed to the service's on-ramp encryption
- * key (hex, compressed or not) as a credential bundle. Throws {@link ClientError} (`key`) for a key that is not a
- * point of P-256.
+ * Encrypts a secret for `encryptedSecretApiKey` or `encryptedPrivateApiKey`. The result is a credential bundle for the
+ * service's on-ramp encryption key (hex, compressed or not). Rejects with {@link ClientError} (`key`) for a key that is
+ * not a point of P-256.
  *
- * The interface names no format. This is that of deployed services of this family: `encryptOnRampSecret` of
+ * The interface names no format. This is the format of deployed services of this family: `encryptOnRampSecret` of
  * @turnkey/crypto 2.7.0 and later, base58check over HPKE of the secret's UTF-8 text.
  */
 export async function encryptOnRampSecret(secret: string, encryptionPublicKey: string): Promise<string> {

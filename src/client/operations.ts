@@ -1,10 +1,10 @@
 /**
- * Every documented operation of the service (client/README.md, "Operations"). Data only, so that a service can be built
- * on it too.
+ * Every documented operation of the service (client/README.md, "Operations"). It is data only, so that a service can be
+ * built on it, too.
  *
  * Requests are strict in members and types, but may have undocumented values, which a newer service may know. Responses
- * are tolerant: unknown members are kept, enums may grow, and null counts as absent. Where the interface does not say
- * whether a parameter is required, only the ids of the objects acted on are.
+ * are tolerant: unknown members are kept, enums may grow, and null counts as absent. If the interface does not say
+ * whether a parameter is required, only the ids of the objects that are acted on are.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import { SUBMIT_RULES } from "../decode/activity-rules.js";
@@ -34,7 +34,7 @@ const ethereumAddress = matching(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x
 
 // Responses.
 
-/** client/README.md, "Boot proofs". The alias `awsAttestationDocB64` is returned under the documented name. */
+/** A boot proof (client/README.md, "Boot proofs"). The alias `awsAttestationDocB64` gets the documented name. */
 const bootProofShape = refined(
   openObject({
     ephemeralPublicKeyHex: text,
@@ -129,7 +129,7 @@ const userSchema: ObjectShape<User> = userShape;
 const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = openObject({ usd: nullish(text), crypto: nullish(text) });
 
-/** client/README.md, "Shapes". */
+/** A vault (client/README.md, "Shapes"). */
 const earnVaultShape = openObject({
   vaultAddress: nullish(text),
   wrapperAddress: nullish(text),
@@ -158,7 +158,7 @@ const operatorSetShape = openObject({
   threshold: nullish(number),
 });
 
-/** client/README.md, "Applications of your own". `manifest.manifest` is base64. */
+/** A deployment (client/README.md, "Applications of your own"). `manifest.manifest` is base64. */
 const tvcDeploymentShape = openObject({
   id: nonEmptyText,
   organizationId: nonEmptyText,
@@ -172,7 +172,7 @@ const tvcDeploymentShape = openObject({
 export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
 const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
 
-/** client/README.md, "Applications of your own". Both members are base64. */
+/** Details in base64 (client/README.md, "Applications of your own"). */
 const provisioningDetailsShape = openObject({ attestationDocument: nonEmptyText, manifestEnvelope: nonEmptyText });
 export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
 const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
@@ -181,7 +181,7 @@ const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioning
 
 const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
 
-/** client/README.md, "Operations". */
+/** Chains by their CAIP-2 names (client/README.md, "Operations"). */
 export const CAIP2_CHAINS = [
   "eip155:1",
   "eip155:11155111",
@@ -214,7 +214,7 @@ function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<Docume
   return text;
 }
 
-/** For services. */
+/** Refuses undocumented values, as services do. */
 /* @__NO_SIDE_EFFECTS__ */
 export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   return refined(parameters, (value, place) => {
@@ -278,11 +278,11 @@ export interface QueryOperation {
   readonly name: string;
   readonly parameters: ObjectShape<unknown>;
   readonly result: Shape<unknown>;
-  /** Limit of the decompressed response, if below the transport's. */
+  /** Most bytes of the decompressed response, if that is below the transport's limit. */
   readonly maxResponseBytes?: number;
 }
 
-/** 1 MiB for the boot proof, the rest for its wrapper. */
+/** The boot proof has 1 MiB, and its wrapper the rest. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 type SubmitRules = typeof SUBMIT_RULES;
@@ -439,7 +439,7 @@ interface SubmitBody {
   generateAppProofs?: boolean | undefined;
 }
 
-/** The envelope (client/README.md, "Activities"), for services: documented values only. */
+/** The envelope (client/README.md, "Activities") as services read it, with documented values only. */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
   return object({
     type: oneOf(type),
@@ -455,7 +455,7 @@ interface QueryBody {
   [name: string]: unknown;
 }
 
-/** For services: documented values only. */
+/** The body of a query as services read it, with documented values only. */
 export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
   return documentedOnly(object({ ...parameters.members, organizationId: nonEmptyText }));
 }

@@ -4,15 +4,15 @@ import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js"
 import { ClientError } from "./errors.js";
 import type { WebKeyPair } from "./platform.js";
 
-/** Throws {@link ClientError} (`key`) without WebCrypto: browsers have it only on pages served over HTTPS. */
+/** Throws {@link ClientError} (`key`) without WebCrypto, which browsers have only on pages served over HTTPS. */
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle === undefined)
-    throw new ClientError("key", "WebCrypto is not there: in a browser, serve the page over HTTPS");
+    throw new ClientError("key", "WebCrypto is missing: in a browser, serve the page over HTTPS");
   return subtle;
 }
 
-/** From an uncompressed point (SEC1 section 2.3.3). */
+/** Compresses an uncompressed point (SEC1 section 2.3.3). */
 export function compressed(point: Uint8Array): Uint8Array {
   return concatBytes(
     Uint8Array.of(0x02 | (point[P256_POINT_LENGTH - 1]! & 1)),
@@ -20,7 +20,7 @@ export function compressed(point: Uint8Array): Uint8Array {
   );
 }
 
-/** From a point in either form (SEC1 section 2.3.4); null for bytes that are not a point of the curve. */
+/** Uncompresses a point in either form (SEC1 section 2.3.4); null for bytes that are not a point of the curve. */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
   const { p256 } = await import("../verify/noble.js");
@@ -31,7 +31,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
   }
 }
 
-/** Uncompressed; null for bytes that are not private key of 32 bytes. */
+/** Returns the uncompressed point; null for bytes that are not a private key of 32 bytes. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
   const { p256 } = await import("../verify/noble.js");
   try {

@@ -22,13 +22,13 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** By the `type` of the payload. */
+/** Schemas by the `type` of the payload. */
 export type PayloadSchemas = Readonly<Record<string, StandardSchema>>;
 
 export type SchemaOutput<Schema> = Schema extends StandardSchema<infer Output> ? Output : never;
 
 interface ValidatedPayload {
-  /** For faults. */
+  /** Place of the payload in faults. */
   readonly path: string;
   readonly type: string;
   readonly json: JsonObject;
@@ -42,8 +42,8 @@ interface Output {
 type Validate = (value: unknown) => unknown;
 
 /**
- * Reads the schemas once. Throws TypeError for anything else. The result returns the output for each payload, undefined
- * without a schema of its type, and throws {@link ClientError} (`schema`) with the issues of all.
+ * Reads the schemas once. Throws TypeError if they are not schemas. The result returns the output for each payload,
+ * undefined without a schema of its type, and throws {@link ClientError} (`schema`) with the issues of all.
  */
 export function readSchemas(
   schemas: PayloadSchemas = {},

@@ -1,4 +1,4 @@
-/** Checks what is sent, and what comes back. */
+/** Checks requests and responses. */
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
@@ -12,17 +12,17 @@ import type { Signal } from "./platform.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
-  /** Another organization, such as a child of the client's. */
+  /** Another organization than the client's, such as its child. */
   readonly organizationId?: string;
   readonly signal?: Signal;
 }
 
 export interface SubmitOptions extends CallOptions {
-  /** Requests app proofs of the activity. Verified calls always do. */
+  /** Whether app proofs of the activity are requested. Verified calls always request them. */
   readonly generateAppProofs?: boolean;
 }
 
-/** The last segment of its path, and its activity type. */
+/** A submit by the last segment of its path and its activity type. */
 export interface UndocumentedSubmit {
   readonly name: string;
   readonly type: string;
@@ -34,7 +34,7 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return typedOptions("operation", operation, OPERATION);
 }
 
-/** A type, not an interface: a request is a JSON object. */
+/** This is not an interface, because only a type alias is a JSON object for the compiler. */
 type ActivityRequest = {
   readonly type: string;
   readonly timestampMs: string;
@@ -60,7 +60,7 @@ export async function submit(
   return send(transport, { group: "submit", name: operation.name }, request, options.signal);
 }
 
-/** The body of a submit. Throws {@link ClientError} (`request`). */
+/** Makes the body of a submit. Throws {@link ClientError} (`request`). */
 export function activityRequest(
   transport: Transport,
   operation: UndocumentedSubmit | SubmitOperation,
@@ -113,7 +113,7 @@ function checkedParameters(
 }
 
 export interface Submitted<Result> {
-  /** The service's response, unverified. Unknown members are kept. */
+  /** The service's unverified activity. Unknown members are kept. */
   readonly activity: ActivityJson;
   /** The member of the activity's result that belongs to its type, or null. */
   readonly result: Result | null;
@@ -137,7 +137,7 @@ export function readQueried<Result>(operation: QueryOperation, answer: JsonValue
   return result.value as Result;
 }
 
-/** For undocumented operations. Throws {@link ClientError} (`answer`) for anything but an object. */
+/** Reads the response to an undocumented operation. Throws {@link ClientError} (`answer`) unless it is an object. */
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
   throw answerError(name, [{ path: "", message: "expected an object" }], effect);

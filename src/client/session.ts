@@ -1,4 +1,4 @@
-/** Sessions: the service makes a temporary key, and seals it to a key made here. */
+/** Sessions. The service makes a temporary key, and seals it to a key that is made here. */
 import { typedOptions } from "../decode/options.js";
 import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
@@ -12,9 +12,9 @@ import { type Stamper, apiKeyStamper } from "./stamp.js";
 
 /** The key pair that a session is sealed to. Its private key cannot be exported. */
 export interface SessionTarget {
-  /** The uncompressed point in hex: the parameter `targetPublicKey`. */
+  /** The uncompressed point in hex, for the parameter `targetPublicKey`. */
   readonly publicKey: string;
-  /** Opens a `credentialBundle` sealed to this target. Throws {@link ClientError} (`bundle`). */
+  /** Opens a `credentialBundle` sealed to this target. Rejects with {@link ClientError} (`bundle`). */
   open(credentialBundle: string): Promise<SessionKey>;
 }
 
@@ -32,8 +32,8 @@ export async function createSessionTarget(): Promise<SessionTarget> {
 }
 
 /**
- * Opens a `credentialBundle` with the pair it was sealed to: ECDH of P-256 with the usage `deriveBits`. Throws {@link
- * ClientError} (`bundle`).
+ * Opens a `credentialBundle` with the pair it was sealed to, an ECDH pair of P-256 with the usage `deriveBits`. Rejects
+ * with {@link ClientError} (`bundle`).
  */
 export async function openCredentialBundle(credentialBundle: string, target: WebKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);
@@ -52,8 +52,8 @@ export interface SessionOpener<Answer> {
 }
 
 /**
- * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws {@link
- * ClientError} (`answer`) if the activity is not completed.
+ * Creates a session and opens its key. Resolves to the response of `createReadWriteSession`, with `session`. Rejects
+ * with {@link ClientError} (`answer`) if the activity is not completed.
  */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
   client: SessionOpener<Answer>,

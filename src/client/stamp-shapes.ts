@@ -18,7 +18,7 @@ const HEADERS = {
 
 const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
 
-/** With the header as the stamper spells it. */
+/** A checked stamp. Its header is spelled as the stamper spells it. */
 export interface CheckedStamp {
   readonly header: string;
   readonly value: string;
@@ -30,16 +30,16 @@ const SHAPES = {
 } as const;
 type ShapeName = keyof typeof SHAPES;
 
-/** Visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
+/** A header value: visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Published stampers, which get the body as text. */
+/** Published stampers that were recognised. They get the body as text. */
 const published = new WeakSet<object>();
 
 /**
- * The stamp of a body, by a stamper of either shape. Only the stamp shows the shape, so the first body is bytes that
- * convert to their own text. If a published stamper's stamp does not verify over the body, it stamps the text. Throws
- * {@link ClientError} (`stamp`) for any other return value; rejects with the stamper's own error.
+ * Stamps a body with a stamper of either shape. Only the stamp shows the shape, so the first body is bytes that convert
+ * to their own text. If a published stamper's stamp does not verify over the body, it stamps the text. Rejects with
+ * {@link ClientError} (`stamp`) for any other return value, and with the stamper's own error.
  */
 export async function stampBy(
   stamper: AnyStamper,
@@ -57,7 +57,7 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** UTF-8 bytes that convert to their text; other bytes would become a list of numbers. */
+/** UTF-8 bytes that convert to their text. Other bytes would become a list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();
@@ -104,7 +104,7 @@ function textOf(base64url: string): string {
   return fromUtf8(base64urlnopad.decode(base64url.replace(/=+$/, ""))) ?? "";
 }
 
-/** P-256 keys only; other schemes return false. */
+/** Whether it is the stamp of a P-256 key over the body. Other schemes return false. */
 async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { publicKey = "", scheme, signature = "" } = textsOf(textOf(value));
@@ -118,7 +118,7 @@ async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   }
 }
 
-/** Compares the challenge alone: only the service knows the passkey. */
+/** Compares only the challenge, because only the service knows the passkey. */
 async function isPasskeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { challenge = "" } = textsOf(textOf(textsOf(value)["clientDataJson"] ?? ""));

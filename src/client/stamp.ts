@@ -21,37 +21,37 @@ export interface Stamper {
   stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
 }
 
-/** A stamp of a published stamper of this family. The header is one of {@link Stamp}, in any case. */
+/** A stamp of a published stamper of this family. Its header is one of {@link Stamp}'s, in any letter case. */
 export interface PublishedStamp {
   readonly stampHeaderName: string;
   readonly stampHeaderValue: string;
 }
 
 /**
- * A client takes a {@link Stamper}, or a published one of this family, which gets the body as text and returns a {@link
- * PublishedStamp}.
+ * A stamper of a client: a {@link Stamper}, or a published one of this family, which gets the body as text and returns
+ * a {@link PublishedStamp}.
  */
 export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
 export interface ApiKey {
-  /** The point: 33 bytes compressed, or 65 uncompressed. */
+  /** The point, 33 bytes compressed or 65 uncompressed. */
   readonly publicKey: string;
   /** The scalar, 32 bytes. */
   readonly privateKey: string;
 }
 
-/** Signed to test a pair. It is not JSON, so its signature is not a stamp of a request. */
+/** Text that is signed to test a pair. It is not JSON, so its signature is not a stamp of a request. */
 const PROBE = "bootproof: do these two keys belong together?";
 
 /**
- * Stamps with an API key: `X-Stamp`, base64url of
+ * Makes a stamper with an API key. The stamp is `X-Stamp`, base64url of
  * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The
  * signature is ECDSA P-256 with SHA-256 over the bytes of the body.
  *
- * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) if it is
- * malformed, or its halves do not match.
+ * The key is in hex, or a WebCrypto pair, which may be non-extractable. Rejects with {@link ClientError} (`key`) if it
+ * is malformed, or its halves do not match.
  * @example
  * ```ts
  * const stamper = await apiKeyStamper(key);
@@ -71,7 +71,7 @@ export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> 
   };
 }
 
-/** Register its public half with the service. */
+/** Generates an API key. Register its public half with the service. */
 export async function generateApiKey(): Promise<ApiKey> {
   const subtle = subtleCrypto();
   const pair = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
@@ -84,7 +84,7 @@ function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
-/** Must not quote the key. */
+/** The message must not quote the key. */
 function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }
@@ -101,7 +101,7 @@ async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   return importSigningPair(scalar, point);
 }
 
-/** The pair's public point, which verified a signature by the private half. */
+/** Resolves to the pair's public point, once it has verified a signature by the private half. */
 async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
@@ -128,7 +128,7 @@ async function signRaw(pair: WebKeyPair, message: Uint8Array): Promise<Uint8Arra
   return new Uint8Array(signature);
 }
 
-/** DER of `r ‖ s` as ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
+/** Encodes `r ‖ s` as the DER of ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
 export function derSignature(raw: Uint8Array): Uint8Array {
   const integers = concatBytes(
     derInteger(raw.subarray(0, P256_SCALAR_LENGTH)),
@@ -145,9 +145,9 @@ function derInteger(scalar: Uint8Array): Uint8Array {
 }
 
 export interface WebauthnStamperOptions {
-  /** For example `(options) => navigator.credentials.get(options)`. */
+  /** Asks the platform for an assertion: `(options) => navigator.credentials.get(options)`. */
   readonly get: (options: PasskeyRequest) => Promise<unknown>;
-  /** The relying party: a domain. */
+  /** Domain of the relying party. */
   readonly rpId: string;
   /** The passkeys that may be used. Default: those that the authenticator knows. */
   readonly allowCredentials?: readonly PasskeyDescriptor[];
@@ -157,8 +157,8 @@ export interface WebauthnStamperOptions {
 }
 
 /**
- * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the lower-case hex SHA-256 of
- * the body, as UTF-8.
+ * Makes a stamper with a passkey. The stamp is `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the
+ * lower-case hex SHA-256 of the body, as UTF-8.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   const own = typedOptions<WebauthnStamperOptions>("options", options, {
@@ -174,7 +174,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   });
   return {
     async stamp(body, signal) {
-      // A copy, since the digest reads the bytes later and the caller may change them.
+      // The digest reads the bytes later, and the caller may change them.
       const challenge = toUtf8(toHex(await sha256(new Uint8Array(body))));
       const credential = await get({
         publicKey: {
@@ -191,7 +191,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   };
 }
 
-/** The assertion (WebAuthn section 5.2.2) in the service's field names. */
+/** Returns the assertion (WebAuthn section 5.2.2) in the service's field names. */
 function assertionOf(
   credential: unknown,
 ): Record<"credentialId" | "authenticatorData" | "clientDataJson" | "signature", string> {
@@ -209,7 +209,7 @@ function assertionOf(
   };
 }
 
-/** Of a view or a buffer, also of another realm; null for anything else. */
+/** Returns the bytes of a view or a buffer, also of another realm; null for anything else. */
 function bytesOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;

@@ -1,11 +1,11 @@
 /**
- * Sends one request within limits of time and size. The stamped bytes are the sent bytes; a repetition sends the same
+ * Sends one request within limits of time and size. The stamped bytes are the sent bytes. A repetition sends the same
  * bytes and stamp.
  *
  * Queries are repeated after network errors, timeouts, 429 and 5xx. A submit is sent once: the interface does not
  * promise that repeated bytes make one activity. Deployed services of this family do (docs.turnkey.com, "Activities",
- * Idempotency: "any two requests with the same fingerprint return the same activity"). With `resendSubmits` the same
- * bytes, never a new timestamp, are sent again.
+ * Idempotency: "any two requests with the same fingerprint return the same activity"). `resendSubmits` sends the same
+ * bytes again, and never a new timestamp.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
@@ -19,7 +19,7 @@ import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
 export interface Transport {
-  /** Without a trailing slash. */
+  /** The service's address, without a trailing slash. */
   readonly baseUrl: string;
   readonly organizationId: string;
   readonly stamper: AnyStamper;
@@ -28,7 +28,7 @@ export interface Transport {
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   readonly random: () => number;
-  /** For one attempt, including its whole response. */
+  /** Limit of one attempt, its whole response included. */
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly resendSubmits: boolean;
@@ -42,7 +42,7 @@ interface Target {
   readonly numbers?: "value" | "literal";
 }
 
-/** Without a trailing slash. Throws TypeError. */
+/** Returns the address without a trailing slash. Throws TypeError. */
 export function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const good =
@@ -55,7 +55,7 @@ export function checkedBaseUrl(text: string): string {
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
-/** A longer `Retry-After` is not waited for: the error has it in `retryAfterMs`. */
+/** Longest `Retry-After` that is waited for. The error has a longer one in `retryAfterMs`. */
 const MAX_RETRY_AFTER_MS = 30_000;
 
 interface StampedRequest {
@@ -68,7 +68,7 @@ function effectOf({ group }: Target): "none" | "unknown" {
   return group === "submit" ? "unknown" : "none";
 }
 
-/** Returns the JSON of the response. Throws {@link ClientError}. */
+/** Resolves to the JSON of the response. Rejects with {@link ClientError}. */
 export async function send(
   transport: Transport,
   target: Target,
@@ -110,7 +110,7 @@ async function stampOf(
 
 const ABORTED = "aborted by the caller";
 
-/** Rejects with {@link ClientError} (`aborted`) when the signal is aborted; the work goes on. */
+/** Rejects with {@link ClientError} (`aborted`) when the signal is aborted. The work goes on. */
 export async function untilAborted<T>(
   work: Promise<T>,
   signal: Signal | undefined,
@@ -130,7 +130,7 @@ export async function untilAborted<T>(
   }
 }
 
-/** Milliseconds, with full jitter up to a doubling bound; null: no further attempt. */
+/** Returns milliseconds with full jitter up to a bound that doubles, or null if there is no further attempt. */
 function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
   const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
   if (!(error instanceof ServiceError)) {
@@ -211,7 +211,7 @@ function decodeAnswer(answer: Uint8Array, { name, numbers = "value" }: Target, e
   }
 }
 
-/** A refusal (4xx, but for 408) means that the service did nothing; otherwise the effect is unknown. */
+/** A refusal (4xx, except 408) means that the service did nothing. Otherwise the effect is unknown. */
 function serviceError(
   response: HttpResponse,
   answer: Uint8Array,
@@ -234,7 +234,7 @@ function withoutStamp(text: string, { value }: CheckedStamp): string {
   return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
 }
 
-/** Milliseconds by Retry-After (RFC 9110 section 10.2.3), in seconds or as an HTTP date; else null. */
+/** Returns the milliseconds of Retry-After (RFC 9110 section 10.2.3), seconds or an HTTP date; else null. */
 function retryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
@@ -242,7 +242,7 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-/** The whole body, decompressed; null if it exceeds the limit, and then the rest is not read. */
+/** Resolves to the decompressed body, or to null, without reading the rest, if it exceeds the limit. */
 export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
@@ -256,7 +256,7 @@ export async function readBounded(message: HttpRequest | HttpResponse, limit: nu
   }
 }
 
-/** The platform's code, such as ECONNREFUSED. Its message may quote headers. */
+/** Returns the platform's code, such as ECONNREFUSED, because its message may quote headers. */
 function networkReason(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as { code?: unknown };

@@ -23,12 +23,12 @@ import { untilAborted } from "./transport.js";
 
 /** An app proof as an application returned it. */
 export interface ReceivedAppProof {
-  /** JSON value, text or bytes, in the standard form: `appProofOf` makes it of other member names. */
+  /** The app proof as JSON value, text or bytes in the standard form, which `appProofOf` makes of other names. */
   readonly appProof: unknown;
   /**
-   * The ephemeral key of the enclave: 130 bytes, or their hex. Wanted where the app proof names the signing half alone,
-   * unless this client has verified a boot proof of that key before. It only finds the boot proof: it may come from the
-   * application.
+   * The ephemeral key of the enclave: 130 bytes, or their hex. It is required if the app proof names only the signing
+   * half, unless this client has verified a boot proof of that key before. It may come from the application, because it
+   * only finds the boot proof.
    */
   readonly ephemeralKey?: string | Uint8Array;
 }
@@ -37,7 +37,7 @@ export interface ReceivedAppProof {
 export type ExpectedOfAppProofs = Pick<Expected, "organizationId" | "requestedAt" | "addresses" | "payload">;
 
 export interface VerifyAppProofsOptions<Schemas extends PayloadSchemas = Record<never, never>> {
-  /** With `payload`, `organizationId` is optional. */
+  /** The request. `organizationId` is optional beside `payload`. */
   readonly expected: ExpectedOfAppProofs;
   /** Validators of payloads, by their `type`. They get copies of verified payloads only. */
   readonly schemas?: Schemas;
@@ -47,31 +47,31 @@ export interface VerifyAppProofsOptions<Schemas extends PayloadSchemas = Record<
 /** A verified payload that was compared with the request. */
 interface ComparedPayload<Type, Value> {
   readonly type: Type;
-  /** As signed. */
+  /** The payload as signed. */
   readonly payload: JsonObject;
-  /** The output of the validator of this type; undefined without one. */
+  /** Output of the validator of this type; undefined without one. */
   readonly value: Value;
-  /** Milliseconds since the epoch, from the enclave's clock; null where the policy lets the type have none. */
+  /** Time of the enclave's clock in milliseconds since the epoch; null if the policy lets the type have none. */
   readonly timestampMs: number | null;
   /** Index in `expected.payload`; null for a known type that was compared with `organizationId` alone. */
   readonly expectation: number | null;
-  /** The challenge that the payload repeats, with its pointer; null without one. */
+  /** Challenge that the payload repeats, with its pointer; null without one. */
   readonly answers: VerifiedAppProof["answers"];
   readonly appProof: VerifiedAppProof;
 }
 
-/** Comparing `type` with a type of the schemas narrows `value`. */
+/** A verified payload. Comparing `type` with a type of the schemas narrows `value`. */
 export type VerifiedPayload<Schemas extends PayloadSchemas = Record<never, never>> = [keyof Schemas] extends [never]
   ? ComparedPayload<string, undefined>
   : | { [Type in keyof Schemas]: ComparedPayload<Type, SchemaOutput<Schemas[Type]>> }[keyof Schemas]
     | ComparedPayload<OtherPayloadType, undefined>;
 
 export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never, never>> {
-  /** Its verdict is `verified`. */
+  /** The report, whose verdict is `verified`. */
   readonly report: Report;
-  /** In the order of the app proofs. Choose by `expectation`: whoever sent the app proofs chose their order. */
+  /** Payloads in the order of the app proofs. Choose by `expectation`: their sender chose the order. */
   readonly payloads: readonly VerifiedPayload<Schemas>[];
-  /** Genuine app proofs of types that no expectation names: nothing compared them with the request. */
+  /** Genuine app proofs that no expectation names. Nothing compared them with the request. */
   readonly others: readonly VerifiedAppProof[];
 }
 
@@ -126,16 +126,15 @@ function comparedPayload(appProof: VerifiedAppProof, value: unknown): ComparedPa
 }
 
 interface LocatedAppProof {
-  /** Copied. */
   readonly appProof: unknown;
-  /** The key of its boot proof, 130 bytes in lower-case hex; null if the app proof has no readable key. */
+  /** Key of its boot proof, 130 bytes in lower-case hex; null if the app proof has no readable key. */
   readonly key: string | null;
 }
 
 /** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
 function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
   if (!Array.isArray(received)) throw new TypeError("appProofs: expected a list, such as [{ appProof }]");
-  if (received.length === 0) throw new TypeError("appProofs: empty, and no app proof is not an answer");
+  if (received.length === 0) throw new TypeError("appProofs: expected at least one app proof, got an empty list");
   if (received.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   return Array.from(received, (one: ReceivedAppProof, index) => locate(one, `appProofs[${index}]`, bootProofs));
 }
@@ -182,7 +181,7 @@ function keysOf(located: readonly LocatedAppProof[]): readonly string[] {
   throw new RangeError(`app proofs of ${keys.length} keys: at most ${MAX_BOOT_PROOFS} in one call`);
 }
 
-/** A missing one is a failed check of its app proofs. Throws {@link ClientError} (`evidence`). */
+/** A missing boot proof fails a check of its app proofs. Rejects with {@link ClientError} (`evidence`). */
 async function fetchBootProofs(
   keys: readonly string[],
   bootProofs: BootProofCache,

@@ -1,7 +1,7 @@
 /**
- * Verified calls: a caller gets nothing of an activity before an enclave pinned by the policy has vouched for it. The
- * response is compared with what was sent (verify/README.md, "The question"). Where no app proof covers it, only the
- * service claims that it executed the request as the result says.
+ * Verified calls. A caller gets nothing of an activity before an enclave pinned by the policy has vouched for it. The
+ * response is compared with what was sent (verify/README.md, "The question"). The service alone claims that it executed
+ * the request as the result says if no app proof covers the result.
  */
 import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
@@ -56,7 +56,7 @@ import {
 export interface VerifiedCall<Result> {
   readonly result: Result;
   readonly activity: ActivityJson;
-  /** Its verdict is `verified`. */
+  /** The report, whose verdict is `verified`. */
   readonly report: Report;
   /** The activity, its app proofs, and the boot proof of each. */
   readonly verified: VerifiedActivity;
@@ -75,33 +75,33 @@ export type VerifiedSubmitFunctions = {
 };
 
 export interface VerifyActivityOptions extends CallOptions {
-  /** The known part of the request: id, type, parameters, time, addresses. */
+  /** Known part of the request: id, type, parameters, time, addresses. */
   readonly expected?: Partial<Expected>;
 }
 
 /**
  * The submits of a client under one policy. Each requests app proofs, fetches the boot proof of each key they name, and
- * verifies all of it. Throws {@link RejectedActivityError} with every failed check, or {@link ClientError}. An activity
- * without app proofs is rejected, even if the policy does not set `appProofs.required`.
+ * verifies all evidence. It rejects with {@link RejectedActivityError} of every failed check, or {@link ClientError}.
+ * An activity without app proofs is rejected, even if the policy does not set `appProofs.required`.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity: JSON value or text, bare or in its wrapper, which may have members of its result beside
-   * it, as other SDKs return it, and no others. Missing app proofs are fetched with `list_app_proofs`. The activity
-   * must be completed, belong to `organizationId` (default: the client's) and match `expected`. Throws MalformedError
-   * (`json`) for text that is not JSON, TypeError for an invalid `expected`, and the errors of a submit.
+   * Verifies a past activity. It is a JSON value or text, bare or in its wrapper, which may have members of its result
+   * beside it, as other SDKs return it, and no others. Missing app proofs are fetched with `list_app_proofs`. The
+   * activity must be completed, belong to `organizationId` (default: the client's) and match `expected`. Rejects with
+   * MalformedError (`json`) for text that is not JSON, TypeError for an invalid `expected`, and the errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
   /**
    * Verifies app proofs that an application gave you, with the boot proofs of their keys, and compares them with what
    * you requested of it. At most 16 keys in one call; each is fetched once. No app proof is counted as used.
    *
-   * Throws RejectedError with every failed check; {@link ClientError} `ephemeral-key` before anything is sent,
-   * `evidence` where a boot proof could not be fetched, `schema` where a verified payload does not fit its schema, and
-   * what a schema throws; TypeError for an empty list, without `expected` and for invalid options; RangeError for too
-   * many app proofs or keys.
+   * Rejects with RejectedError of every failed check, with {@link ClientError} (`ephemeral-key` before anything is
+   * sent, `evidence` if a boot proof could not be fetched, `schema` if a verified payload does not fit its schema),
+   * with what a schema throws, with TypeError for an empty list, a missing `expected` and invalid options, and with
+   * RangeError for too many app proofs or keys.
    *
    * @example
    * const { payloads } = await client.withVerification(policy).verifyAppProofs([{ appProof }], {
@@ -212,7 +212,7 @@ class ClientVerifier {
   }
 }
 
-/** Throws TypeError for two different organizations. */
+/** Throws TypeError if the options name two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
   const expected = ownExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;

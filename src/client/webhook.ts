@@ -1,6 +1,6 @@
 /**
- * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over `v1.ed25519.<key
- * id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
+ * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"). The signature is Ed25519 over
+ * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -20,23 +20,23 @@ import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
 export interface WebhookInput {
-  /** The received bytes: the signature does not cover rewritten JSON. */
+  /** The received bytes, because the signature does not cover rewritten JSON. */
   readonly rawBody: Uint8Array | string;
   readonly headers: HttpHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The service's published keys (RFC 7517), parsed. */
   readonly jwks: unknown;
   readonly now: Date;
-  /** The vendor's prefix of the header names. Default: `X-Webhook-`. */
+  /** Vendor's prefix of the header names. Default: `X-Webhook-`. */
   readonly headerPrefix?: string;
   /** Maximal distance of the delivery's time from `now`, either way, in milliseconds. Default: five minutes. */
   readonly toleranceMs?: number;
-  /** Remembers accepted events. Default: in the memory of this process. */
+  /** Store of accepted events. Default: the memory of this process. */
   readonly store?: EventStore;
-  /** Milliseconds that an event's id is remembered: at least twice the tolerance. Default: a day. */
+  /** Milliseconds that an event's id is remembered, at least twice the tolerance. Default: a day. */
   readonly rememberMs?: number;
 }
 
-/** Signed by the service. The activity itself is not verified. */
+/** A delivery that the service signed. The activity itself is not verified. */
 export interface Delivery {
   readonly eventId: string;
   readonly keyId: string;
@@ -47,7 +47,7 @@ export interface Delivery {
 
 /** Remembers events, so that none is accepted twice. */
 export interface EventStore {
-  /** Whether the event is new; remembers it until that time at least. Must be atomic if receivers share the store. */
+  /** Whether the event is new. Remembers it at least until that time. Receivers that share a store need it atomic. */
   claim(eventId: string, until: Date, now: Date): boolean | Promise<boolean>;
   /** Forgets an event that could not be processed, so that its next delivery is accepted. */
   release(eventId: string): void | Promise<void>;
@@ -58,7 +58,7 @@ const DEFAULT_TOLERANCE_MS = 300_000;
 const DEFAULT_REMEMBER_MS = 86_400_000;
 const DEFAULT_EVENTS = 100_000;
 
-/** For one process. Throws {@link WebhookError} (`full`) if it is full of events that are too new to forget. */
+/** A store for one process. Throws {@link WebhookError} (`full`) if its events are too new to forget. */
 export class MemoryEventStore implements EventStore {
   readonly #limit: number;
   readonly #events = new Map<string, number>();
@@ -92,7 +92,7 @@ export class MemoryEventStore implements EventStore {
 const processStore = new MemoryEventStore();
 
 /**
- * Verifies headers, version and algorithm, time, signature, body, and that the event is new. Throws {@link
+ * Verifies headers, version and algorithm, time, signature, body, and that the event is new. Rejects with {@link
  * WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
@@ -128,7 +128,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
     rememberMs = DEFAULT_REMEMBER_MS,
   } = withoutPrototype(input);
   const { timestamp, receivedAt } = headers;
-  // Copied before the first await, so that the verified bytes are the parsed ones even if the caller changes them.
+  // The copy is made before the first await, so that the parsed bytes are the verified ones.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
   const key = keyOf(input.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
@@ -144,7 +144,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   return delivery;
 }
 
-/** Well-formed, with a recent time, not yet verified. */
+/** Well-formed headers with a recent time, which are not yet verified. */
 interface WebhookHeaders {
   readonly eventId: string;
   readonly timestamp: Date;
@@ -153,7 +153,7 @@ interface WebhookHeaders {
   readonly signature: Uint8Array;
 }
 
-/** No dot, so that the parts of the signed text cannot shift; no comma, which joins repeated headers. */
+/** It has no dot, so that the parts of the signed text cannot shift, and no comma, which joins repeated headers. */
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
@@ -183,7 +183,7 @@ function soleHeader(headers: WebhookInput["headers"], name: string): string {
         .flatMap(([, value]) => value ?? []);
   const [value] = values;
   if (values.length !== 1 || typeof value !== "string")
-    throw new WebhookError("header", `${name} is there ${values.length} times, expected once`);
+    throw new WebhookError("header", `${name}: expected one such header, got ${values.length}`);
   return value;
 }
 
@@ -244,15 +244,15 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
 export interface WebhookHandlerOptions extends WebhookLimits {
   /** `client.withVerification(policy)`. */
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
-  /** The receiver's own, and its children. */
+  /** Ids of the receiver's organization and of its children. */
   readonly organizationIds: readonly string[];
-  /** The key set, or a function that fetches one with this key, for each delivery with valid headers. */
+  /** Key set, or a function that fetches one with this key for each delivery with valid headers. */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
-  /** For an activity that an enclave vouched for. */
+  /** Receives an activity that an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
-  /** For any other: for example not completed yet, or without app proofs. */
+  /** Receives any other activity, for example one that is not completed or has no app proofs. */
   readonly onRejected: (delivery: Delivery, error: RejectedError) => unknown;
-  /** Called with the error of each 5xx; the service then delivers again. */
+  /** Receives the error of each 5xx. The service then delivers again. */
   readonly onError?: (error: unknown) => void;
   readonly now?: () => Date;
   readonly maxBodyBytes?: number;
@@ -287,8 +287,9 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
 
 /**
  * Makes a handler that verifies each delivery and the app proofs of its activity. It responds with 204 after
- * `onVerified`, 422 after `onRejected`, 200 for an event that was processed before, and 5xx for a repetition: the
- * evidence could not be fetched, a callback threw, or the same event is being processed.
+ * `onVerified`, 422 after `onRejected`, and 200 for an event that was processed before. It responds with 5xx, so that
+ * the service delivers again, if the evidence could not be fetched, a callback threw, or the same event is being
+ * processed.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRequest) => Promise<HttpResponse> {
   const receive = webhookReceiver(options);
@@ -306,11 +307,11 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRe
 interface ReceivedRequest {
   readonly method: string;
   readonly headers: WebhookInput["headers"];
-  /** Null if it exceeds the limit. */
+  /** Resolves to the body, or to null if it exceeds the limit. */
   readonly body: (limit: number) => Promise<Uint8Array | null>;
 }
 
-/** For any kind of server: returns a status. */
+/** Makes a receiver for any kind of server. It resolves to the status of the response. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
   const options = typedOptions("options", given, HANDLER_OPTIONS);
   const {

@@ -1,4 +1,4 @@
-/** Activity types: names of their members, values that must be equal, and which names of an activity checks read. */
+/** Rules by activity type: member names, values that must be equal, and the names in an activity that checks read. */
 import type { NamesRead } from "./folded-names.js";
 
 export interface Repetition {
@@ -8,9 +8,9 @@ export interface Repetition {
 }
 
 export interface ActivityRule {
-  /** With its version; null: any. */
+  /** The type with its version. Null means any type. */
   readonly type: string | null;
-  /** The only member of intent and of result; null: any name. */
+  /** Name of the only member of the intent. Null means any name. The next member is the same for the result. */
   readonly intentMember: string | null;
   readonly resultMember: string | null;
   /** Parameters that the service may fill in. */
@@ -24,7 +24,7 @@ type SubmitRule = ActivityRule & Readonly<Record<"type" | "intentMember" | "resu
 
 const repeated = (result: string, intent = result): Repetition => ({ result, of: { intent } });
 
-/** Documented submits (client/README.md, "Operations"), for client and lab, too. */
+/** Rules of the documented submits (client/README.md, "Operations"), which client and lab also use. */
 export const SUBMIT_RULES = {
   updateWallet: {
     type: "ACTIVITY_TYPE_UPDATE_WALLET",
@@ -107,7 +107,7 @@ function withoutVersion(type: string): string {
   return type.replace(/_V[0-9]+$/, "");
 }
 
-/** The rule applies to every version of the type; the members' names only to the version that it lists. */
+/** Returns the rule of a type of any version. Its member names apply only to the version that the rule lists. */
 export function ruleOf(type: string | undefined): ActivityRule {
   const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
   if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
@@ -121,9 +121,9 @@ export function isSubOrganizationType(type: string | null | undefined): boolean 
 const WALLET = { walletId: {}, accounts: { path: {} } };
 const SIGNATURE = { r: {}, s: {}, v: {} };
 
-/** What checks of any type read in the only member of an intent. */
+/** Names that checks of any type read in the only member of an intent. */
 const INTENT_NAMES: NamesRead = { ...WALLET, wallet: WALLET, address: {}, addresses: {} };
-/** What checks of any type read in the only member of a result: a request that signs needs no type. */
+/** Names that checks of any type read in the only member of a result. They include the members of signatures. */
 const RESULT_NAMES: NamesRead = {
   walletId: {},
   wallet: { walletId: {} },
@@ -132,7 +132,7 @@ const RESULT_NAMES: NamesRead = {
   signatures: SIGNATURE,
   signedTransaction: {},
 };
-/** Coverage looks for addresses everywhere in a result. */
+/** Names that are read at any depth of a result, where coverage looks for addresses. */
 export const RESULT_NAMES_ANYWHERE: NamesRead = { address: {}, addresses: {} };
 
 /** The names that checks read in the only member of the intent and of the result. */

@@ -1,4 +1,4 @@
-/** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity is not signed. */
+/** Decoding of activities (client/README.md, "Activities"). An activity is not signed; app proofs cover its members. */
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { RESULT_NAMES_ANYWHERE, namesOf, ruleOf } from "./activity-rules.js";
 import { MAX_APP_PROOFS } from "./app-proof-limits.js";
@@ -31,7 +31,7 @@ export const ACTIVITY_MEMBERS: readonly string[] = [
   "appProofs",
 ];
 
-/** An unfinished activity has neither. */
+/** Members that an unfinished activity does not have. */
 export const RESULT_MEMBERS: readonly string[] = ["result", "appProofs"];
 
 export interface Activity {
@@ -47,7 +47,7 @@ export interface Activity {
   readonly intent: JsonObject;
   /** The outcome: one member, named after the type. */
   readonly result: JsonObject;
-  /** Not decoded; each is verified on its own. */
+  /** App proofs that are not decoded yet. Each is verified on its own. */
   readonly appProofs: readonly unknown[];
 }
 
@@ -109,7 +109,7 @@ export function foldedNames(activity: JsonObject): FaultList {
   return faults;
 }
 
-/** Of an intent or result, which has one member. Without a rule its name is free. */
+/** Names that checks read in an intent or result. Without a rule, the name of its only member is free. */
 function holderNames(holder: JsonValue | undefined, wanted: string | null, inside: NamesRead): NamesRead {
   const stated = Object.keys(objectOf(holder) ?? {});
   const others = wanted === null ? stated : stated.filter((name) => folded(name) !== folded(wanted));
@@ -139,8 +139,8 @@ function outcomeReader(reader: MemberReader): MemberReader {
 }
 
 /**
- * Otherwise a reader of one place could trust app proofs of the other. `result` contains the repetition, and the app
- * proofs of both lists are verified.
+ * Reports members that differ between an activity and its repetition, since a reader of one place could trust app
+ * proofs of the other. `result` is not compared because it contains the repetition; app proofs of both are verified.
  */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
   for (const name of Object.keys(outcome.object).filter((member) => !RESULT_MEMBERS.includes(member))) {
@@ -164,7 +164,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** Of both places, so that each is verified. */
+/** Returns the app proofs of both places, so that each is verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;
@@ -191,7 +191,7 @@ const VOTES: readonly (string | null | undefined)[] = [
   "ACTIVITY_TYPE_REJECT_ACTIVITY",
 ];
 
-/** Whether the type is a vote: the service may respond to one with the activity voted on. */
+/** Whether the type is a vote. The service may respond to a vote with the activity voted on. */
 export function isVote(type: string | null | undefined): boolean {
   return VOTES.includes(type);
 }

@@ -1,9 +1,9 @@
-/** What verification knows of app proofs before it reads any: their code is loaded when there is one. */
+/** Constants that verification needs before it loads the code for app proofs. */
 
-/** 1 MiB holds fewer whole app proofs than this. */
+/** Maximum number of app proofs. A file of 1 MiB holds fewer whole ones. */
 export const MAX_APP_PROOFS = 2048;
 
-/** The types that this tool knows: both have a time. */
+/** The payload types that this tool knows. Both have a time. */
 export const KNOWN_PAYLOAD_TYPES: readonly string[] = [
   "APP_PROOF_TYPE_ADDRESS_DERIVATION",
   "APP_PROOF_TYPE_POLICY_OUTCOME",

@@ -1,4 +1,4 @@
-/** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
+/** Decoding of app proofs, which are payloads signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { plain, typedOptions } from "./options.js";
 import { type Shape, optional } from "./shapes.js";
 import { fromUtf8, toHex } from "../bytes.js";
@@ -14,18 +14,18 @@ import { plainNumbers } from "./json-numbers.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH, P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
-/** Genuine payloads have tens of values. */
+/** Maximum number of JSON values in one payload. Genuine payloads have tens. */
 const MAX_PAYLOAD_VALUES = 10_000;
-/** Of all payloads together: about 50 for each of 2,048 proofs. */
+/** Maximum number of JSON values in all payloads together: about 50 for each of 2,048 proofs. */
 export const MAX_PAYLOADS_VALUES = 100_000;
 
 export interface AppProof {
   readonly scheme: typeof APP_PROOF_SCHEME;
-  /** The ephemeral key, 130 bytes: encryption point, then signing point. Or its signing point alone, 65 bytes. */
+  /** The ephemeral key of 130 bytes (encryption point, then signing point), or its signing point of 65 bytes alone. */
   readonly publicKey: Uint8Array;
-  /** As received: the signature covers its UTF-8 bytes. */
+  /** The payload as received. The signature covers its UTF-8 bytes. */
   readonly proofPayload: string;
-  /** `r ‖ s`, 64 bytes, whichever encoding was received. */
+  /** `r ‖ s` of 64 bytes, even if the signature was received in DER. */
   readonly signature: Uint8Array;
 }
 
@@ -65,7 +65,7 @@ function publicKeyOf(reader: MemberReader): Uint8Array | undefined {
   return reader.fault("publicKey", `${2 * key.length} hex digits, ${wanted}`);
 }
 
-/** 64 bytes are `r ‖ s`; any other length must be strict DER. */
+/** Reads 64 bytes as `r ‖ s`, and any other length as strict DER. */
 function signatureOf(reader: MemberReader): Uint8Array | undefined {
   const bytes = hexMember(reader, "signature");
   if (bytes === undefined || bytes.length === P256_SIGNATURE_LENGTH) return bytes;
@@ -80,7 +80,7 @@ export const APP_PROOF_MEMBERS = [
   "signature",
 ] as const satisfies readonly (keyof AppProof)[];
 
-/** An application may name its members differently. */
+/** Whether the application names its members differently. */
 function hasOtherNames(proof: JsonObject): boolean {
   const others = Object.keys(proof).filter((name) => !(APP_PROOF_MEMBERS as readonly string[]).includes(name));
   return !APP_PROOF_MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
@@ -92,11 +92,11 @@ const OTHER_NAMES =
 
 /** Members of an app proof of any application, under any names of its own. */
 export interface AppProofMembers {
-  /** 130 bytes, or the signing half of 65; in hex, or as bytes. */
+  /** Key of 130 bytes, or its signing half of 65, in hex or as bytes. */
   readonly publicKey: string | Uint8Array;
   /** The signed text, or its bytes in UTF-8. */
   readonly payload: string | Uint8Array;
-  /** 64 bytes, or DER; in hex, or as bytes. */
+  /** Signature of 64 bytes or in DER, in hex or as bytes. */
   readonly signature: string | Uint8Array;
   /** Default: {@link APP_PROOF_SCHEME}. */
   readonly scheme?: string;
@@ -140,7 +140,7 @@ function hexOf(value: string | Uint8Array | undefined): string | null {
   return value instanceof Uint8Array ? toHex(value) : (value ?? null);
 }
 
-/** An array, `{"appProofs": […]}`, or one app proof, bare or as `{"appProof": …}`. */
+/** Returns the app proofs in an array, in `{"appProofs": […]}`, or in one app proof, bare or as `{"appProof": …}`. */
 export function appProofList(input: unknown): unknown[] {
   if (Array.isArray(input)) return input;
   if (isJsonObject(input) && Array.isArray(input["appProofs"])) return input["appProofs"];
@@ -167,19 +167,19 @@ export interface AddressDerivationProof {
   readonly address: string;
 }
 
-/** Protobuf's JSON omits empty members. */
+/** The proof of a policy's outcome. Protobuf's JSON omits empty members. */
 export interface PolicyOutcomeProof {
   readonly organizationId: string;
   readonly outcome: PolicyOutcome;
   readonly decisionContextDigest?: string;
   readonly organizationDataDigest?: string;
   readonly parentOrganizationDataDigest?: string;
-  /** The application defines its shape. */
+  /** Approvals, in a shape that the application defines. */
   readonly userRequestApprovals?: JsonValue;
 }
 
 /**
- * Comparing `type` with a known type narrows the union.
+ * The payload of an app proof. A comparison of `type` with a known type narrows the union.
  *
  * @example
  * if (payload.type === "APP_PROOF_TYPE_POLICY_OUTCOME") console.log(payload.policyOutcomeProof.outcome);
@@ -207,10 +207,10 @@ export interface PolicyOutcomePayload extends TimedPayload {
   readonly addressDerivationProof?: undefined;
 }
 
-/** An application's own type, or a newer one. */
+/** A payload of an application's own type, or of a type that is newer than this package. */
 export interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
-  /** As in {@link TimedPayload}; null where the policy lets the type have none (`appProofs.untimed`). */
+  /** Same time as in {@link TimedPayload}, or null if the policy allows none for the type (`appProofs.untimed`). */
   readonly timestampMs: number | null;
   readonly addressDerivationProof?: undefined;
   readonly policyOutcomeProof?: undefined;
@@ -219,16 +219,17 @@ export interface OtherPayload extends PayloadFacts {
 declare const otherPayloadType: unique symbol;
 
 /**
- * Any text except the known types: plain `string` would prevent narrowing by `type`. Compare with your own type through
- * the JSON: `payload.json.type === "MY_TYPE"`.
+ * Any text except the known types, because a plain `string` would prevent narrowing by `type`. To compare with your own
+ * type, use the JSON: `payload.json.type === "MY_TYPE"`.
  */
-// `${any}`, because TypeScript considers a branded `string` comparable with every literal.
+// The base is `${any}` because TypeScript considers a branded `string` comparable with every literal.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**
- * Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also for a number that a double
- * cannot hold exactly (decode/README.md, "App proofs"). `untimed`: types that may have no `timestampMs`.
+ * Decodes the payload of an app proof. The types in `untimed` may have no `timestampMs`. Throws {@link MalformedError}
+ * (`json` or `app-proof-payload`) with every fault. A number that a double cannot hold exactly is a fault
+ * (decode/README.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string, untimed: readonly string[] = []): AppProofPayload {
   const json = parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES });
@@ -236,8 +237,8 @@ export function decodeAppProofPayload(text: string, untimed: readonly string[] =
 }
 
 /**
- * Tolerant form of {@link decodeAppProofPayload}. `budget`: values of all payloads in memory together; default: {@link
- * MAX_PAYLOADS_VALUES}.
+ * Tolerant form of {@link decodeAppProofPayload}. All payloads in memory share `budget`, whose default is
+ * {@link MAX_PAYLOADS_VALUES} values.
  */
 export function readAppProofPayloadText(
   text: string,
@@ -328,7 +329,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
-/** An empty member is a fault, too: protobuf's JSON does not distinguish it from a missing one. */
+/** Reads a member that must not be empty. Protobuf's JSON does not distinguish an empty member from a missing one. */
 function requiredString(reader: MemberReader, name: string): string {
   const text = reader.string(name) ?? "";
   if (text === "" && reader.get(name) === "") reader.fault(name, "empty");

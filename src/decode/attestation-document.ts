@@ -1,4 +1,4 @@
-/** The payload of a Nitro attestation document (decode/README.md, "Attestation document"). */
+/** Decoding of the payload of a Nitro attestation document (decode/README.md, "Attestation document"). */
 import { FaultList, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type CborValue, cborUint, decodeCbor } from "./cbor.js";
@@ -18,11 +18,11 @@ export interface AttestationDocument {
   readonly digest: "SHA384";
   /** Milliseconds since the epoch. */
   readonly timestamp: number;
-  /** Locked PCRs by index, 48 bytes each. An absent PCR is not a zero PCR. */
+  /** Locked PCRs of 48 bytes each, by index. An absent PCR is not a zero PCR. */
   readonly pcrs: ReadonlyMap<number, Uint8Array>;
   /** The leaf, whose key signed the document. */
   readonly certificate: Certificate;
-  /** `[root, intermediate 1, …, intermediate N]`, as claimed. Not a trust anchor. */
+  /** `[root, intermediate 1, …, intermediate N]`, as claimed. Its root is not a trust anchor. */
   readonly cabundle: readonly Certificate[];
   readonly publicKey: Uint8Array | null;
   readonly userData: Uint8Array | null;
@@ -30,7 +30,7 @@ export interface AttestationDocument {
 }
 
 export interface AttestationDocumentReading extends Reading<AttestationDocument> {
-  /** Keys outside the format: reported, but no fault. */
+  /** Keys that the format does not define. They are reported, but are not faults. */
   readonly unknownKeys: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export const MAX_DOCUMENT_FIELD = 1024;
  * operations.
  */
 const MAX_CABUNDLE = 16;
-/** Each becomes a member of that name, in camel case. */
+/** Keys of the document. Each becomes a member of that name in camel case. */
 export const DOCUMENT_KEYS: readonly string[] = [
   "module_id",
   "digest",
@@ -56,14 +56,14 @@ export const DOCUMENT_KEYS: readonly string[] = [
 /** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
-/** A decoded document that was NOT verified. Any value in it may be forged. */
+/** A decoded document that was NOT verified, so any value in it may be forged. */
 export interface UnverifiedAttestationDocument extends AttestationDocument {
   readonly verified: false;
 }
 
 /**
- * Decodes an attestation document WITHOUT VERIFYING its signature, certificates or measurements. For inspection only:
- * before you trust a document, call {@link verifyAttestation}. Throws {@link MalformedError} with every fault.
+ * Decodes an attestation document WITHOUT VERIFYING its signature, certificates or measurements. Use it for inspection
+ * only, and call {@link verifyAttestation} before you trust a document. Throws {@link MalformedError} with every fault.
  *
  * @example
  * const { moduleId, timestamp } = decodeAttestationDocument(coseSign1); // still unverified

@@ -1,4 +1,4 @@
-/** Boot proofs: the service's (client/README.md, "Boot proofs"), and provisioning details (decode/README.md). */
+/** Decoding of the service's boot proofs (client/README.md, "Boot proofs") and provisioning details (README.md). */
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { type Reading, requireWhole } from "../errors.js";
 import {
@@ -26,15 +26,15 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * ```
  */
 export interface BootProof {
-  /** `provisioning`: what a share holder is shown before a share is released. It has no labels and no `createdAt`. */
+  /** `provisioning` is the form that a share holder sees before releasing a share. It has no labels or `createdAt`. */
   readonly form: BootProofForm;
-  /** Null where provisioning details name no key: the document attests it. */
+  /** The claimed key. It is null where provisioning details name no key, since the document attests it. */
   readonly ephemeralPublicKey: Uint8Array | null;
   /** The COSE_Sign1, as received. */
   readonly attestationDocument: Uint8Array;
-  /** Null in provisioning details: there is only the one inside the envelope. */
+  /** The manifest beside the envelope. It is null in provisioning details, where only the envelope holds one. */
   readonly manifest: Uint8Array | null;
-  /** As received or, of provisioning details with an object, the JSON text of that object. */
+  /** The envelope as received. If provisioning details hold an object, it is the JSON text of that object. */
   readonly manifestEnvelope: Uint8Array;
   /** Claimed by the service, not signed. */
   readonly labels: BootProofLabels;
@@ -45,7 +45,7 @@ export interface BootProof {
 
 export type BootProofForm = "service" | "provisioning";
 
-/** Each is null if absent. */
+/** Labels that the service claims. Absent labels are null. */
 export interface BootProofLabels {
   readonly deploymentLabel: string | null;
   readonly enclaveApp: string | null;
@@ -54,7 +54,7 @@ export interface BootProofLabels {
 
 interface BootProofReading extends Reading<BootProof> {
   /**
-   * Members of the interface that are absent or null: no fault, since they are unsigned, and deployed services omit
+   * Members of the interface that are absent or null. They are not faults, since they are unsigned and services omit
    * some (client/README.md, "Boot proofs").
    */
   readonly missing: readonly string[];
@@ -75,7 +75,7 @@ const SERVICE_MEMBERS: Readonly<Record<string, keyof BootProof>> = {
   createdAt: "createdAt",
 };
 
-/** The member of the decoded boot proof that each member becomes. Claims of provisioning details become none. */
+/** Maps each member to that of the decoded boot proof. Claims in provisioning details have no such member. */
 export function bootProofMembers(form: ProvisioningForm | null): Readonly<Record<string, keyof BootProof>> {
   if (form === null) return SERVICE_MEMBERS;
   return {
@@ -96,10 +96,10 @@ export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
-/** The most boot proofs in one file: each is verified separately, which takes time. */
+/** Maximum number of boot proofs in one file. Each is verified separately, which takes time. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
 
-/** An array, or that in `{"bootProofs": […]}`; null for any other value. */
+/** Returns an array, or the array in `{"bootProofs": […]}`, or null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {
   const list = unwrap(input, "bootProofs");
   return Array.isArray(list) ? list : null;
@@ -128,7 +128,7 @@ export function readBootProof(input: unknown): BootProofReading {
 
 const NO_LABELS: BootProofLabels = Object.freeze({ deploymentLabel: null, enclaveApp: null, owner: null });
 
-/** Refuses every other member: a form is recognised by exactly its members. */
+/** Reads provisioning details. Every other member is a fault, since a form is recognised by exactly its members. */
 function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Reading<BootProof>["value"] {
   refuseOthers(reader, provisioningMembers(form));
   checkClaims(reader, form);
@@ -144,7 +144,7 @@ function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Read
   };
 }
 
-/** Evidence among them is a fault already. */
+/** Adds a fault for each other member, unless it is evidence, which has a fault already. */
 function refuseOthers(reader: MemberReader, members: readonly string[]): void {
   const refused = new Set(reader.faults.map(({ path }) => path));
   for (const name of Object.keys(reader.object))
@@ -152,7 +152,7 @@ function refuseOthers(reader: MemberReader, members: readonly string[]): void {
       reader.fault(name, `unknown member: provisioning details have exactly ${members.join(", ")}`);
 }
 
-/** Somebody's word, which no check uses. */
+/** Checks the form of unsigned claims, which no verification uses. */
 function checkClaims(reader: MemberReader, { time, deployment }: ProvisioningForm): void {
   if (deployment !== null) reader.string(deployment);
   if (time === null || (time.isOptional && reader.get(time.name) === undefined)) return;
@@ -162,7 +162,7 @@ function checkClaims(reader: MemberReader, { time, deployment }: ProvisioningFor
   else if (!Number.isSafeInteger(number) || number < 0) reader.fault(time.name, "expected a non-negative integer");
 }
 
-/** Why an object may become bytes here: decode/README.md, "Provisioning details". */
+/** Returns the envelope's bytes. Why an object may become bytes is in decode/README.md, "Provisioning details". */
 function envelope(reader: MemberReader, { envelope: { name, is } }: ProvisioningForm): Uint8Array | undefined {
   if (is === "base64") return base64Member(reader, name);
   const object = reader.nested(name)?.object;

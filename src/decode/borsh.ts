@@ -1,16 +1,16 @@
-/** The part of Borsh that QOS manifests use (decode/README.md, "Borsh"). */
+/** Reader and writer of the part of Borsh that QOS manifests use (decode/README.md, "Borsh"). */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Fault } from "../errors.js";
 
 /**
- * Items of all vectors, since an item of four bytes takes hundreds in memory. The largest permitted v3 has about 6,000
- * values (decode/README.md, "Manifest v3").
+ * Maximum number of items in all vectors together, since an item of four bytes takes hundreds in memory. The largest
+ * permitted v3 has about 6,000 values (decode/README.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
 
 /**
- * Decodes all bytes. Returns the value or the first fault: the dispatch tries several versions, so a failure must be
- * cheap.
+ * Decodes all bytes. Returns the value or the first fault. It does not throw, because the dispatch tries several
+ * versions and a failure must be cheap.
  */
 export function readBorsh<T>(
   bytes: Uint8Array,
@@ -27,7 +27,7 @@ export function readBorsh<T>(
   }
 }
 
-/** Not an Error, to avoid the stack trace. */
+/** The first fault. It is not an Error because a stack trace would take time. */
 class BorshFault implements Fault {
   readonly path: string;
   readonly message: string;
@@ -38,7 +38,7 @@ class BorshFault implements Fault {
   }
 }
 
-/** Checks each length against the remaining input before it allocates. */
+/** A reader that checks each length against the remaining input before it allocates. */
 export class BorshReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -46,7 +46,7 @@ export class BorshReader {
   #items = 0;
 
   constructor(bytes: Uint8Array) {
-    // A `Buffer` would slice to views.
+    // Slices of a `Buffer` would be views.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
@@ -95,7 +95,7 @@ export class BorshReader {
 
   vector<T>(what: string, read: (what: string) => T): T[] {
     const count = this.u32(what);
-    // Each item takes at least one byte, so a larger count is false.
+    // Each item takes at least one byte, so a larger count cannot be true.
     if (count > this.#bytes.length - this.#at) throw malformed(what, `${count} items, more than the input holds`);
     this.#items += count;
     if (this.#items > MAX_ITEMS) throw malformed(what, `more than ${MAX_ITEMS} items in all`);
@@ -114,7 +114,7 @@ export class BorshReader {
     return this.#bytes.slice(start, this.#at);
   }
 
-  /** Returns where the skipped bytes start. */
+  /** Skips bytes, and returns where they start. */
   #pass(length: number, what: string): number {
     if (length > this.#bytes.length - this.#at) throw malformed(what, "the input ends inside it");
     this.#at += length;
@@ -122,7 +122,7 @@ export class BorshReader {
   }
 }
 
-/** Writes to one growing buffer: a manifest can have as many items as bytes. */
+/** A writer with one growing buffer, since a manifest can have as many items as bytes. */
 export class BorshWriter {
   #bytes = new Uint8Array(4096);
   #length = 0;
@@ -175,7 +175,7 @@ export class BorshWriter {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Returns where the reserved bytes start. */
+  /** Reserves bytes, and returns where they start. */
   #room(length: number): number {
     const start = this.#length;
     this.#length += length;

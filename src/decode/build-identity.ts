@@ -1,7 +1,7 @@
 /**
  * The identity in a certificate for a build: Fulcio's extensions (decode/README.md, "Build identity") and the
- * subject alternative name. Subset: extensions 1.3.6.1.4.1.57264.1.8 and up, which are DER; the older raw ones (.1 to
- * .6) are not read.
+ * subject alternative name. It reads extensions 1.3.6.1.4.1.57264.1.8 and up, which are DER, but not the older raw ones
+ * (.1 to .6).
  */
 import { type Certificate, decodeAltName, decodeUtf8String } from "./certificate.js";
 import { FaultList, type Reading, attempt, faultText } from "../errors.js";
@@ -12,30 +12,30 @@ const ALT_NAME = "2.5.29.17";
 /** The last number of each extension. */
 const EXTENSIONS = {
   issuer: 8,
-  /** URI of the workflow whose certificate this is, for example of a reusable one. */
+  /** URI of the workflow whose certificate this is. It can be a reusable workflow. */
   signer: 9,
   runner: 11,
   repository: 12,
   commit: 13,
   ref: 14,
   repositoryId: 15,
-  /** URI of the workflow that was run at first, with the ref. */
+  /** URI of the workflow that was started first, with the ref. */
   buildConfig: 18,
   trigger: 20,
 } as const;
 
-/** Of absent extensions null. */
+/** The identity in a certificate. An absent extension is null. */
 export type BuildIdentity = { readonly [Name in keyof typeof EXTENSIONS]: string | null } & {
   /** The subject alternative name, a URI or an email address. */
   readonly san: string;
 };
 
-/** Name of each member in messages: `repository (.12)`. */
+/** Returns the name of a member for messages, such as `repository (.12)`. */
 export function extensionText(name: keyof typeof EXTENSIONS): string {
   return `${name} (.${EXTENSIONS[name]})`;
 }
 
-/** The good members, and a fault for each extension that is repeated or not in its form. */
+/** Returns the good members, and a fault for each extension that is repeated or malformed. */
 export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions">): Reading<BuildIdentity> {
   const faults = new FaultList();
   const values = new Map<string, Uint8Array>();
@@ -62,8 +62,9 @@ export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions"
 }
 
 /**
- * The path of the workflow that was run at first: what extension .18 has between repository and ref. Null unless .18 is
- * `repository/PATH@ref` as a whole. Nothing is split at `@`, which paths and refs may contain.
+ * Returns the path of the workflow that was started first, which is the text between repository and ref in extension
+ * .18. Returns null unless all of .18 is `repository/PATH@ref`. Nothing is split at `@`, which paths and refs may
+ * contain.
  */
 export function buildWorkflow({ buildConfig, repository, ref }: BuildIdentity): string | null {
   const [start, end] = [`${repository}/`, `@${ref}`];

@@ -17,7 +17,7 @@ export type CborValue =
 
 interface CborProfile {
   readonly indefiniteOutermostMap?: boolean;
-  /** Allowed around the outermost item, but not required. */
+  /** A tag that is allowed around the outermost item, but not required. */
   readonly outermostTag?: number;
 }
 
@@ -29,14 +29,14 @@ const FALSE = 20,
   NULL = 22;
 
 /**
- * An integer is a number, or a bigint if its head has 64 bits. Byte strings are copies. Throws {@link MalformedError}
- * (`cbor`) with the offset of the first fault.
+ * Decodes one item. An integer is a number, or a bigint if its head has 64 bits. Byte strings are copies. Throws
+ * {@link MalformedError} (`cbor`) with the offset of the first fault.
  */
 export function decodeCbor(bytes: Uint8Array, profile: CborProfile = {}): CborValue {
   return new ProfileReader(bytes, profile).whole();
 }
 
-/** A non-negative safe integer as a number; else undefined. */
+/** Returns a non-negative safe integer as a number, and undefined for any other value. */
 export function cborUint(value: CborValue | undefined): number | undefined {
   const number = typeof value === "bigint" ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
@@ -44,13 +44,13 @@ export function cborUint(value: CborValue | undefined): number | undefined {
 
 interface Head {
   readonly major: number;
-  /** Value, length or count; undefined for an indefinite length. Not exact above 2^53. */
+  /** Value, length or count. It is undefined for an indefinite length, and not exact above 2^53. */
   readonly argument: number | undefined;
   /** The exact argument, if the head has 64 bits. */
   readonly exact: bigint | undefined;
 }
 
-/** The value of a negative integer (RFC 8949 section 3.1). */
+/** Returns the value of a negative integer (RFC 8949 section 3.1). */
 function negative(argument: number, exact: bigint | undefined): number | bigint {
   return exact === undefined ? -1 - argument : -1n - exact;
 }
@@ -118,7 +118,7 @@ class ProfileReader {
     return text;
   }
 
-  /** Grows by item, because the count may be false. */
+  /** Reads an array. The list grows by item, because the count may be false. */
   #array(count: number, depth: number): CborValue[] {
     const items: CborValue[] = [];
     for (let left = count; left > 0; left--) items.push(this.#item(depth + 1));

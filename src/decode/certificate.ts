@@ -1,4 +1,4 @@
-/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10). No path validation. */
+/** Decoding of X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10), without path validation. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
@@ -14,10 +14,10 @@ export interface Certificate {
   readonly der: Uint8Array;
   /** The bytes that the issuer signed. */
   readonly tbsCertificate: Uint8Array;
-  /** 1, 2 or 3. */
+  /** Version 1, 2 or 3. */
   readonly version: number;
   readonly serialNumber: Uint8Array;
-  /** AlgorithmIdentifier inside the signed part; `outerSignatureAlgorithm` is beside the signature. */
+  /** AlgorithmIdentifier inside the signed part. The next member is the one beside the signature. */
   readonly innerSignatureAlgorithm: Uint8Array;
   readonly outerSignatureAlgorithm: Uint8Array;
   readonly issuer: Uint8Array;
@@ -26,11 +26,11 @@ export interface Certificate {
   readonly notAfter: Date;
   readonly subjectPublicKeyInfo: Uint8Array;
   readonly extensions: readonly CertificateExtension[];
-  /** ECDSA-Sig-Value, in DER. */
+  /** The signature, an ECDSA-Sig-Value in DER. */
   readonly signature: Uint8Array;
 }
 
-/** Processed extensions (RFC 5280 section 4.2.1). */
+/** Extensions that path validation processes (RFC 5280 section 4.2.1). */
 export const BASIC_CONSTRAINTS = "2.5.29.19";
 export const KEY_USAGE = "2.5.29.15";
 
@@ -62,9 +62,9 @@ const TAG = {
   extensions: 0xa3,
 } as const;
 
-/** One certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
+/** Decodes one certificate with nothing after it. Throws {@link MalformedError} (`certificate`). */
 export function decodeCertificate(encoding: Uint8Array): Certificate {
-  // A copy that the caller cannot change; all parts are views into it.
+  // The caller cannot change this copy. All parts are views into it.
   const der = new Uint8Array(encoding);
   const file = new DerReader(der);
   const certificate = file.constructed(TAG.sequence, "Certificate");
@@ -112,7 +112,7 @@ function decodeVersion(tbs: DerReader): number {
   const wrapper = tbs.constructed(TAG.version, "version");
   const value = wrapper.integer("version");
   wrapper.end("after version");
-  // DER omits the default, version 1 (0).
+  // DER omits the default, which is version 1 (encoded as 0).
   if (value.length !== 1 || value[0]! < 1 || value[0]! > 2) throw malformed("version: not 2 or 3");
   return value[0]! + 1;
 }
@@ -163,7 +163,7 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
   return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
 }
 
-/** A value that is one UTF8String. Throws {@link MalformedError} (`certificate`), also for the raw text of it. */
+/** Decodes a value that is one UTF8String. Throws {@link MalformedError} (`certificate`), also for raw text. */
 export function decodeUtf8String(value: Uint8Array, what: string): string {
   const file = new DerReader(value);
   const text = fromUtf8(file.content(TAG.utf8String, what));
@@ -172,10 +172,10 @@ export function decodeUtf8String(value: Uint8Array, what: string): string {
   return text;
 }
 
-/** Of GeneralName (4.2.1.6): rfc822Name and uniformResourceIdentifier, both IA5String. */
+/** Tags of GeneralName (4.2.1.6) for rfc822Name and uniformResourceIdentifier, both IA5String. */
 const ALT_NAMES: readonly number[] = [0x81, 0x86];
 
-/** The only name of `SubjectAltName ::= GeneralNames` (4.2.1.6): a URI or an email address. */
+/** Decodes the only name of `SubjectAltName ::= GeneralNames` (4.2.1.6), a URI or an email address. */
 export function decodeAltName(value: Uint8Array, what: string): string {
   const file = new DerReader(value);
   const names = file.constructed(TAG.sequence, what);
@@ -189,7 +189,7 @@ export function decodeAltName(value: Uint8Array, what: string): string {
   return text;
 }
 
-/** Such as `CN=aws.nitro-enclaves, C=US`. For display only. */
+/** Returns text for display only, such as `CN=aws.nitro-enclaves, C=US`. */
 export function nameText(name: Uint8Array): string {
   const parts: string[] = [];
   const sets = new DerReader(name).constructed(TAG.sequence, "Name");
@@ -205,7 +205,7 @@ export function nameText(name: Uint8Array): string {
   return parts.join(", ");
 }
 
-/** Most elements are skipped; only the kept ones become views. */
+/** A reader that skips most elements, and makes views of those that are kept. */
 class DerReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
@@ -222,7 +222,7 @@ class DerReader {
     return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
 
-  /** Accepts any tag if `tag` is undefined. Returns where the element starts. */
+  /** Skips an element of this tag, or of any tag if `tag` is undefined. Returns where the element starts. */
   skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
@@ -238,7 +238,7 @@ class DerReader {
     return start;
   }
 
-  /** The next element with its header. */
+  /** Returns the next element with its header. */
   encoding(tag: number, what: string): Uint8Array {
     const start = this.skip(tag, what);
     return this.#bytes.subarray(start, this.#at);
@@ -262,7 +262,7 @@ class DerReader {
     if (this.#at !== this.#end) throw malformed(`${this.#end - this.#at} bytes ${what}`);
   }
 
-  /** A non-negative INTEGER, as big-endian bytes. */
+  /** Reads a non-negative INTEGER as big-endian bytes. */
   integer(what: string): Uint8Array {
     const content = this.content(TAG.integer, what);
     const [first, second] = content;
@@ -272,7 +272,7 @@ class DerReader {
     return content;
   }
 
-  /** DER omits FALSE, the default, so a present value is TRUE (0xff). */
+  /** Reads a BOOLEAN whose default is FALSE. DER omits the default, so a present value is TRUE (0xff). */
   defaultFalse(what: string): true {
     const content = this.content(TAG.boolean, what);
     if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
@@ -312,7 +312,7 @@ class DerReader {
     return [top, arcs[0]! - 40 * top, ...arcs.slice(1)].join(".");
   }
 
-  /** A Name (4.1.2.4): a sequence of sets of type and value. Checks the form. */
+  /** Reads a Name (4.1.2.4), and checks that it is a sequence of sets of type and value. */
   name(what: string): Uint8Array {
     const start = this.skip(TAG.sequence, what);
     const sets = new DerReader(this.#bytes, this.#content, this.#at);
@@ -328,7 +328,7 @@ class DerReader {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** UTCTime until 2049, GeneralizedTime after (4.1.2.5); both in seconds and UTC. */
+  /** Reads a UTCTime until 2049, or a GeneralizedTime after (4.1.2.5). Both are in seconds and UTC. */
   time(what: string): Date {
     const isUtc = this.next() === TAG.utcTime;
     const content = this.content(isUtc ? TAG.utcTime : TAG.generalizedTime, what);
@@ -356,7 +356,7 @@ class DerReader {
   }
 }
 
-/** The instant of `YYYYMMDDhhmmssZ`; null if there is no such time. */
+/** Returns the instant of `YYYYMMDDhhmmssZ`, or null if there is no such time. */
 function instantOf(text: string): Date | null {
   const part = (from: number, to = from + 2): number => Number(text.slice(from, to));
   const [month, day, hour, minute, second] = [part(4), part(6), part(8), part(10), part(12)];

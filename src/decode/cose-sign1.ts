@@ -1,4 +1,4 @@
-/** COSE_Sign1 (RFC 9052 section 4.2), as Nitro attestation documents use it. */
+/** Decoding of COSE_Sign1 (RFC 9052 section 4.2), as Nitro attestation documents use it. */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { decodeCbor } from "./cbor.js";
@@ -18,10 +18,10 @@ export interface CoseSign1 {
 
 export const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
-/** The largest payload and room for the rest. Longer input is not parsed. */
+/** Maximum length of a message: the largest payload and room for the rest. Longer input is not parsed. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 
-/** Untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
+/** Decodes a message with or without tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, expected at most ${MAX_MESSAGE}`);
   const items = decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG });
@@ -37,7 +37,7 @@ export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   return { protectedHeader, unprotectedIsEmpty: unprotected.size === 0, payload, signature };
 }
 
-/** The signed bytes: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */
+/** Returns the signed bytes: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */
 export function signatureInput(message: CoseSign1): Uint8Array {
   return concatBytes(
     Uint8Array.of(0x84, 0x6a),

@@ -1,18 +1,18 @@
 /**
- * Which JSON members name evidence. Evidence beside the piece that is read would be silently dropped, so it is a fault
- * (decode/README.md, "Evidence beside evidence").
+ * Names of the JSON members that hold evidence. Evidence beside the value that is read would be silently dropped, so it
+ * is a fault (decode/README.md, "Evidence beside evidence").
  */
 import { FaultList } from "../errors.js";
 import { type JsonObject, folded, isJsonObject, memberPath } from "./json.js";
 
-/** The interface's name, and that of deployed services. */
+/** Name of the attestation document in the interface, and in deployed services (`alias`). */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
 
-/** What a share holder is shown (decode/README.md, "Provisioning details"): document, envelope, and no labels. */
+/** Member names of one form of provisioning details (decode/README.md, "Provisioning details"). */
 export interface ProvisioningForm {
   readonly document: string;
   readonly envelope: { readonly name: string; readonly is: "object" | "base64" };
-  /** Decimal integers. */
+  /** Member that holds a time as a decimal integer. */
   readonly time: { readonly name: string; readonly isOptional: boolean } | null;
   readonly deployment: string | null;
   readonly key: string | null;
@@ -47,9 +47,8 @@ export function provisioningMembers({ document, envelope, time, deployment, key 
 }
 
 /**
- * The form by its document or, without one, by its envelope's name and type; null for an object with members of the
- * service's form.
- * Members of several forms are a fault of the reader.
+ * Recognises a form by its document or, without one, by its envelope's name and type. Returns null for an object with
+ * members of the service's form. The reader reports members of several forms.
  */
 export function provisioningForm(value: unknown): ProvisioningForm | null {
   if (!isJsonObject(value) || SERVICE_FORM.some((name) => Object.hasOwn(value, name))) return null;
@@ -67,20 +66,20 @@ export function provisioningForm(value: unknown): ProvisioningForm | null {
 export type Piece = "boot proof" | "app proof" | "activity";
 
 interface PieceMembers {
-  /** Wrapper of one piece, and of a list of pieces. */
+  /** Member that wraps one value of this kind. The next member wraps a list of them. */
   readonly one: string;
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** A value without these and the wrapper is no such piece; its own reader reports that. */
+  /** Members of which a value of this kind has at least one, unless it is wrapped. Its own reader reports others. */
   readonly marks: readonly string[];
-  /** Evidence of another kind that belongs inside the piece. */
+  /** Members for evidence of another kind that belongs inside. */
   readonly inside: readonly string[];
 }
 
 const SERVICE_FORM = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
 const BOOT_PROOF = [...SERVICE_FORM, ...PROVISIONING_FORMS.map(({ document }) => document)];
-/** Too general a name to make any object evidence, but evidence beside a piece. */
+/** Names that are evidence beside other evidence, but too general to make any object evidence. */
 const ENVELOPES = PROVISIONING_FORMS.map(({ envelope }) => envelope.name);
 const PIECES: Readonly<Record<Piece, PieceMembers>> = {
   "boot proof": {
@@ -99,24 +98,24 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
     inside: ["appProofs"],
   },
 };
-/** The members that hold one piece, and a list of pieces. */
+/** Returns the member names that wrap one value of this kind, and a list of them. */
 export function wrappersOf(piece: Piece): readonly [one: string, list: string] {
   return [PIECES[piece].one, PIECES[piece].list];
 }
 
-/** Evidence that no piece is read from. */
+/** Names of evidence that no reader here decodes. */
 const OTHERS = ["bundle", "attestation"];
 
-/** `app_proofs` and `AppProofs` name app proofs, too. */
+/** Folded names of evidence. `app_proofs` and `AppProofs` name app proofs, too. */
 const NAMES: ReadonlySet<string> = new Set(
   [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(folded),
 );
-/** A value with one of these members is evidence under any name. */
+/** Members that make their object evidence, whatever name the object has. */
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
 
 /**
- * A fault for each piece of evidence beside the piece or list read from `input`, or inside a piece where it does not
- * belong. None if `input` is neither object nor array. `path`: the place of `input`.
+ * Returns a fault for each evidence beside the value or list that is read from `input`, or inside it where it does not
+ * belong. There are no faults if `input` is neither object nor array. `path` is the place of `input`.
  */
 export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
   const faults = new FaultList();
@@ -132,7 +131,7 @@ function collect(input: unknown, piece: Piece, path: string, faults: FaultList):
   if (wrapper === null) return collectInside(input, { piece, path, faults });
   collectOthers(input, [wrapper], { piece, path, faults });
   if (wrapper === list) collectOfList(input[list] as unknown[], piece, memberPath(path, list, 0), faults);
-  // The value of a wrapper is the piece itself and is not unwrapped again.
+  // The value of a wrapper is the evidence itself and is not unwrapped again.
   if (wrapper === one) collectInside(input[one], { piece, path: memberPath(path, one, 0), faults });
 }
 
@@ -153,7 +152,7 @@ function collectInside(value: unknown, place: Place): void {
   collectOthers(value, [...ownMembers(value, place.piece), ...inside], place);
 }
 
-/** A boot proof has the members of one form: those of another are evidence beside it. */
+/** Returns the members of a value. A boot proof has those of one form; those of another are evidence beside it. */
 function ownMembers(value: JsonObject, piece: Piece): readonly string[] {
   if (piece !== "boot proof") return PIECES[piece].own;
   const form = provisioningForm(value);
@@ -180,7 +179,7 @@ export function evidenceBesideMember(input: unknown, member: string, piece: Piec
   return evidenceBeside(Object.assign(Object.create(null) as JsonObject, input, { [member]: [] }), piece);
 }
 
-/** Null if the value is the piece itself. */
+/** Returns the wrapper's name, or null if the value is the evidence itself. */
 function wrapperOf(value: unknown, piece: Piece): string | null {
   if (!isJsonObject(value)) return null;
   const { one, list } = PIECES[piece];
@@ -196,14 +195,14 @@ function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
 }
 
-/** The piece inside its wrapper, or the wrapper if evidence is beside the piece, for its reader to report. */
+/** Returns the value in its wrapper, or the wrapper if it holds other evidence, too, which the reader reports. */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];
   const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);
   return isWrapper && evidenceBesideMember(input, one, piece).length === 0 ? input[one] : input;
 }
 
-/** `{"error": …}` or `{"code": …, "message": …}` instead of evidence. */
+/** Whether the value is `{"error": …}` or `{"code": …, "message": …}` instead of evidence. */
 export function isServiceError(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const given = Object.keys(value).filter((name) => value[name] !== null);

@@ -1,12 +1,12 @@
 /**
- * Names that some decoders take for another one (decode/README.md, "Activities"): `Addresses` for `addresses`. Such a
- * member shows these decoders another value than was verified.
+ * Detection of names that some decoders read as another one (decode/README.md, "Activities"), such as `Addresses` for
+ * `addresses`. Such decoders would read another value than was verified.
  */
 import { type Fault, shownName } from "../errors.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject, memberPath } from "./json.js";
 import { equalJson } from "./json-numbers.js";
 
-/** The names that checks read in an object, and those in their values. Items of a list have the names of the list. */
+/** Names that checks read in an object, each with those in its value. Items of a list have the names of the list. */
 export interface NamesRead {
   readonly [name: string]: NamesRead;
 }
@@ -21,8 +21,8 @@ interface Search {
 }
 
 /**
- * A fault for each other spelling of a name in `names`, and for a second one of its spellings with another value. All
- * other names are free.
+ * Adds a fault for each other spelling of a name in `names`, and for a second spelling of it with another value. Any
+ * other name is allowed.
  */
 export function collectFoldedNames(value: JsonValue | undefined, names: NamesRead, search: Search): void {
   const { path, faults, anywhere = NONE } = search;
@@ -45,7 +45,7 @@ export function collectFoldedNames(value: JsonValue | undefined, names: NamesRea
 /** The names of one object. */
 class Names {
   readonly #read: NamesRead;
-  /** One spelling of each. */
+  /** One spelling of each name, by its folded form. */
   readonly #byFolded: ReadonlyMap<string, string>;
 
   constructor(read: NamesRead) {

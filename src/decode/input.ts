@@ -1,14 +1,14 @@
-/** Inputs of callers: JSON text, its bytes, or a parsed value. Copied once, so that later changes have no effect. */
+/** Copies of callers' inputs: JSON text, its bytes, or a parsed value. Later changes of an input have no effect. */
 import { type Fault, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
-/** Parses text and bytes, and copies other values; undefined stays so. Throws {@link MalformedError} (`json`). */
+/** Parses text and bytes, and copies other values but undefined. Throws {@link MalformedError} (`json`). */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
 
-/** A copied input; `faults` if it is not JSON. */
+/** A copied input, which has faults if it is not JSON. */
 export interface InputCopy {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];
@@ -18,15 +18,15 @@ export function copyInput(input: unknown): InputCopy {
   return attempt(() => jsonInput(input));
 }
 
-/** Faults of the JSON become faults of the reading. */
+/** Reads the value of a copied input, or returns the faults of its JSON. */
 export function readInput<T>(input: InputCopy, read: (value: unknown) => Reading<T>): Reading<T> {
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
 
 /**
- * Copies a caller's options: own members only, each read once, on an object without a prototype. So later changes and
- * `Object.prototype` have no effect. Throws TypeError for anything but an object, for a name not in `names`, and for an
- * inherited option, which would be silently ignored.
+ * Copies a caller's own options, each read once, to an object without a prototype. Later changes and `Object.prototype`
+ * have no effect. Throws TypeError for anything but an object, for a name not in `names`, and for an inherited option,
+ * which would be silently ignored.
  */
 export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
   const known = (): string => Object.keys(names).join(", ");
@@ -40,7 +40,7 @@ export function ownOptions<T extends object>(what: string, value: T, names: Read
   return ownMembers(value, names) as T;
 }
 
-/** Each read once, to an object without a prototype. */
+/** Copies own members, each read once, to an object without a prototype. */
 export function ownMembers<T extends object, N extends keyof T>(
   value: T,
   names: Readonly<Record<N, unknown>>,
@@ -51,12 +51,12 @@ export function ownMembers<T extends object, N extends keyof T>(
   return own as Pick<T, N>;
 }
 
-/** Deeper values are not copied. Evidence and policies have at most 64 levels. */
+/** Maximum depth of copies. Evidence and policies have at most 64 levels. */
 const MAX_COPIED = 256;
 
 /**
- * Deep copy of Dates, bytes, arrays and plain objects: own members, each read once, on objects without a prototype.
- * Keeps other values, such as functions and class instances.
+ * Deeply copies Dates, bytes, arrays and plain objects. Copies of objects have own members only, each read once, and no
+ * prototype. Other values, such as functions and class instances, are kept.
  */
 export function copyPlain<T>(value: T, depth = 0): T {
   return copiedPlain(value, depth) as T;
@@ -74,7 +74,7 @@ function copiedPlain(value: unknown, depth: number): unknown {
   return copy;
 }
 
-/** Without a prototype, unlike the object of a rest pattern. */
+/** Copies the members with other names to an object without a prototype, which a rest pattern would not make. */
 export function otherMembers<T extends object, N extends keyof T>(own: T, ...names: readonly N[]): Omit<T, N> {
   const others = Object.entries(own).filter(([name]) => !names.includes(name as N));
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
@@ -97,7 +97,7 @@ function prototypeOf(value: object): object | null {
   return Object.getPrototypeOf(value) as object | null;
 }
 
-/** The value inside `{[name]: …}`; the input itself without that wrapper. */
+/** Returns the value inside `{[name]: …}`, or the input itself without that wrapper. */
 export function unwrap(input: unknown, name: string): unknown {
   return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;
 }

@@ -1,6 +1,6 @@
-/** IP addresses in canonical text: dotted decimal (RFC 6943 section 3.1.1), RFC 5952 for IPv6. */
+/** Canonical text of IP addresses: dotted decimal (RFC 6943 section 3.1.1) for IPv4, RFC 5952 for IPv6. */
 
-/** Null if the text is not an address. */
+/** Returns the canonical text, or null if the text is not an address. */
 export function canonicalIpAddress(text: string): string | null {
   const v4 = parseIpv4(text);
   if (v4 !== null) return v4.join(".");

@@ -1,7 +1,7 @@
 /**
- * Reads the members of evidence: the good ones beside the faults of the others (decode/README.md, "Shapes"). Readers
- * return undefined at a fault; {@link integerField} and {@link hexField}, for manifests, a blank value, because any
- * fault throws in the end.
+ * Readers of evidence's members, which return good members and collect the faults of the others (decode/README.md,
+ * "Shapes"). They return undefined at a fault. {@link integerField} and {@link hexField}, which only manifests use,
+ * return a blank value instead, because any fault of a manifest throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
@@ -20,7 +20,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** Shares `faults`; undefined, and a fault, if the value is not an object. */
+  /** Returns a reader that shares `faults`, or adds a fault and returns undefined if the value is not an object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `expected an object, got ${jsonKind(value)}` });
@@ -37,7 +37,7 @@ export class MemberReader {
     return undefined;
   }
 
-  /** Null counts as absent; inherited members are ignored. */
+  /** Returns an own member. Null counts as absent. */
   get(name: string): JsonValue | undefined {
     return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
   }
@@ -56,7 +56,7 @@ export class MemberReader {
     return MemberReader.of(this.get(name), this.at(name), this.faults);
   }
 
-  /** Omits items for which `item` returns undefined. */
+  /** Returns the items that `item` reads, without those for which it returns undefined. */
   array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
     const value = this.get(name);
     if (!Array.isArray(value)) return this.fault(name, `expected an array, got ${jsonKind(value)}`);
@@ -76,7 +76,7 @@ export class MemberReader {
   }
 }
 
-/** A non-negative integer as decimal text. */
+/** Reads a non-negative integer as decimal text. */
 export function decimalMember(reader: MemberReader, name: string): string | undefined {
   const text = reader.string(name);
   return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text)
@@ -84,7 +84,7 @@ export function decimalMember(reader: MemberReader, name: string): string | unde
     : reader.fault(name, "expected a decimal number");
 }
 
-/** Hex in either case, of `length` bytes if set. */
+/** Reads hex in either case, of `length` bytes if set. */
 export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
@@ -96,14 +96,14 @@ export function hexMember(reader: MemberReader, name: string, length?: number): 
   return bytes;
 }
 
-/** Bytes from strict base64. */
+/** Reads bytes from strict base64. */
 export function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
   return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
 }
 
-/** A moment in the one spelling of `instant`. */
+/** Reads a time in the only spelling of `instant`. */
 export function instantMember(reader: MemberReader, name: string): Date | undefined {
   const { value, faults } = readShape(instant, reader.get(name), reader.at(name));
   reader.faults.push(...faults);
@@ -112,7 +112,7 @@ export function instantMember(reader: MemberReader, name: string): Date | undefi
 
 const U32_MAX = 0xffffffff;
 
-/** For manifests: 0 to `max`, as a number or a decimal string; 0 at a fault. */
+/** Reads a manifest's integer from 0 to `max`, a number or a decimal string. Returns 0 at a fault. */
 export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
   const value = reader.get(name);
   const literal = value instanceof JsonNumber ? value.text : value;
@@ -126,7 +126,7 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
   return 0;
 }
 
-/** For manifests: hex in either case, with an optional `0x`, of `length` bytes if set; empty if not hex. */
+/** Reads a manifest's hex in either case, with an optional `0x`, of `length` bytes if set. Returns none if not hex. */
 export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;

@@ -1,8 +1,8 @@
-/** JSON numbers without loss. RFC 8259 section 6 lets a reader lose precision; signed values must keep it. */
+/** Exact JSON numbers. RFC 8259 section 6 lets a reader lose precision, which signed values must keep. */
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKey, memberPath } from "./json.js";
 
-/** Messages truncate a literal, which can be as long as the text. */
+/** Maximum length of a literal in messages. A literal can be as long as the text. */
 const MAX_SHOWN = 40;
 
 /**
@@ -38,7 +38,7 @@ function isExactly(number: number, literal: string): boolean {
   return Number.isFinite(number) && decimalOf(literal) === decimalOf(String(number));
 }
 
-/** Whether two values are the same but for the order of members; numbers are, whose decimal values are equal. */
+/** Whether two values are equal. The order of members is free, and numbers are compared by their decimal values. */
 export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
@@ -50,7 +50,7 @@ export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): b
   );
 }
 
-/** {@link jsonKey} that is equal for values that {@link equalJson} finds equal, and only for them. */
+/** Returns a {@link jsonKey} that two values share exactly if {@link equalJson} finds them equal. */
 export function decimalKey(value: JsonValue): string {
   return jsonKey(value, (number) => decimalOf(literalOf(number)));
 }
@@ -63,14 +63,14 @@ function equalNumbers(a: number | JsonNumber, b: number | JsonNumber): boolean {
   return decimalOf(literalOf(a)) === decimalOf(literalOf(b));
 }
 
-/** The value of a double is the one that JSON writes of it. */
+/** Returns the literal of a number. That of a double is the one that JSON writes. */
 function literalOf(value: number | JsonNumber): string {
   return typeof value === "number" ? String(value) : value.text;
 }
 
 /**
- * One text for each decimal value: an integer without zeros at either end, and its power of ten; `0` for zero. Takes
- * time in proportion to the literal's length, whatever its power.
+ * Returns one text for each decimal value: an integer without zeros at either end and its power of ten, or `0` for
+ * zero. The time is in proportion to the literal's length, whatever its power.
  */
 function decimalOf(literal: string): string {
   const sign = literal.startsWith("-") ? "-" : "";
@@ -85,10 +85,10 @@ function decimalOf(literal: string): string {
   return `${sign}${digits.slice(start, end)}e${sumOf(power, digits.length - end - fraction.length)}`;
 }
 
-/** Digits that a double holds exactly. */
+/** Number of digits that a double holds exactly. */
 const CHUNK = 15;
 
-/** An integer of any length as text, and one that is smaller than 10^15. */
+/** Adds a summand smaller than 10^15 to an integer of any length, given as text. */
 function sumOf(text: string, summand: number): string {
   const sign = text.startsWith("-") ? "-" : "";
   const digits = text.replace(/^[+-]?0*(?=[0-9])/, "");
@@ -99,7 +99,7 @@ function sumOf(text: string, summand: number): string {
   return sign + sum.replace(/^0+/, "");
 }
 
-/** `carry`: -1, 0 or 1. */
+/** Adds a carry of -1, 0 or 1 to digits. */
 function carried(digits: string, carry: number): string {
   if (carry === 0) return digits;
   const [last, next] = carry > 0 ? ["9", "0"] : ["0", "9"];
@@ -110,8 +110,8 @@ function carried(digits: string, carry: number): string {
 }
 
 /**
- * The path of the first integer, at any depth, that other integers share as a double (beyond 2^53 - 1), or null. Not of
- * {@link JsonNumber}, which is exact. `value`: from the parser or a copy, whose depth is bounded.
+ * Returns the path of the first integer, at any depth, whose double other integers share (beyond 2^53 - 1), or null. A
+ * {@link JsonNumber} is exact and never found. `value` comes from the parser or a copy, whose depth is bounded.
  */
 export function unsafeInteger(value: JsonValue, path = ""): string | null {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? path : null;

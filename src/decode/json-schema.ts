@@ -1,8 +1,8 @@
-/** JSON Schema (draft 2020-12) of shapes. Apart, so that bundlers can drop it. */
+/** JSON Schema (draft 2020-12) of shapes. It has its own file so that bundlers can drop it. */
 import type { JsonObject } from "./json.js";
 import type { Form, Members, Shape } from "./shapes.js";
 
-/** Without the rules of `refined` and of test functions. */
+/** Returns the schema of a shape, without the rules of `refined` and of test functions. */
 export function schemaOf({ form }: Shape<unknown>): JsonObject {
   if (form === undefined) return {};
   if ("values" in form) return { enum: [...form.values] };
@@ -24,7 +24,7 @@ function scalarSchema(form: Extract<Form, { readonly type: string }>): JsonObjec
   };
 }
 
-/** Without limits that exclude nothing. */
+/** Returns the limits that exclude something. */
 function limits({ least = 0, most = Number.POSITIVE_INFINITY }, minimum: string, maximum: string): JsonObject {
   return {
     ...((least > 0 || minimum === "minimum") && { [minimum]: least }),

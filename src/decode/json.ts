@@ -10,7 +10,7 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** The package has some files bundled with a copy of this one (bin/build.mjs), and numbers pass between the copies. */
+/** Mark of numbers that passes between the copies of this file that bin/build.mjs bundles into others. */
 const NUMBER_MARK = Symbol.for("bootproof.JsonNumber");
 
 /** A number as written, for formats that distinguish `1` from `1.0`. */
@@ -33,15 +33,15 @@ export class JsonNumber {
 
 const MAX_DEPTH = 64;
 /**
- * Members and items of one text. Two bytes of text can take 230 in memory, so the size of the text is no limit. The
- * densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
+ * Maximum number of members and items of one text. Two bytes of text can take 230 in memory, so a limit of the text's
+ * size is not enough. The densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
-/** A string built by appending retains every piece, so it is joined now and then. */
+/** Maximum number of parts before they are joined. A string built by appending retains every part. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** No quote, backslash, control or surrogate. */
+/** Text without quotes, backslashes, controls and surrogates. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -61,13 +61,13 @@ export interface ValueBudget {
 interface JsonOptions {
   /** `literal` returns numbers as {@link JsonNumber}. Default: `value`. */
   readonly numbers?: "value" | "literal";
-  /** Includes the outermost value. Default: 250,000. */
+  /** Maximum number of values, which includes the outermost one. Default: 250,000. */
   readonly maxValues?: number;
   /** A limit that several texts share. */
   readonly budget?: ValueBudget;
 }
 
-/** Throws {@link MalformedError} (`json`) with line and column of the first fault. */
+/** Parses one JSON text. Throws {@link MalformedError} (`json`) with line and column of the first fault. */
 export function parseJson(input: string | Uint8Array, options: JsonOptions = {}): JsonValue {
   const text = typeof input === "string" ? input : fromUtf8(input);
   if (text === null) throw malformed("not UTF-8");
@@ -75,14 +75,14 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
   return new JsonParser(text, options).parse();
 }
 
-/** One JSON text of several. */
+/** One of several JSON texts. */
 interface JsonLine {
   readonly text: string;
-  /** From 1; null for a text that is not a list of lines. */
+  /** Line number from 1, or null for a text that is not a list of lines. */
   readonly number: number | null;
 }
 
-/** The lines of JSON Lines that are not empty; the whole text if it is one JSON value, or its first line is none. */
+/** Returns the lines of JSON Lines that are not empty, or the whole text if it is one value or line 1 is not JSON. */
 export function jsonLines(text: string): readonly JsonLine[] {
   const isJson = (part: string): boolean => attempt(() => parseJson(part)).faults.length === 0;
   const whole = [{ text, number: null }];
@@ -93,7 +93,7 @@ export function jsonLines(text: string): readonly JsonLine[] {
 }
 
 /**
- * Deep copy of a JSON value, in the form of {@link parseJson}. Omits undefined members, as JSON.stringify does. Throws
+ * Deeply copies a JSON value, in the form of {@link parseJson}. Omits undefined members, as JSON.stringify does. Throws
  * {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
  */
 export function copyJson(value: unknown, maxValues = MAX_VALUES): JsonValue {
@@ -119,9 +119,9 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
 }
 
 /**
- * A unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order. `JSON.stringify`
- * writes -0 as 0, and null for what it cannot write. `keyOf` decides which numbers are the same. Throws TypeError for
- * any other value.
+ * Returns a unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order.
+ * `JSON.stringify` would write -0 as 0, and null for what it cannot write. `keyOf` decides which numbers are the same.
+ * Throws TypeError for any other value.
  */
 export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) => string = numberKey): string {
   if (value instanceof JsonNumber || typeof value === "number") return keyOf(value);
@@ -133,8 +133,8 @@ export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) =
 }
 
 /**
- * The JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they were
- * parsed. A literal beyond a double becomes text, which is not a number.
+ * Returns the JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they
+ * were parsed. A literal beyond a double becomes text, which is not a number.
  */
 export function jsonText(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));
@@ -151,7 +151,7 @@ function numberKey(value: number | JsonNumber): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Refuses a Date or a Map: a copy would silently lose their content. */
+/** Whether the value is a plain object. A copy would silently lose the content of a Date or a Map. */
 function isPlain(value: object | null): boolean {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
@@ -161,7 +161,7 @@ function isScalar(value: unknown): value is null | boolean | number | JsonNumber
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
 }
 
-/** UTF-8 replaces lone surrogates by U+FFFD, so different values would become equal. */
+/** Refuses lone surrogates. UTF-8 replaces them by U+FFFD, so different values would become equal. */
 function refuseLoneSurrogate(value: unknown): void {
   if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }
@@ -177,8 +177,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * A unique path of a few hundred characters at most. A long name is truncated and followed by the member's index; in a
- * long path, the index replaces the name.
+ * Returns a unique path of a few hundred characters at most. A long name is truncated and followed by the member's
+ * index. In a long path, the index replaces the name.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);
@@ -187,7 +187,7 @@ export function memberPath(path: string, name: string, index: number): string {
   return path === "" ? step : `${path}.${step}`;
 }
 
-/** A name as decoders read it that ignore letter case, `_` and `-`: U+017F as s, U+212A as k. */
+/** Returns the name that decoders read if they ignore letter case, `_` and `-`. U+017F is s, and U+212A is k. */
 export function folded(name: string): string {
   return name.toUpperCase().toLowerCase().replaceAll(/[_-]/g, "");
 }
@@ -286,7 +286,7 @@ class JsonParser {
     return whole;
   }
 
-  /** Of a string with escapes or surrogates. */
+  /** Reads a string with escapes or surrogates. */
   #longString(start: string): string {
     let value = "";
     let pieces: string[] = [start, this.#special(this.#text[this.#at])];
@@ -340,7 +340,7 @@ class JsonParser {
     return high + low;
   }
 
-  /** Refuses a number that becomes Infinity, which JSON would write as null. */
+  /** Reads a number, but refuses one that becomes Infinity, which JSON would write as null. */
   #number(): number | JsonNumber {
     const start = this.#at;
     const literal = this.#match(NUMBER);
@@ -372,7 +372,7 @@ class JsonParser {
     }
   }
 
-  /** Without the list that `exec` makes of each match. */
+  /** Returns the matched text. Unlike `exec`, it does not make a list of each match. */
   #match(pattern: RegExp): string {
     const start = this.#at;
     pattern.lastIndex = start;
@@ -393,8 +393,8 @@ class JsonParser {
 }
 
 /**
- * What a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting, separators,
- * spaces other than U+0020, surrogates, private and unassigned code points.
+ * Characters that a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting,
+ * separators, spaces other than U+0020, surrogates, private and unassigned code points.
  */
 export const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 

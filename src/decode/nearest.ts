@@ -1,9 +1,9 @@
-/** Suggests a known name for an unknown one. */
+/** Suggestion of a known name for an unknown one. */
 
-/** The distance costs time in proportion to both lengths. */
+/** Maximum length of a compared name. The distance takes time in proportion to both lengths. */
 const MAX_COMPARED_NAME = 64;
 
-/** `, did you mean NAME?`; empty if no known name is near. */
+/** Returns `, did you mean NAME?`, or an empty text if no known name is near. */
 export function nearest(name: string, known: readonly string[]): string {
   if (name.length > MAX_COMPARED_NAME) return "";
   const best = known
@@ -12,7 +12,7 @@ export function nearest(name: string, known: readonly string[]): string {
   return best && best.distance <= Math.ceil(best.one.length / 2) ? `, did you mean ${best.one}?` : "";
 }
 
-/** Letters to insert, remove or replace (Levenshtein). */
+/** Number of letters to insert, remove or replace (Levenshtein distance). */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

@@ -1,4 +1,4 @@
-/** Options of callers, read by shapes at public functions before anything else. */
+/** Callers' options, read by shapes before anything is sent. */
 import { faultText } from "../errors.js";
 import { copyPlain, isInherited } from "./input.js";
 import { jsonKind } from "./json.js";

@@ -1,20 +1,20 @@
-/** Plain objects that only this package makes, and how it knows them. */
+/** Private marks of plain objects, by which this package recognises those that it made. */
 
 interface PrivateMark<T extends object> {
-  /** A plain object with these members and the mark. */
+  /** Puts the mark on an object. */
   readonly on: (members: T) => T;
-  /** False for copies, proxies and derived objects. */
+  /** Whether the object has the mark, which copies, proxies and derived objects do not have. */
   readonly isOn: (value: unknown) => value is T;
 }
 
-/** Has a derived class put its private members on the given object. */
+/** A base class that makes a derived class put its private members on the given object. */
 class Itself {
   constructor(object: object) {
     return object;
   }
 }
 
-/** A new mark, unlike every other one. */
+/** Makes a mark that differs from every other one. */
 export function privateMark<T extends object>(): PrivateMark<T> {
   class Marked extends Itself {
     readonly #mark = true;

@@ -1,6 +1,7 @@
 /**
- * Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). Subset: a certificate, and a
- * DSSE envelope with exactly one signature. Verifies nothing: logs and signatures are for a Sigstore library to read.
+ * Decoding of Sigstore bundles with an in-toto statement (decode/README.md, "Provenance bundles"). The subset is a
+ * certificate, and a DSSE envelope with exactly one signature. Nothing is verified here: a Sigstore library reads logs
+ * and signatures.
  */
 import { fromUtf8 } from "../bytes.js";
 import { FaultList, MalformedError, type Reading, attempt, faultText, requireWhole } from "../errors.js";
@@ -9,17 +10,17 @@ import { type JsonObject, type JsonValue, copyJson, isJsonObject, jsonLines, jso
 import { MemberReader, base64Member } from "./json-members.js";
 
 const MAX_BUNDLE_BYTES = 1024 * 1024;
-/** A Sigstore library verifies each of these, or compares each with each, before it knows who signed. */
+/** Maximum counts. A Sigstore library verifies each entry, or compares all of them, before it knows who signed. */
 const MAX_LOG_ENTRIES = 8;
 const MAX_TIMESTAMPS = 8;
 const MAX_CHECKPOINT_SIGNATURES = 100;
 const MAX_CERTIFICATES = 10;
 const MAX_CERTIFICATE_BYTES = 16 * 1024;
 const MAX_EXTENSIONS = 64;
-/** In characters. A Sigstore library may make a regular expression of the name. */
+/** Maximum number of characters. A Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
 
-/** The versions that may have a chain. A newer one has the signer's certificate alone. */
+/** The versions that may have a chain. A newer bundle has the signer's certificate alone. */
 const CHAIN_TYPES: readonly unknown[] = [
   "application/vnd.dev.sigstore.bundle+json;version=0.1",
   "application/vnd.dev.sigstore.bundle+json;version=0.2",
@@ -31,11 +32,11 @@ const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 /** The members of an in-toto statement that are used. */
 export interface ProvenanceStatement {
   readonly predicateType: string;
-  /** `sha256` of each subject in its spelling, with the subject's name; null if it has no `sha256`. */
+  /** Name and `sha256` of each subject. The digest keeps its spelling, and is null if absent. */
   readonly subjects: readonly { readonly name: string | null; readonly sha256: string | null }[];
 }
 
-/** A bundle, of which nothing is verified. */
+/** A decoded bundle that was not verified. */
 export interface ProvenanceBundle {
   /** The bundle as JSON text, for a Sigstore library. */
   readonly text: string;
@@ -55,7 +56,7 @@ export function decodeProvenanceBundle(input: unknown): ProvenanceBundle {
   return requireWhole("provenance", readProvenanceBundle(text.value));
 }
 
-/** The texts of a file of one bundle, or of JSON Lines. Throws {@link MalformedError} (`json`) if it is not UTF-8. */
+/** Returns the texts of one bundle or of JSON Lines. Throws {@link MalformedError} (`json`) if it is not UTF-8. */
 export function splitBundles(file: string | Uint8Array): readonly string[] {
   const text = typeof file === "string" ? file : fromUtf8(file);
   if (text === null) throw fault("not UTF-8");
@@ -63,8 +64,8 @@ export function splitBundles(file: string | Uint8Array): readonly string[] {
 }
 
 /**
- * Why a text is not a bundle at all: it is not JSON, or has no verification material or no content. Null for any other,
- * whose faults are those of `provenance.bundle`.
+ * Returns why a text is not a bundle at all: it is not JSON, or has no verification material or no content. Otherwise
+ * returns null, and `provenance.bundle` reports the faults.
  */
 export function notBundle(text: string): string | null {
   let json: unknown;
@@ -78,7 +79,7 @@ export function notBundle(text: string): string | null {
   return "not a Sigstore bundle, which has verificationMaterial and dsseEnvelope";
 }
 
-/** The JSON text of a bundle, copied. Throws {@link MalformedError} (`json`) if it has none, or is too large. */
+/** Returns the JSON text of a bundle. Throws {@link MalformedError} (`json`) if it has none or is too large. */
 export function bundleText(input: unknown): string {
   if (typeof input === "string" || input instanceof Uint8Array) {
     refuseSize(input.length);
@@ -114,7 +115,7 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   return { value: { text, certificate, payload, statement }, faults };
 }
 
-/** The leaf: of a chain the first, which is the one that a Sigstore library uses. */
+/** Returns the signer's certificate, which is the first of a chain. A Sigstore library uses the same. */
 function certificateOf(material: MemberReader, mayHaveChain: boolean): Certificate | undefined {
   if (material.get("publicKey") !== undefined) material.fault("publicKey", "expected a certificate, not a public key");
   const [one, chain] = [material.get("certificate"), material.get("x509CertificateChain")];
@@ -131,7 +132,7 @@ function certificateOf(material: MemberReader, mayHaveChain: boolean): Certifica
   return certificateIn(leaf);
 }
 
-/** Of the others in a chain, which nothing uses, only what is beyond a bound is a fault. */
+/** Reads a certificate. Others than the signer's are not used, so only a breach of a limit is a fault there. */
 function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
   const bytes = reader && base64Member(reader, "rawBytes");
   if (bytes === undefined) return undefined;
@@ -144,7 +145,7 @@ function certificateIn(reader: MemberReader | undefined, isSigner = true): Certi
   return reader!.fault("rawBytes", `${extensions} extensions, expected at most ${MAX_EXTENSIONS}`);
 }
 
-/** The objects in a list that may be absent. Undefined, and a fault, if there are more. */
+/** Returns the objects in a list that may be absent. If there are more than `most`, it adds a fault. */
 function membersIn(reader: MemberReader, name: string, most: number): MemberReader[] | undefined {
   if (reader.get(name) === undefined) return [];
   const items = reader.array(name, (value, path) => ({ value, path }));
@@ -160,10 +161,10 @@ function checkSignedTimes(material: MemberReader): void {
   if (timestamps) membersIn(timestamps, "rfc3161Timestamps", MAX_TIMESTAMPS);
 }
 
-/** Without the other contents of regular expressions, some of which take exponential time. */
+/** Names without characters that have a meaning in regular expressions, some of which take exponential time. */
 const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
 
-/** The library verifies the signed checkpoint and takes size and root from there: the proof must not name others. */
+/** Checks that the proof has the checkpoint's size and root, since the library takes them from the checkpoint. */
 function checkInclusion(proof: MemberReader | undefined): void {
   const note = proof?.nested("checkpoint")?.string("envelope");
   if (proof === undefined || note === undefined) return;
@@ -174,7 +175,7 @@ function checkInclusion(proof: MemberReader | undefined): void {
     proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
   else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
     proof.fault("checkpoint", "a name with characters that no log has in its name");
-  // A number of a million digits costs a library half a second.
+  // A Sigstore library needs half a second for a number of a million digits.
   if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "expected an integer of 64 bits");
   const [, treeSize, rootHash] = note.split("\n", 3);
   if (!isInteger(treeSize)) proof.fault("checkpoint", "its second line is not the size of a log");
@@ -182,17 +183,17 @@ function checkInclusion(proof: MemberReader | undefined): void {
     if (!isSame(proof.get(name), signed)) proof.fault(name, "not that of the signed checkpoint");
 }
 
-/** Absent is 0. */
+/** Whether the value is an integer of at most 20 digits. An absent value is 0. */
 function isInteger(value: JsonValue | undefined): boolean {
   return /^[0-9]{1,20}$/.test(String(value ?? 0));
 }
 
-/** JSON of Sigstore has integers of 64 bits as strings; other writers may use numbers. */
+/** Whether two integers are the same. Sigstore writes integers of 64 bits as strings, but others may use numbers. */
 function isSame(value: JsonValue | undefined, signed: string | undefined): boolean {
   return signed !== undefined && (typeof value === "number" ? String(value) : value) === signed;
 }
 
-/** What a Sigstore library could read as the name of a signature: what follows an em dash and a space. */
+/** Returns texts that a Sigstore library could read as a signature's name, each after an em dash and a space. */
 function checkpointNames(note: string): string[] {
   return note
     .split("\u2014 ")
@@ -233,7 +234,7 @@ function subjectOf(reader: MemberReader | undefined): ProvenanceStatement["subje
   return Object.freeze({ name, sha256: sha256Of(digest, reader) });
 }
 
-/** In its spelling: only 64 lower-case digits are a digest, which the comparison checks. */
+/** Returns the digest in its spelling. The comparison checks that it has 64 lower-case digits. */
 function sha256Of(digest: JsonObject, reader: MemberReader): string | null {
   const value = Object.hasOwn(digest, "sha256") ? digest["sha256"] : null;
   if (value === null || typeof value === "string") return value ?? null;

@@ -1,35 +1,35 @@
 /**
- * The PCRs of an image as its maker publishes them: the lines of QOS's `nitro.pcrs`, or what `nitro-cli build-enclave`
- * prints (decode/README.md, "Published PCRs"). They name an image and nothing else.
+ * Decoding of an image's PCRs as its maker publishes them: as lines of QOS's `nitro.pcrs`, or as the output of
+ * `nitro-cli build-enclave` (decode/README.md, "Published PCRs"). They identify an image and nothing else.
  */
 import { fromHex, fromUtf8, isAllZero } from "../bytes.js";
 import { FaultList, MalformedError } from "../errors.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.js";
 import { PCR_LENGTH } from "./lengths.js";
 
-/** Of an image: its files, and the certificate that signed it. */
+/** PCRs of the image's files. The next list has the PCR of the certificate that signed the image. */
 const WANTED = [0, 1, 2];
 const OPTIONAL = [8];
 const LINE = new RegExp(`^([0-9a-fA-F]{${2 * PCR_LENGTH}})[ \\t]+PCR([0-9]{1,2})$`);
-/** More than a line of this form has. */
+/** Length that is longer than any line of this form. */
 const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";
 
-/** Whether text is lines of this form, so far as its first one tells. */
+/** Whether the first line of a text has this form. */
 export function arePcrLines(text: string): boolean {
   const [first] = text.trimStart().slice(0, MAX_LINE).split("\n", 1);
   return LINE.test(first!.trimEnd());
 }
 
-/** Whether JSON is what nitro-cli prints. */
+/** Whether JSON has the form that nitro-cli prints. */
 export function areNitroCliPcrs(json: unknown): boolean {
   return isJsonObject(json) && isJsonObject(json[MEASUREMENTS]) && Object.hasOwn(json[MEASUREMENTS], "PCR0");
 }
 
 /**
- * 48 bytes each, by index: 0, 1 and 2, and 8 if it is there. Throws {@link MalformedError} (`image`, or `json`) for any
- * other, for one that is missing, twice, or zeros, as those of debug mode are.
+ * Decodes PCRs 0, 1 and 2, and 8 if present, by index and of 48 bytes each. Throws {@link MalformedError} (`image`, or
+ * `json`) for any other PCR, and for one that is missing, repeated, or all zeros as in debug mode.
  */
 export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, Uint8Array>> {
   const text = fromUtf8(bytes) ?? "";
@@ -39,7 +39,7 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
   for (const [name, index, hex] of entries) {
     const value = fromHex(hex);
     if (![...WANTED, ...OPTIONAL].includes(index))
-      faults.push({ path: name, message: "no PCR of an image (0, 1, 2, 8)" });
+      faults.push({ path: name, message: "is not a PCR of an image (0, 1, 2, 8)" });
     else if (value?.length !== PCR_LENGTH)
       faults.push({ path: name, message: `expected ${2 * PCR_LENGTH} hex digits` });
     else if (isAllZero(value)) faults.push({ path: name, message: "zeros, which every debug enclave has" });

@@ -1,9 +1,9 @@
-/** QOS canonical JSON (decode/README.md, "Canonical JSON"), over which v2 and v3 manifests are hashed. */
+/** Writer of QOS canonical JSON (decode/README.md, "Canonical JSON"), over which v2 and v3 manifests are hashed. */
 import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";
 
-/** Null and undefined members are omitted; bytes become hex, integers decimal strings. */
+/** A value to write. Null and undefined members are omitted, bytes become hex, and integers decimal strings. */
 export type QosJsonInput =
   | null
   | undefined
@@ -15,7 +15,7 @@ export type QosJsonInput =
   | readonly QosJsonInput[]
   | { readonly [member: string]: QosJsonInput };
 
-/** Throws {@link MalformedError} (`json`) for a number that is not an integer. */
+/** Returns the canonical text. Throws {@link MalformedError} (`json`) for a number that is not an integer. */
 export function canonicalQosJson(value: QosJsonInput): string {
   if (value === null || value === undefined) return "null";
   if (typeof value === "boolean") return value ? "true" : "false";

@@ -11,7 +11,7 @@ import { nearest } from "./nearest.js";
 /** The returned value is valid only if no fault was added. */
 export interface Shape<T> {
   read(value: unknown, place: Place): T;
-  /** For `schemaOf`; undefined: any value. */
+  /** Form that `schemaOf` writes. Undefined means any value. */
   readonly form?: Form | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
   readonly optional: true;
 }
 
-/** For `schemaOf` (json-schema.ts). */
+/** Form of a shape, which `schemaOf` (json-schema.ts) writes as JSON Schema. */
 export type Form =
   | { readonly type: "boolean" | "number" | "object" }
   | { readonly type: "string"; readonly pattern?: RegExp | undefined; readonly least?: number; readonly most?: number }
@@ -33,7 +33,7 @@ export type Form =
       readonly members: Members;
       readonly unknown: "refuse" | "keep" | "ignore";
       readonly beside: Members;
-      /** The kind of the file that the member `file` names: its content counts in place of its name. */
+      /** Kind of the file that the member `file` names. The file's content counts instead of its name. */
       readonly namesFile?: string;
     }
   | {
@@ -49,11 +49,11 @@ export interface Place {
   /** The number of all faults so far. */
   readonly faults: number;
   at(step: string | number): Place;
-  /** Adds a fault; what the shape returns is then discarded. A function is called only for a fault that is kept. */
+  /** Adds a fault, so that the shape's result is discarded. A function is called only if the fault is kept. */
   fault<T = undefined>(message: string | (() => string)): T;
 }
 
-/** Builds the path for faults only, since most values have none. */
+/** A place that builds its path for faults only, since most values have none. */
 class PlaceInValue implements Place {
   readonly #faults: FaultList;
   readonly #parent: PlaceInValue | string;
@@ -70,7 +70,7 @@ class PlaceInValue implements Place {
   }
 
   fault<T = undefined>(message: string | (() => string)): T {
-    // A full list only counts.
+    // A full list only counts faults.
     const isKept = this.#faults.total <= this.#faults.length;
     const text = (): string => (typeof message === "string" ? message : message());
     this.#faults.push(isKept ? { path: this.path, message: text() } : { path: "", message: "" });
@@ -90,7 +90,7 @@ class PlaceInValue implements Place {
   }
 }
 
-/** Returns the value, or its faults. `path`: of the value itself. */
+/** Returns the value, or its faults. `path` is the place of the value itself. */
 export function readShape<T>(
   shape: Shape<T>,
   value: unknown,
@@ -110,7 +110,7 @@ function refused<T>(value: unknown, words: string, place: Place): T {
   return place.fault(() => `expected ${words}, got ${jsonKind(value)}`);
 }
 
-/** A value that passes the test. */
+/** Shape of a value that passes the test. */
 /* @__NO_SIDE_EFFECTS__ */
 export function simple<T>(words: string, holds: (value: unknown) => value is T, form?: Form): Shape<T> {
   return {
@@ -124,7 +124,7 @@ export const flag = simple("true or false", (value) => typeof value === "boolean
 export const number = simple("a number", (value) => typeof value === "number", { type: "number" });
 export const anyObject = simple("an object", isJsonObject, { type: "object" });
 
-/** The fault shows the number. */
+/** Shape of a whole number. Its fault shows the number that was found. */
 /* @__NO_SIDE_EFFECTS__ */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> {
   const words = `a whole number of ${least} ${most === Number.MAX_SAFE_INTEGER ? "or more" : `to ${most}`}`;
@@ -139,7 +139,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Shap
 
 export const count = wholeNumber(0);
 
-/** `words` describe the text. The JSON Schema has only the pattern. */
+/** Shape of a text that passes the test. `words` describe it. The JSON Schema has only a pattern. */
 /* @__NO_SIDE_EFFECTS__ */
 export function matching(
   test: RegExp | ((text: string) => boolean),
@@ -156,7 +156,7 @@ export function matching(
   };
 }
 
-/** Characters as JSON Schema counts them: an emoji is one. */
+/** Shape of a text of this many characters, as JSON Schema counts them: an emoji is one. */
 /* @__NO_SIDE_EFFECTS__ */
 export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape<string> {
   return {
@@ -171,7 +171,7 @@ export function sizedText(least: number, most = Number.POSITIVE_INFINITY): Shape
 
 export const nonEmptyText = sizedText(1);
 
-/** Hex of `least` to `most` bytes in either case; lower case once read, so that equal bytes are equal texts. */
+/** Shape of hex of `least` to `most` bytes in either case. It is read as lower case: equal bytes are equal texts. */
 /* @__NO_SIDE_EFFECTS__ */
 export function hex(least: number, most = least): Shape<string> & { readonly words: string } {
   const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
@@ -205,7 +205,7 @@ export function keyOf<T extends string>(table: Readonly<Record<T, unknown>>): Sh
   return oneOf(...(Object.keys(table) as T[]));
 }
 
-/** As `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, the only spelling. */
+/** Shape of a time as `Date.toISOString` writes it: RFC 3339 in UTC with milliseconds, in no other spelling. */
 export const instant = matching(
   isInstant,
   "a time such as 2026-03-04T05:06:07.000Z",
@@ -217,7 +217,7 @@ function isInstant(value: string): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString() === value;
 }
 
-/** A value of the first of two shapes that fits. */
+/** Shape of a value that fits one of two shapes. The first that fits reads it. */
 /* @__NO_SIDE_EFFECTS__ */
 export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): Shape<A | B> {
   return {
@@ -249,13 +249,13 @@ export function optional<T>(shape: Shape<T>): OptionalShape<T> {
   };
 }
 
-/** An optional member that may also be null. */
+/** Shape of an optional member that may also be null. */
 /* @__NO_SIDE_EFFECTS__ */
 export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
   return optional(nullable(shape));
 }
 
-/** An array; undefined if an item is. */
+/** Shape of an array. The result is undefined if an item is. */
 /* @__NO_SIDE_EFFECTS__ */
 export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
   return {
@@ -272,7 +272,7 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
 
-/** The compiler holds them total. */
+/** Shapes of all members of a type. A missing one is a compile error. */
 export type MembersOf<T> = {
   readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K>
     ? OptionalShape<Exclude<T[K], undefined>>
@@ -286,19 +286,19 @@ type ObjectOf<M> = Flat<
 >;
 type OpenObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
 
-/** A shape with more members can be made from it. */
+/** Shape of an object. Its members can be used for a shape with more members. */
 export interface ObjectShape<T> extends Shape<T> {
   readonly members: Members;
 }
 
 interface ObjectSettings {
-  /** Default: `refuse`. */
+  /** Whether unknown members are refused. Default: `refuse`. */
   readonly unknown?: "refuse" | "ignore";
-  /** Read, but not part of the result. */
+  /** Members that are read, but are not part of the result. */
   readonly beside?: Members;
 }
 
-/** Once read it has no prototype, like parsed JSON; members with faults are undefined. */
+/** Shape of an object. The result has no prototype, like parsed JSON, and members with faults are undefined. */
 /* @__NO_SIDE_EFFECTS__ */
 export function object<M extends Members>(
   members: M,
@@ -317,13 +317,13 @@ export function object<M extends Members>(
   };
 }
 
-/** {@link object} of a declared type: the compiler holds the members total. */
+/** Shape of an {@link object} of a declared type. A missing member is a compile error. */
 /* @__NO_SIDE_EFFECTS__ */
 export function objectOf<T extends object>(members: MembersOf<T>, settings?: ObjectSettings): ObjectShape<T> {
   return object(members as Members, settings) as ObjectShape<unknown> as ObjectShape<T>;
 }
 
-/** Keeps all other members unread. Once read it is an ordinary object, for callers. */
+/** Shape of an object that keeps all other members unread. The result is an ordinary object for callers. */
 /* @__NO_SIDE_EFFECTS__ */
 export function openObject<M extends Members>(members: M): ObjectShape<OpenObjectOf<M>> {
   return {
@@ -336,7 +336,7 @@ export function openObject<M extends Members>(members: M): ObjectShape<OpenObjec
   };
 }
 
-/** In the order of the shapes. Inherited members are missing. */
+/** Reads own members in the order of the shapes. */
 function readMembers(value: JsonObject, members: Members, place: Place): Record<string, unknown> {
   const read = Object.entries(members).map(([name, shape]) => {
     const isOwn = Object.hasOwn(value, name);
@@ -352,16 +352,16 @@ function refuseUnknown(value: JsonObject, members: Members, beside: Members, pla
 }
 
 interface RecordSettings {
-  /** Default: any name. */
+  /** Pattern of the names. Default: any name. */
   readonly name?: RegExp;
-  /** The fault of another name. */
+  /** Fault message for any other name. */
   readonly fault?: string;
   readonly least?: number;
-  /** As of objects. */
+  /** Members that are read, but are not part of the result. */
   readonly beside?: Members;
 }
 
-/** An object whose names are data. No prototype; undefined if a member is. */
+/** Shape of an object whose names are data. The result has no prototype, and is undefined if a member is. */
 /* @__NO_SIDE_EFFECTS__ */
 export function record<T>(each: Shape<T>, settings: RecordSettings = {}): Shape<Record<string, T>> {
   const { name: pattern, fault = "unknown member", least = 0, beside = {} } = settings;
@@ -383,7 +383,7 @@ export function record<T>(each: Shape<T>, settings: RecordSettings = {}): Shape<
   };
 }
 
-/** Converts or checks the value that a shape has read. */
+/** Shape that converts or checks the value that another shape has read. */
 /* @__NO_SIDE_EFFECTS__ */
 export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
   return {

@@ -1,4 +1,4 @@
-/** Files of hex or base64 text. White space is allowed, since tools break such text into lines. */
+/** Decoding of files of hex or base64 text. White space is allowed, since tools break such text into lines. */
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 
 type TextEncoding = "binary" | "hex" | "base64";
@@ -8,7 +8,7 @@ interface DecodedFile {
   readonly encoding: TextEncoding;
 }
 
-/** Returns other bytes as they are. */
+/** Decodes hex and base64 text, and returns other bytes as they are. */
 export function decodeFile(file: Uint8Array): DecodedFile {
   const text = asciiText(file);
   if (text === null || text === "") return { bytes: file, encoding: "binary" };
@@ -18,7 +18,7 @@ export function decodeFile(file: Uint8Array): DecodedFile {
   return base64 === null ? { bytes: file, encoding: "binary" } : { bytes: base64, encoding: "base64" };
 }
 
-/** Without white space; null if not printable ASCII. A regular expression can overflow its stack on a long file. */
+/** Returns text without white space, or null if not printable ASCII. A regular expression could overflow its stack. */
 function asciiText(file: Uint8Array): string | null {
   const kept = new Uint8Array(file.length);
   let length = 0;

@@ -27,11 +27,11 @@ import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 export interface DecodedBundle {
   readonly json: ContentObject;
   readonly bootProofs: readonly EvidenceParts[];
-  /** Null: no policy is packed, or the report was made without one. */
+  /** Null means that no policy is packed, or that the report was made without one. */
   readonly policy: PolicyFacts | null;
 }
 
-/** `json`: with literal numbers. Throws `MalformedError` with the faults of all pieces. */
+/** `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
 export async function readBundle(file: Uint8Array, json: Content): Promise<DecodedBundle> {
   decodeBundle(file);
   const members = json as ContentObject;
@@ -58,13 +58,13 @@ function within({ path, message }: Fault, place: string): Fault {
   return { path: path === "" ? place : `${place}.${path}`, message };
 }
 
-/** Indices of two matching entries. */
+/** The indices of two matching entries. Null means that there is no counterpart. */
 type Pair = readonly [before: number | null, after: number | null];
 
 /** Matches equal keys first, then the rest in order. */
 function pairs(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const places = new Map<string, number[]>();
-  // In reverse, so that `pop` returns the first.
+  // The order is reversed, so that `pop` returns the first index.
   for (let index = after.length - 1; index >= 0; index--) {
     const same = places.get(after[index]!);
     if (same === undefined) places.set(after[index]!, [index]);
@@ -77,7 +77,7 @@ function pairs(before: readonly string[], after: readonly string[]): readonly Pa
   return [...all, ...rest.map((index): Pair => [null, index])];
 }
 
-/** The index in the first list, if any. */
+/** The place of a pair: its index in the first list, or the index in the second with `(new)`. */
 function placeOf([before, after]: Pair, list: string): string {
   return before === null ? `${placeIn(list, after!)} (new)` : placeIn(list, before);
 }
@@ -121,7 +121,7 @@ function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | 
   return changesOnly(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
 }
 
-/** The activity, and the members beside it in `{"activity": …}`. */
+/** Returns the activity, and the members beside it in `{"activity": …}`. */
 function unwrapped(json: ContentObject): readonly [activity: Content | undefined, wrapper: Content | undefined] {
   const activity = json["activity"];
   if (!isJsonObject(activity) || !Object.hasOwn(activity, "activity")) return [activity, undefined];
@@ -160,7 +160,7 @@ function compareActivity(before: ContentObject, after: ContentObject): Compared 
   ]);
 }
 
-/** Entries of the list are compared separately. */
+/** Removes the list, whose entries are compared separately. */
 function withoutList(activity: ContentObject): Content {
   return Array.isArray(activity["appProofs"]) ? { ...activity, appProofs: "a list" } : activity;
 }
@@ -206,7 +206,7 @@ function compareTimes(before: Content | undefined, after: Content | undefined, p
   return compare(before, after, place);
 }
 
-/** A packed report is unverified: only its verdict and the first other difference count. */
+/** Compares packed reports. They are unverified, so only the verdict and the first other difference are reported. */
 function compareReports(before: Content | undefined, after: Content | undefined): readonly Found[] {
   const [one, other] = [before, after].map((report) => (isJsonObject(report) ? (report as ContentObject) : {}));
   const verdicts = value<Content>("bundle.verdict", contentText)(one!["verdict"], other!["verdict"], "report.verdict");

@@ -12,7 +12,7 @@ export type Turn =
   | "changed"
   | "added"
   | "removed"
-  /** Of numbers, times and versions; also a flag switched off. */
+  /** A number, time or version is lower, or a flag is switched off. */
   | "lower"
   /** The policy accepts less, or more. */
   | "narrower"
@@ -25,16 +25,16 @@ export type Turn =
   | "follows"
   | "alone";
 
-/** In place of a value, where there is none. */
+/** The text for a value that is absent. */
 export const NOT_THERE = "(not there)";
 
 interface Meaning {
   readonly severity: Severity;
-  /** One sentence. */
+  /** The meaning, in one sentence. */
   readonly means: string;
 }
 
-/** Turns without a meaning of their own have that of `changed`. */
+/** A turn without its own meaning has that of `changed`. */
 type Meanings = { readonly [T in Turn]?: Meaning } & { readonly changed: Meaning };
 
 interface ChangeRow {
@@ -46,12 +46,12 @@ const critical = (means: string): Meaning => ({ severity: "critical", means });
 const notable = (means: string): Meaning => ({ severity: "notable", means });
 const minor = (means: string): Meaning => ({ severity: "minor", means });
 
-/** A row whose changes all mean the same, or differ by turn. */
+/** Makes a row whose changes all mean the same, or differ by turn. */
 function row(title: string, means: Meaning | Meanings): ChangeRow {
   return { title, means: "changed" in means ? means : { changed: means } };
 }
 
-/** Who decides what runs, and the identity of the deployment. */
+/** Changes of who decides what runs, and of the identity of the deployment. */
 const OF_EVIDENCE = {
   "manifest-set.member": row("manifest set: member", {
     changed: critical("Somebody else may approve what runs: find out who holds this key."),
@@ -146,7 +146,7 @@ const OF_EVIDENCE = {
   }),
 };
 
-/** Critical: something new passes. Notable: something no longer passes. */
+/** Changes of policies. They are critical where something new passes, and notable where something no longer passes. */
 const OF_POLICIES = {
   "policy.trust-anchor": row("trust anchor", {
     changed: critical(
@@ -222,7 +222,9 @@ const OF_WHAT_RUNS = {
   dns: row("DNS resolvers", notable("Other servers resolve the names that the program looks up.")),
   "document.user-data": row("user data of the document", {
     changed: notable("The enclave commits to something else; under QOS that is another manifest."),
-    alone: critical("The document commits to another manifest, and the manifest shown is the same: one is wrong."),
+    alone: critical(
+      "The document commits to another manifest, but the manifest beside it did not change: one of them is wrong.",
+    ),
     follows: minor("The hash of the manifest, which changes with everything in it."),
   }),
   "bundle.boot-proof": row("boot proof of the bundle", {
@@ -258,7 +260,7 @@ const OF_WHAT_RUNS = {
   }),
 };
 
-/** What changes with each boot, response or edit. */
+/** Changes that come with each boot, response or edit. */
 const OF_LITTLE_WEIGHT = {
   "restart-policy": row("restart policy", minor("The program restarts under other conditions.")),
   "client-timeout": row(
@@ -334,7 +336,7 @@ const OF_LITTLE_WEIGHT = {
   other: row("other", minor("It has no meaning to this tool: compare both files at this place.")),
 };
 
-/** Worst first. The ids are public. */
+/** All changes, worst first. The ids are public. */
 export const CHANGES = { ...OF_EVIDENCE, ...OF_POLICIES, ...OF_WHAT_RUNS, ...OF_LITTLE_WEIGHT };
 
 export type ChangeId = keyof typeof CHANGES;
@@ -345,10 +347,10 @@ export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly Chang
 export interface Found {
   readonly what: ChangeId;
   readonly turn: Turn;
-  /** The key of one of several entries, or empty. */
+  /** The key of one of several entries, or an empty text. */
   readonly entry: string;
   readonly place: string;
-  /** Null: absent. */
+  /** Null means absent. */
   readonly before: string | null;
   readonly after: string | null;
   /** The subject, if the row has several. */

@@ -4,13 +4,13 @@ import { byKey } from "./content.js";
 import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { placeIn } from "./place.js";
 
-/** Undefined: absent. */
+/** Undefined means absent. */
 export type Comparer<T> = (before: T | undefined, after: T | undefined, place: string) => readonly Found[];
 
-/** Total: each new member needs a comparer. */
+/** The type is total, so each new member needs a comparer. */
 type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
 
-/** Compares member by member. `wire`: names in the input, where they differ from the decoded names. */
+/** Compares objects member by member. `wire` has the names in the input that differ from the decoded names. */
 export function members<T extends object>(
   comparers: Comparers<T>,
   wire: { readonly [K in keyof T]?: string } = {},
@@ -26,7 +26,7 @@ function some<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** Compares the text of a value. `turn`: classifies the change. */
+/** Compares the text of a value. `turn` classifies the change. */
 export function value<T>(
   what: ChangeId,
   show: (value: T) => string = String,
@@ -47,23 +47,23 @@ export function ordered(what: ChangeId, show: (value: number) => string = String
   return value(what, show, (before = 0, after = 0) => (after < before ? "lower" : "changed"));
 }
 
-/** Absent is off. */
+/** Compares flags. An absent flag is off. */
 export function toggle(what: ChangeId): Comparer<boolean> {
   const compare = value<boolean>(what, String, (before) => (before === true ? "lower" : "changed"));
   return (before = false, after = false, place) => compare(before, after, place);
 }
 
-/** Shown in hex. */
+/** Compares bytes, which are shown in hex. */
 export function bytes(what: ChangeId): Comparer<Uint8Array> {
   return value<Uint8Array>(what, toHex);
 }
 
-/** For values that other changes cover. */
+/** A comparer for values that other changes cover. */
 export const ignored: Comparer<unknown> = () => [];
 
 /**
- * Entries with keys. `show`: those on one side. `both`: those on both. `inside`: members of either that `show` leaves
- * out.
+ * Compares entries with keys. `show` returns the text of an entry that is only on one side, and `both` compares entries
+ * that are on both. `inside` compares the members of any entry that `show` leaves out.
  */
 export function entries<T>(
   what: ChangeId,

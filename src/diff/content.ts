@@ -1,21 +1,21 @@
 /**
- * Inputs as trees without irrelevant spellings, and every difference between two trees. Differences that no comparer
- * reports are found here.
+ * Represents inputs as trees without irrelevant spellings, and finds every difference between two trees that no
+ * comparer reports.
  */
 import { JsonNumber } from "../decode/json.js";
 import { type Found, found } from "./changes.js";
 import { type ReportedPlaces, placeIn } from "./place.js";
 
-/** JSON, with keyed lists as Maps, so that an added entry does not shift the others. */
+/** JSON with keyed lists as Maps, so that an added entry does not shift the others. */
 export type Content = null | boolean | number | string | JsonNumber | Content[] | ContentObject | Map<string, Content>;
 export interface ContentObject {
   [name: string]: Content;
 }
 
-/** Undefined: absent. */
+/** Undefined means absent. */
 type Sides = readonly [before: Content | undefined, after: Content | undefined];
 
-/** Of the differences that no other change covers. */
+/** The limit of listed differences that no other change covers. */
 const MAX_KEPT = 1000;
 
 /** The differences that no other change covers. Those beyond `most` are only counted. */
@@ -41,7 +41,7 @@ export class UnreportedChanges {
     } else this.#addInside([partsOf(before), partsOf(after)], place);
   }
 
-  /** As a whole, or in parts if changes cover some of them. */
+  /** Adds the content as a whole, or in parts if changes cover some of them. */
   #addOneSided(sides: Sides, place: string): void {
     const [before, after] = sides;
     if (before === after) return;
@@ -72,7 +72,7 @@ export class UnreportedChanges {
 
 type Parts = ReadonlyMap<string | number, Content>;
 
-/** The parts of a keyed list, whose order counts. */
+/** A keyed list whose order counts. */
 class Keyed extends Map<string | number, Content> {}
 
 /** The common keys, in order. */
@@ -92,12 +92,12 @@ function partsOf(content: Content): Parts {
   return new Map(sortOf(content) === "object" ? Object.entries(content as ContentObject) : []);
 }
 
-/** A text unchanged; other content as JSON with literal numbers and sorted members. */
+/** Returns a text unchanged, and other content as JSON with literal numbers and sorted members. */
 export function contentText(content: Content): string {
   return typeof content === "string" ? content : contentJson(content);
 }
 
-/** JSON with literal numbers and sorted members. */
+/** Returns JSON with literal numbers and sorted members. */
 export function contentJson(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
@@ -111,7 +111,7 @@ export interface Rules {
   readonly [member: string]: Rules | ((content: Content) => Content);
 }
 
-/** Content of an unexpected shape stays unchanged. */
+/** Applies the rules. Content of an unexpected shape stays unchanged. */
 export function rewritten(content: Content, rules: Rules): Content {
   if (sortOf(content) !== "object") return content;
   const copy = Object.create(null) as ContentObject;
@@ -122,12 +122,12 @@ export function rewritten(content: Content, rules: Rules): Content {
   return copy;
 }
 
-/** For hex. */
+/** Ignores the case of hex. */
 export function anyCase(content: Content): Content {
   return typeof content === "string" ? content.toLowerCase() : content;
 }
 
-/** For hex in all texts of a value. */
+/** Ignores the case of hex in all texts of a value. */
 export function anyCaseInside(content: Content): Content {
   if (Array.isArray(content)) return content.map(anyCaseInside);
   if (sortOf(content) !== "object") return anyCase(content);
@@ -144,7 +144,7 @@ export function keyed(content: Content, keyOf: (entry: Content) => string, rules
   return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
 }
 
-/** Repeated keys get a number. No key ends in such a number itself. */
+/** Makes a Map. Repeated keys get a number, in which no key may end itself. */
 export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
   const map = new Map<string, T>();
   const times = new Map<string, number>();
@@ -157,13 +157,13 @@ export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) =>
   return map;
 }
 
-/** Empty if absent. */
+/** Returns an empty text if the member is absent. */
 export function memberText(entry: Content, ...path: readonly string[]): string {
   const content = contentAt(entry, path);
   return typeof content === "string" ? content : "";
 }
 
-/** Undefined if absent. */
+/** Returns undefined if the member is absent. */
 export function contentAt(content: Content | undefined, path: readonly string[]): Content | undefined {
   return path.reduce((inside, name) => (inside === undefined ? undefined : partsOf(inside).get(name)), content);
 }

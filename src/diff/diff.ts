@@ -19,7 +19,7 @@ import { compareReleases } from "./release.js";
 
 export interface DiffInput {
   readonly file: Uint8Array;
-  /** Reads the policy's trust anchor files, as for `parsePolicy`. */
+  /** Reads the policy's trust anchor files, as in `parsePolicy`. */
   readonly readFile?: ParsePolicyOptions["readFile"];
   /** Parses the YAML of a release, with every scalar as text. */
   readonly readYaml?: (text: string) => Promise<unknown>;
@@ -32,34 +32,37 @@ const DIFF_INPUT: MembersOf<DiffInput> = {
 };
 
 export interface Change {
-  /** Stable, such as `manifest-set.threshold`. */
+  /** A stable id, such as `manifest-set.threshold`. */
   readonly what: ChangeId;
   readonly severity: Severity;
-  /** Such as `manifest.manifestSet.threshold`. */
+  /** The place of the change, such as `manifest.manifestSet.threshold`. */
   readonly place: string;
   /** Other places of the same change. */
   readonly also: readonly string[];
-  /** The key of one of several entries, such as a set member, or empty. */
+  /** The key of one of several entries, such as a set member, or an empty text. */
   readonly entry: string;
-  /** Null: absent. */
+  /** Null means absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** One sentence. */
+  /** The meaning, in one sentence. */
   readonly means: string;
 }
 
-/** Frozen. */
+/** A comparison of two inputs. It is frozen. */
 export interface Difference {
   readonly format: "bootproof-diff/1";
   /** The warning. Every output shows it before the changes. */
   readonly "NOT VERIFIED": string;
   readonly same: boolean;
-  /** One kind, or two, such as `boot proof and manifest`. */
+  /** The kind of both inputs, or two kinds, such as `boot proof and manifest`. */
   readonly kind: string;
-  /** For two kinds, the parts of both: only these were compared. Null: everything was compared. */
+  /**
+   * The parts that were compared, if the kinds differ: those that both inputs have. Null means that everything was
+   * compared.
+   */
   readonly compared: readonly string[] | null;
   readonly counts: Readonly<Record<Severity, number>>;
-  /** Worst first. */
+  /** The changes, worst first. */
   readonly changes: readonly Change[];
   /** The number of changes that are not listed. */
   readonly leftOut: number;
@@ -107,7 +110,7 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
   }
 }
 
-/** A decoded input. */
+/** One of the two inputs, decoded. */
 export type Side =
   | {
       readonly kind: "boot proof" | "attestation document" | "manifest" | "manifest envelope";
@@ -120,14 +123,14 @@ export type Side =
 
 interface Given {
   readonly recognised: Recognised;
-  /** JSON with literal numbers: 1 differs from 1.0. */
+  /** The JSON with literal numbers, where 1 differs from 1.0. */
   readonly literal: () => Content;
   readonly input: DiffInput;
 }
 
 type Reader = (given: Given) => Promise<Side>;
 
-/** The kinds that can be compared. */
+/** The readers of the kinds that can be compared. */
 const READERS: Readonly<Record<Side["kind"], Reader>> = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
   "attestation document": async ({ recognised: { bytes } }) => {
@@ -175,7 +178,7 @@ function notCompared(what: string): MalformedError {
   return new MalformedError("diff", [{ path: "", message }]);
 }
 
-/** At most `most` changes are listed. Throws {@link MalformedError} if the sides have no part in common. */
+/** Lists at most `most` changes. Throws {@link MalformedError} if the sides have no part in common. */
 export function compareSides(before: Side, after: Side, most = MAX_CHANGES): Difference {
   const kind = before.kind === after.kind ? before.kind : `${before.kind} and ${after.kind}`;
   if ("parts" in before && "parts" in after) {
@@ -237,7 +240,7 @@ function commentNamed(change: Found): Found {
   return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
 }
 
-/** Different bytes with the same content. */
+/** Returns the places where bytes differ, the content is the same, and no change is reported. */
 function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
   const places = new ReportedPlaces(known.map(({ place }) => place));
   return encodings.filter(({ place }) =>

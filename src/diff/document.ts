@@ -18,12 +18,14 @@ export interface DecodedDocument {
   readonly encoding: Uint8Array;
   readonly document: AttestationDocument;
   readonly signature: Uint8Array;
-  /** Null: the registers hold no commitment. */
+  /** Null means that the registers hold no commitment. */
   readonly commitment: "live" | "setup" | "legacy" | null;
   readonly certificates: ReadonlyMap<Certificate, string>;
 }
 
-/** `manifestHash`: of the manifest shown with the document; null uses the document's own. Throws `MalformedError`. */
+/**
+ * `manifestHash` is that of the manifest beside the document. Null means the document's own. Throws `MalformedError`.
+ */
 export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Array | null): Promise<DecodedDocument> {
   const document = decodeAttestationDocument(encoding);
   const hash = manifestHash ?? document.userData ?? undefined;
@@ -40,7 +42,7 @@ export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Arra
   };
 }
 
-/** Includes the digest, which is unique. */
+/** Returns a text that includes the digest, so it is unique. */
 export async function certificateText(certificate: Certificate): Promise<string> {
   const { subject, serialNumber, notBefore, notAfter, der } = certificate;
   const [from, to] = [notBefore, notAfter].map((time) => time.toISOString());
@@ -48,7 +50,7 @@ export async function certificateText(certificate: Certificate): Promise<string>
   return `${name}, serial number ${toHex(serialNumber)}, ${from} to ${to}, SHA-256 ${toHex(await sha256(der))}`;
 }
 
-/** The payload and the COSE structure around it, at a place that no member has. */
+/** Returns the payload and the COSE structure around it, the latter at a place that no member has. */
 export function documentContents(encoding: Uint8Array, place: string): readonly (readonly [string, Content])[] {
   const [header, unprotected, payload, signature] = decodeCbor(encoding, { outermostTag: COSE_SIGN1_TAG }) as [
     CborValue,
@@ -80,7 +82,7 @@ function keyText(key: CborValue): string {
   return key instanceof Uint8Array ? toHex(key) : String(key);
 }
 
-/** PCRs that are not listed are `pcr`. */
+/** The changes of PCRs. Any other PCR is `pcr`. */
 const PCR_CHANGES: Readonly<Record<number, ChangeId>> = {
   0: "image.pcr0",
   1: "image.pcr1",

@@ -25,7 +25,7 @@ import { placeIn } from "./place.js";
 export interface Compared {
   readonly found: readonly Found[];
   readonly contents: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
-  /** Different bytes, reported only where nothing else is. */
+  /** Different bytes, which are reported only where nothing else is. */
   readonly encodings: readonly Found[];
 }
 
@@ -37,7 +37,7 @@ export function together(all: readonly Compared[]): Compared {
   };
 }
 
-/** Each input has some of these. */
+/** The parts of an input. Each input has some of them. */
 export interface EvidenceParts {
   readonly members?: ServiceMembers;
   readonly attestationDocument?: DecodedDocument;
@@ -45,15 +45,15 @@ export interface EvidenceParts {
   readonly manifestEnvelope?: Encoded<ManifestEnvelope>;
 }
 
-/** Other members of a boot proof. */
+/** The other members of a boot proof. */
 interface ServiceMembers {
   readonly bootProof: BootProof;
   readonly json: Content;
-  /** The members beside it in `{"bootProof": …}`; undefined if there is no wrapper. */
+  /** The members beside the boot proof in `{"bootProof": …}`. Undefined if there is no wrapper. */
   readonly wrapper: Content | undefined;
 }
 
-/** `json`: with literal numbers. Throws `MalformedError` with the faults of all parts. */
+/** `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
 export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
   const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
@@ -85,7 +85,7 @@ async function hashOf(manifest: Manifest | undefined): Promise<Uint8Array | null
   return manifest === undefined ? null : manifestHash(manifest);
 }
 
-/** Gives the members of provisioning details the names of the service's, so that the forms can be compared. */
+/** Renames the members of provisioning details as the service does, so that the forms can be compared. */
 function serviceNames(json: Content, key: Uint8Array | null): Content {
   const form = provisioningForm(json);
   if (form === null) return json;
@@ -118,7 +118,7 @@ function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | u
   }
 }
 
-/** For the three decoded members, which have comparers of their own. */
+/** The content of the three decoded members, which have comparers of their own. */
 const isThere = (): Content => "there";
 const MEMBER_RULES: Rules = {
   ephemeralPublicKeyHex: anyCase,
@@ -153,12 +153,12 @@ function timeText({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): stri
   return new Date(milliseconds).toISOString().replace("000Z", `${nanos.padStart(9, "0")}Z`);
 }
 
-/** Labels are among the other members. */
+/** Names a place among the other members, which include the labels. */
 function besides(place: string, name: string): string {
   return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
 }
 
-/** The common parts. Uses the manifest inside an envelope if there is no other. */
+/** Returns the parts that both have. The manifest inside an envelope is used if there is no other. */
 export function comparableParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
   const isShared = Object.keys(before).some((name) => Object.hasOwn(after, name));
   return isShared ? [before, after] : [withManifest(before), withManifest(after)];
@@ -171,7 +171,7 @@ function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidencePa
   return { manifest: { value: envelope.manifest, json: inside } };
 }
 
-/** `isBare`: the inputs are parts themselves, so that places need no prefix. */
+/** `isBare` says that the inputs are parts themselves, so that places need no prefix. */
 export function compareParts(before: EvidenceParts, after: EvidenceParts, place: string, isBare: boolean): Compared {
   const at = (name: string): string => (isBare ? place : placeIn(place, name));
   const all = together([
@@ -187,7 +187,7 @@ function bootedIn({ manifest, manifestEnvelope }: EvidenceParts): Manifest | und
   return manifest?.value ?? manifestEnvelope?.value.manifest;
 }
 
-/** A manifest hash that changes without its manifest is an error. */
+/** Marks a manifest hash that changes without its manifest, which is an error. */
 function explained(change: Found, before?: Manifest, after?: Manifest): Found {
   if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
   const isSame = equalBytes(manifestHashInput(before), manifestHashInput(after));
@@ -241,7 +241,7 @@ function compareEncoded<T>(
   };
 }
 
-/** Matches boot proofs of two bundles. */
+/** The key that matches boot proofs of two bundles. */
 export function matchingKey({ members: service }: EvidenceParts): string {
   return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey ?? new Uint8Array());
 }

@@ -30,7 +30,7 @@ import { placeIn } from "./place.js";
 /** A manifest or an envelope, with its JSON. */
 export interface Encoded<T> {
   readonly value: T;
-  /** Null for borsh, which has one encoding for each value. */
+  /** Null for Borsh, which has one encoding for each value. */
   readonly json: Content | null;
 }
 
@@ -57,13 +57,13 @@ function jsonOf(encoding: Uint8Array): ContentObject | null {
   return isJsonObject(json) ? (json as ContentObject) : null;
 }
 
-/** The JSON if both have it, otherwise the decoded values. */
+/** Returns the JSON if both have it, otherwise the decoded values. */
 export function contentsOf<T>(before: Encoded<T>, after: Encoded<T>): readonly [Content, Content] {
   if (before.json !== null && after.json !== null) return [before.json, after.json];
   return [decodedContent(before.value), decodedContent(after.value)];
 }
 
-/** What was decoded, as a tree: of a manifest, what an approval signs. */
+/** Returns the decoded value as a tree. For a manifest it is what an approval signs. */
 export function decodedContent(value: unknown): Content {
   const content = contentOf(value);
   const isEnvelope = isJsonObject(value) && Object.hasOwn(value, "manifest");
@@ -192,7 +192,7 @@ const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
   }),
 });
 
-/** Sorted: the order has no meaning. */
+/** The volumes are sorted, since their order has no meaning. */
 function volumesText(volumes: ReadonlyMap<string, Volume>): string {
   return asJson(Object.fromEntries([...volumes].sort(([one], [other]) => (one < other ? -1 : 1))));
 }
@@ -202,7 +202,7 @@ type AllMembers = Omit<PivotManifest, "version" | "workloads"> &
   Omit<WorkloadManifest, "version" | "pivot"> & { readonly version: ManifestVersion };
 type AnyManifest = { readonly [K in keyof AllMembers]?: AllMembers[K] | undefined };
 
-/** In the order of versions. */
+/** The versions are compared in their order. */
 const compareVersion = value<ManifestVersion>("manifest.version", String, (before = "v0", after = "v0") =>
   MANIFEST_VERSIONS.indexOf(after) < MANIFEST_VERSIONS.indexOf(before) ? "lower" : "changed",
 );

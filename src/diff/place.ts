@@ -34,7 +34,7 @@ export class ReportedPlaces {
     return [`${place}.`, `${place}[`].some((start) => this.#firstFrom(start)?.startsWith(start) === true);
   }
 
-  /** By binary search. */
+  /** Finds the first place from the text on, by binary search. */
   #firstFrom(text: string): string | undefined {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {

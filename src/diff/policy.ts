@@ -1,4 +1,4 @@
-/** Compares policies: what passes that did not before, what no longer passes, and all other content. */
+/** Compares policies: what newly passes, what no longer passes, and all other content. */
 import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from "../appraise/pins.js";
@@ -21,9 +21,9 @@ import { placeIn } from "./place.js";
 /** A policy and its file. */
 export interface PolicyFacts {
   readonly policy: Policy;
-  /** With literal numbers. */
+  /** The JSON with literal numbers. */
   readonly json: Content;
-  /** Digests of the certificates. */
+  /** The digests of the certificates. */
   readonly anchors: readonly string[];
 }
 
@@ -47,7 +47,7 @@ interface PinRow<P> {
 const listText = (pin: readonly string[]): string => pin.join("\n");
 const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
 
-/** One line a register, with a separator between images. */
+/** Returns one line for each register, with a separator between images. */
 function imagesText(images: PinTypes["pcrs"]["pin"]): string {
   const imageText = (image: readonly PcrPin[]): string =>
     image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
@@ -73,7 +73,7 @@ const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   provenance: { about: "Who built the program", show: textOf },
 };
 
-/** A value that decides what passes. */
+/** Compares values that decide what passes. */
 function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Comparer<T> {
   return (before, after, place) => {
     if (before === undefined || after === undefined) return value(what, show)(before, after, place);
@@ -129,7 +129,7 @@ interface Pair {
 /** Unnamed deployments have their index as name, which changes when one is added before them. */
 const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.test(name);
 
-/** Criteria that match deployments, in order: name, pins, index. */
+/** The criteria that match deployments, in order: name, pins, index. */
 const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
   (deployment) => (isNamed(deployment) ? deployment.name : null),
   (deployment) => pinsText(deployment),
@@ -160,7 +160,7 @@ function pinsText(deployment: DeploymentPins): string {
   return textOf({ ...deployment, name: "" });
 }
 
-/** Pins and open questions. */
+/** Returns the pins and the open questions. */
 function deploymentText(deployment: DeploymentPins): string {
   const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
   const open = deployment.open.length === 0 ? "" : `; leaves open: ${deployment.open.join(", ")}`;
@@ -176,7 +176,7 @@ function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
   });
 }
 
-/** The first matching deployment counts. */
+/** Reports another order, which decides the deployment: the first matching one counts. */
 function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], place: string): readonly Found[] {
   const both = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined);
   const now = [...both].sort((one, other) => after.indexOf(one.after!) - after.indexOf(other.after!));
@@ -184,7 +184,7 @@ function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], 
   return one === other ? [] : [found("policy.order", { place, before: one!, after: other!, isWhole: false })];
 }
 
-/** Milliseconds; null accepts any age. */
+/** An age in milliseconds. Null accepts any age. */
 const acceptsAge: Accepts<number | null> = (before, after) => {
   const [one, other] = [before, after].map((age) => age ?? Number.POSITIVE_INFINITY);
   return turnOf(other! >= one!, other! <= one!);
@@ -197,7 +197,7 @@ const UNITS = [
   [1000, "s"],
 ] as const;
 
-/** In the largest unit that divides it, as in policies. */
+/** Returns the age in the largest unit that divides it, as in policies. */
 function ageText(age: number | null): string {
   if (age === null) return "any";
   const [length, letter] = UNITS.find(([milliseconds]) => age % milliseconds === 0)!;
@@ -213,7 +213,7 @@ function rule<T>(
   return accepted("policy.app-proofs", accepts, show);
 }
 
-/** Null has a meaning in these. */
+/** Rows in which null has a meaning. */
 const APP_PROOF_ROWS: {
   readonly [K in keyof AppProofRules]: (
     before: AppProofRules[K],
@@ -258,7 +258,7 @@ const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
 
 const SET_RULES: Rules = { members: anyCaseInside };
 
-/** Pins in hex, and a list without a meaningful order. */
+/** Rules for pins in hex, and for a list whose order has no meaning. */
 const DEPLOYMENT_RULES: Rules = {
   pcrs: anyCaseInside,
   manifestHash: anyCaseInside,
@@ -272,7 +272,7 @@ const DEPLOYMENT_RULES: Rules = {
   open: (list) => keyed(list, contentText, {}),
 };
 
-/** The file's content, with deployments under the names of their pairs. */
+/** Returns the file's content, with deployments under the names of their pairs. */
 function contentOf(
   json: Content,
   deployments: readonly DeploymentPins[],

@@ -1,4 +1,4 @@
-/** Compares provenance bundles: who built, from what, with which statement. */
+/** Compares provenance bundles: who built, from which source, with which statement. */
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
 import { parseJson } from "../decode/json.js";
 import { type ProvenanceStatement, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
@@ -16,7 +16,7 @@ export interface DecodedProvenance {
   readonly json: ContentObject;
 }
 
-/** `json`: with literal numbers. Throws {@link MalformedError} with every fault. */
+/** `json` has literal numbers. Throws {@link MalformedError} with every fault. */
 export function decodedProvenance(file: Uint8Array, json: Content): DecodedProvenance {
   const { certificate, payload, statement } = decodeProvenanceBundle(file);
   const { value: identity, faults } = readBuildIdentity(certificate);
@@ -31,7 +31,7 @@ export function decodedProvenance(file: Uint8Array, json: Content): DecodedProve
 
 const TAG = "refs/tags/";
 
-/** Another tag is a new release. A branch moves. */
+/** A tag names one release, but a branch moves. */
 function refTurn(before = "", after = ""): Turn {
   return before.startsWith(TAG) && !after.startsWith(TAG) ? "lower" : "changed";
 }
@@ -44,13 +44,13 @@ const compareIdentities = members<BuildIdentity>({
   ref: value("provenance.ref", String, refTurn),
   commit: value("provenance.commit"),
   trigger: value("provenance.trigger"),
-  // Compared without the ref.
+  // The configuration is compared without the ref.
   buildConfig: ignored,
   signer: ignored,
   san: ignored,
 });
 
-/** The workflows. Where the build's own workflow signed, its name changes with each ref. */
+/** Compares the workflows. If the build's own workflow signed, its name changes with each ref. */
 const compareWorkflows: Comparer<BuildIdentity> = (before, after, place) => [
   ...value<BuildIdentity>("provenance.workflow", workflowText)(before, after, `${place}.buildConfig`),
   ...value<BuildIdentity>("provenance.signer", signerText("signer"))(before, after, `${place}.signer`),

@@ -44,7 +44,7 @@ function compareApplications(
     const [one, other] = [before, after].map((side) => (side === undefined ? null : contentText(side)));
     return [found("release.application", { place, before: one!, after: other!, turn, entry: name })];
   }
-  // Without the application's name, so that equal changes of several are merged.
+  // The changes do not name the application, so that equal changes of several are merged.
   return Object.entries(MEMBERS).flatMap(([member, what]) =>
     value<Content>(what, contentText)(memberOf(before, member), memberOf(after, member), placeIn(place, member)),
   );

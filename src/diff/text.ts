@@ -13,7 +13,7 @@ export const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
 };
 const LABEL = 10;
 const LABEL_INSIDE = 8;
-/** For names, and for values without a counterpart. */
+/** The limit for names, and for values without a counterpart. */
 const MAX_VALUE = 600;
 const MAX_NAME = 160;
 const MAX_PLACES = 6;
@@ -43,7 +43,7 @@ function differenceText(difference: Difference, page: Page): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A paragraph: what changed, what it means, both values, where. */
+/** Returns a paragraph: what changed, what it means, both values, and where. */
 export function changeLines(
   page: Page,
   { what, severity, place, also, entry, before, after, means }: Change,
@@ -51,7 +51,7 @@ export function changeLines(
   const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;
-  // The note is about an expected value, and neither file is expected.
+  // The note speaks of an expected value, and neither file is expected.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
   return [
     title!.replace(label, page.paint(label, ...SEVERITY_STYLES[severity])),
@@ -89,7 +89,7 @@ function placesText(places: readonly string[]): string {
   return shown.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** Keys in names and places differ at their ends. */
+/** Shortens a name in its middle, since keys in names and places differ at their ends. */
 function nameText(text: string): string {
   return printableStart(
     text.replace(/[0-9a-f]{64,}/g, (hex) => shortHex(hex)),

@@ -1,4 +1,7 @@
-/** One process per file: a lock file beside it names the holder, which renews it (disk/README.md, "Locks"). */
+/**
+ * Gives a file to one process at a time. A lock file beside it names the holder, which renews it (disk/README.md,
+ * "Locks").
+ */
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { open, readFile, stat, unlink } from "node:fs/promises";
@@ -7,20 +10,22 @@ import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { createWhole, replaceWhole } from "./whole.js";
 
-/** Another process has the lock. */
+/** The error if another process has the lock. */
 export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** The lock was taken from this process, or removed. */
+/** The error if the lock was taken from this process, or removed. */
 export class LostLockError extends Error {
   override readonly name = "LostLockError";
 }
 
-/** How a lock names its process. */
+/** How a lock identifies its process. */
 interface Place {
   readonly pid: number;
-  /** Boot id and ticks since boot: systems reuse process ids. Null if the system does not provide it. */
+  /**
+   * The boot id and the ticks since boot, since systems reuse process ids. Null if the system does not provide them.
+   */
   readonly started: string | null;
   readonly host: string;
   /** The namespace of process ids: each container has its own. Null if the system does not provide it. */
@@ -28,20 +33,23 @@ interface Place {
 }
 
 interface Holder extends Place {
-  /** Unique to this lock. */
+  /** The id of this lock, which no other has. */
   readonly id: string;
 }
 
 export interface Lock {
-  /** Called before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be read. */
+  /**
+   * Checks the lock, before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be
+   * read.
+   */
   requireHeld(): Promise<void>;
   release(): Promise<void>;
 }
 
 interface LockOptions {
-  /** Called with a sentence before a wait for a holder that cannot be checked. */
+  /** This gets a sentence before a wait for a holder that cannot be checked. */
   readonly onWait?: (text: string) => void;
-  /** What this process knows of itself. Default: as the system has it. */
+  /** What this process knows of itself. Default: what the system says. */
   readonly self?: Place;
   /** Milliseconds between two beats. Default: 5,000. A lock is stale after three times this without a beat. */
   readonly beatMs?: number;
@@ -49,12 +57,12 @@ interface LockOptions {
 
 const BEAT_MS = 5000;
 const STALE_BEATS = 3;
-/** An observer that was paused itself counts its looks, not the time. */
+/** Looks are counted instead of the time, since the observer may have been paused. */
 const LOOKS_PER_BEAT = 10;
 
 /**
- * Creates the lock, or replaces one that is stale: its process has ended on this system, or it was observed for 15
- * seconds without a beat. `what` names the file in messages: "log". Rejects with {@link InUseError}.
+ * Creates the lock, or replaces a stale one: its process has ended on this system, or it was observed for 15 seconds
+ * without a beat. `what` names the file in messages, such as "log". Rejects with {@link InUseError}.
  */
 export async function takeLock(path: string, what: string, options: LockOptions = {}): Promise<Lock> {
   const { self = thisProcess(), beatMs = BEAT_MS } = options;
@@ -63,7 +71,7 @@ export async function takeLock(path: string, what: string, options: LockOptions 
   for (let attempts = 0; attempts < 5; attempts++) {
     if (await created(path, lock.text)) return lock.begin();
     const found = await textAt(path).catch(() => "");
-    // The file is null if the holder has released it since.
+    // The holder may have released the lock since, so the file is null.
     if (found !== null && (await replacedStale(path, found, taking))) return lock.begin();
   }
   throw new InUseError(inUse(path, taking, null));
@@ -79,8 +87,8 @@ interface Taking {
 }
 
 /**
- * A second lock, on this lock, admits one process at a time: otherwise one could replace the lock that another has just
- * created.
+ * Replaces a stale lock. A second lock, on this lock, admits one process at a time: otherwise one could replace the
+ * lock that another has just created.
  */
 async function replacedStale(path: string, found: string, taking: Taking): Promise<boolean> {
   const holder = holderOf(found);
@@ -96,7 +104,7 @@ async function replacedStale(path: string, found: string, taking: Taking): Promi
   }
 }
 
-/** False if the lock changed hands meanwhile. Rejects with {@link InUseError} if it is renewed. */
+/** Returns false if the lock changed hands meanwhile. Rejects with {@link InUseError} if it is renewed. */
 async function isStale(path: string, found: string, taking: Taking & { readonly holder: Holder }): Promise<boolean> {
   const { self, beatMs, holder } = taking;
   const state = processState(holder, self);
@@ -106,7 +114,7 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
   taking.onWait(`its lock is that of ${nameOf(holder, self)}: observed for up to ${staleMs / 1000} s`);
   for (let look = 0; look < STALE_BEATS * LOOKS_PER_BEAT; look++) {
     await new Promise((resolve) => setTimeout(resolve, beatMs / LOOKS_PER_BEAT));
-    // A disk that cannot be read shows no beat, and no silence.
+    // A failed read shows neither a beat nor its absence.
     const now = await textAt(path);
     if (now === null || holderOf(now)?.id !== holder.id) return false;
     if (now !== found) throw new InUseError(inUse(path, taking, holder));
@@ -114,7 +122,10 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
   return true;
 }
 
-/** A young file is only ever a reason to refuse: a clock that was set cannot make a live lock stale. */
+/**
+ * Returns whether the file is young. This is only ever a reason to refuse: a changed clock cannot make a live lock
+ * stale.
+ */
 async function isYoung(path: string, milliseconds: number): Promise<boolean> {
   const found = await stat(path).catch(() => null);
   const age = found === null ? -1 : Date.now() - found.mtimeMs;
@@ -127,7 +138,7 @@ class HeldLock implements Lock {
   /** The line of the lock with its first count of beats. */
   readonly text: string;
   readonly #path: string;
-  /** The text before the count. It has the id. */
+  /** The text before the count, with the id. */
   readonly #start: string;
   readonly #beatMs: number;
   #beats = 0;
@@ -150,7 +161,7 @@ class HeldLock implements Lock {
   }
 
   async requireHeld(): Promise<void> {
-    // Another process may be observing this lock after a pause: show it a beat before the write.
+    // Another process may be observing this lock after a pause, so it gets a beat before the write.
     if (performance.now() - this.#beatAt > 2 * this.#beatMs) await this.#beat();
     const found = await textAt(this.#path);
     if (found?.startsWith(this.#start)) return;
@@ -165,7 +176,7 @@ class HeldLock implements Lock {
     if (found?.startsWith(this.#start)) await unlink(this.#path).catch(() => {});
   }
 
-  /** A beat that fails is not a reason to end: the next write reads the lock. */
+  /** Writes a beat. A failure does not end the process, since the next write reads the lock. */
   #beat(): Promise<void> {
     this.#beating ??= this.#write()
       .catch(() => {})
@@ -185,7 +196,7 @@ class HeldLock implements Lock {
       if (bytesRead < start.length || !buffer.equals(start)) return;
       this.#beats++;
       await file.write(this.#count(), start.length);
-      // Other machines of a shared volume see it then.
+      // The sync shows the beat to the other machines of a shared volume.
       await file.datasync();
       this.#beatAt = performance.now();
     } finally {
@@ -206,7 +217,9 @@ async function textAt(path: string): Promise<string | null> {
   });
 }
 
-/** Links a complete file, so that no reader sees a partial lock. False if the name exists. */
+/**
+ * Creates the lock by linking a complete file, so that no reader sees a partial lock. Returns false if the name exists.
+ */
 async function created(path: string, text: string): Promise<boolean> {
   try {
     await createWhole(path, text, { mode: 0o600 });
@@ -233,8 +246,8 @@ function isTextOrNull(value: unknown): value is string | null {
 }
 
 /**
- * A process can be checked only where its id means the same: in the same boot and the same namespace of process ids.
- * Containers have names, and process 1, in common.
+ * Returns the state of a process. It can be checked only where its id means the same: in the same boot and the same
+ * namespace of process ids. Containers share names, and all have a process 1.
  */
 function processState(holder: Holder, self: Place): "running" | "ended" | "unknown" {
   const { pid, started, host, space } = holder;
@@ -250,7 +263,7 @@ function processState(holder: Holder, self: Place): "running" | "ended" | "unkno
   return now === started ? "running" : "ended";
 }
 
-/** The process as the system describes it. Members are null where the system does not provide them. */
+/** Returns this process as the system describes it. Members are null where the system does not provide them. */
 export function thisProcess(): Place {
   return { pid: process.pid, started: startOf(process.pid), host: hostname(), space: namespace() };
 }
@@ -267,7 +280,7 @@ function bootOf(started: string): string {
   return started.split(" ", 1)[0]!;
 }
 
-/** Boot id and ticks since boot, on Linux; null elsewhere. */
+/** Returns the boot id and the ticks since boot on Linux, and null elsewhere. */
 function startOf(pid: number): string | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -279,7 +292,7 @@ function startOf(pid: number): string | null {
   }
 }
 
-/** The name has the host, unless the process id means the same here. */
+/** Names the holder. The name has the host, unless the process id means the same here. */
 function nameOf({ pid, host, space }: Holder, self: Place): string {
   return host === self.host && space === self.space ? `process ${pid}` : `process ${pid} of ${host}`;
 }

@@ -1,17 +1,17 @@
-/** Files written whole: readers see the old content or the new one, also after a kill or a crash. */
+/** Writes files as a whole. Readers see the old content or the new one, also after a kill or a crash. */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 interface WholeOptions {
-  /** Rights, whatever the umask is. Default: 0666 without the umask's. */
+  /** The rights, whatever the umask is. Default: 0666 without those of the umask. */
   readonly mode?: number;
   /**
-   * Name of the unfinished file, in the same folder. A kill leaves it there, and the next write reuses it: so only one
-   * process at a time may write. Default: a new name for each write.
+   * The name of the unfinished file, in the same folder. A kill leaves it there, and the next write reuses it, so only
+   * one process at a time may write. Default: a new name for each write.
    */
   readonly beside?: string;
-  /** Called when the new content is on the disk. If it throws, the file stays as it was. */
+  /** This is called when the new content is on the disk. If it throws, the file stays as it was. */
   readonly beforeRename?: () => void;
 }
 
@@ -28,13 +28,13 @@ export async function createWhole(path: string, text: string, options: WholeOpti
   await writeBeside(path, text, options, async (beside) => {
     await link(beside, path).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code === "EEXIST") throw error;
-      // A file system without links: not whole at once, but never over another file.
+      // A file system without links copies: the file is not whole at once, but no other file is overwritten.
       await copyFile(beside, path, constants.COPYFILE_EXCL);
     });
   });
 }
 
-/** The file is for one process at a time and readable by its owner alone. */
+/** Writes a file that is for one process at a time and readable only by its owner. */
 export async function writeSynced(path: string, text: string): Promise<void> {
   await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
 }
@@ -77,7 +77,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Whether the path still names the open file. Data written to a removed file is lost. */
+/** Returns whether the path still names the open file. Data written to a removed file is lost. */
 export async function isInPlace(
   handle: { stat(): Promise<{ readonly dev: number; readonly ino: number }> },
   path: string,

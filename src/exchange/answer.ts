@@ -22,34 +22,33 @@ import { equalJson, plainNumbers, unsafeInteger } from "../decode/json-numbers.j
 import { type Reading, attempt, faultText, listed, shownName } from "../errors.js";
 import type { UnverifiedQuestion } from "./question.js";
 
-/** An answer as it was read. */
 export interface ReadAnswer {
   readonly value: JsonValue;
   /** Why no activity of it may be used. */
   readonly faults: readonly string[];
 }
 
-/** For long lists: 24 bytes for each value of 8 MiB, where an account of a wallet has 30. */
+/** Long lists fit: the limit is 8 MiB at 24 bytes a value, and the accounts of a wallet have 30 bytes a value. */
 export const MAX_ANSWER_VALUES = 350_000;
 
-/** An answer in bytes: strict JSON, with each number as it is written. Throws {@link MalformedError} (`json`). */
+/** Reads strict JSON, with each number as it is written. Throws {@link MalformedError} (`json`). */
 export function answerOfBytes(body: Uint8Array): ReadAnswer {
   return { value: parseJson(body, { numbers: "literal", maxValues: MAX_ANSWER_VALUES }), faults: [] };
 }
 
-/** An answer with numbers as they were written, for callers who get numbers. A number that changes is a fault. */
+/** Converts numbers as they were written into numbers. One that changes is a fault. */
 export function answerOfLiterals(answer: JsonValue): ReadAnswer {
   const { value, faults } = plainNumbers(answer);
   return { value, faults: faults.map(({ path, message }) => `${path}: ${message}`) };
 }
 
-/** An answer that a caller has: JSON text, its bytes, or a value that something else parsed. */
+/** Reads an answer that a caller has as JSON text, its bytes, or a parsed value. */
 export function answerOfInput(given: unknown): ReadAnswer {
   const isText = typeof given === "string" || given instanceof Uint8Array;
   return isText ? answerOfLiterals(parseJson(given, { numbers: "literal" })) : answerOfValue(given);
 }
 
-/** An answer that another SDK parsed. It may have changed integers that a double does not hold. */
+/** Reads an answer that another SDK parsed, which may have changed integers that a double does not hold. */
 export function answerOfValue(given: unknown): ReadAnswer {
   const { value = null, faults } = attempt(() => copyJson(given, Infinity));
   const unsafe = unsafeInteger(value);
@@ -59,13 +58,13 @@ export function answerOfValue(given: unknown): ReadAnswer {
 
 /** The answer to a submit, a vote or `get_activity`. */
 export interface AnsweredActivity {
-  /** As received; null if there is none. */
+  /** The activity as received; null if there is none. */
   readonly activity: JsonObject | null;
-  /** The members of it that can be read. */
+  /** The members of the activity that can be read. */
   readonly stated: Reading<Activity>["value"];
-  /** Null if it has none. */
+  /** Id of the activity; null if it has none. */
   readonly id: string | null;
-  /** False where decoding the activity fails, too. */
+  /** False means that decoding the activity fails, too. */
   readonly isSound: boolean;
   /** Why nothing of the answer may be used, whatever its proofs say. */
   readonly faults: readonly string[];
@@ -88,10 +87,7 @@ export function readActivityAnswer({ value: answer, faults: parsed }: ReadAnswer
   return { activity, stated, id: id === "" ? null : id, isSound, faults };
 }
 
-/**
- * Why a past activity is refused for what stands beside it. The value of another SDK repeats members of the result
- * there.
- */
+/** Why a past activity is refused for members beside it. A value of another SDK repeats members of the result there. */
 export function besideFaults(value: JsonValue): string[] {
   const activity = isJsonObject(value) && Object.hasOwn(value, "activity") ? value["activity"] : null;
   if (!isJsonObject(value) || !isJsonObject(activity)) return [];
@@ -105,7 +101,7 @@ export function besideFaults(value: JsonValue): string[] {
 
 const quoted = (name: string): string => JSON.stringify(shownName(name));
 
-/** Programs that assign such a member set a prototype. */
+/** A program that assigns such a member sets a prototype. */
 function hasPrototypeMember(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasPrototypeMember);
   if (!isJsonObject(value)) return false;
@@ -121,7 +117,7 @@ export function isUnfinished(activity: JsonObject): boolean {
   return activity["status"] !== undefined && !isCompleted(activity);
 }
 
-/** Every other status may change by itself. */
+/** Statuses that do not change by themselves. */
 const SETTLED: readonly JsonValue[] = [
   COMPLETED,
   "ACTIVITY_STATUS_FAILED",
@@ -134,7 +130,7 @@ export function isPending({ status }: JsonObject): boolean {
   return typeof status === "string" && !SETTLED.includes(status);
 }
 
-/** The known members, also of its repetition in `result.activity`: nothing verifies what stands beside them. */
+/** Keeps only the known members, also in `result.activity`, because nothing verifies the others. */
 export function finishedActivity(activity: JsonObject): JsonObject {
   const { repetition } = outcomeOf(activity);
   const known = picked(activity, ACTIVITY_MEMBERS);
@@ -144,20 +140,20 @@ export function finishedActivity(activity: JsonObject): JsonObject {
 
 const OPEN_MEMBERS = ACTIVITY_MEMBERS.filter((name) => !RESULT_MEMBERS.includes(name));
 
-/** The known members without result and app proofs; null if another member holds a result. */
+/** Keeps the known members without result and app proofs. Returns null if another member holds a result. */
 export function unfinishedActivity(activity: JsonObject): JsonObject | null {
   const known = picked(activity, OPEN_MEMBERS);
   return holdsResult(known) ? null : known;
 }
 
-/** Without a prototype, so that `__proto__` is an ordinary member. */
+/** The copy has no prototype, so that `__proto__` is an ordinary member. */
 function picked(object: JsonObject, names: readonly string[]): JsonObject {
   const kept = Object.create(null) as JsonObject;
   for (const name of names) if (Object.hasOwn(object, name)) kept[name] = object[name]!;
   return kept;
 }
 
-/** The answer to a list of activities or another query, without results; or why it is refused. */
+/** Returns the answer to a query without results, or why it is refused. */
 export function readUnverifiedAnswer(
   { kind }: UnverifiedQuestion,
   answer: JsonValue,
@@ -179,8 +175,8 @@ function listAnswer(answer: JsonValue): { readonly value: JsonValue } | { readon
 }
 
 /**
- * Whether an activity with a result is in a value at any depth. Names are compared as decoders that fold them read
- * them. The value may be any object of a program.
+ * Whether a value has an activity with a result at any depth. Names are compared as decoders that fold them read them.
+ * The value may be any object of a program.
  */
 export function holdsResult(value: unknown, name = "", seen = new Set<unknown>()): boolean {
   if (typeof value !== "object" || value === null || seen.has(value)) return false;
@@ -199,7 +195,7 @@ export function holdsResult(value: unknown, name = "", seen = new Set<unknown>()
   return members.some(([one, member]) => holdsResult(member, one, seen));
 }
 
-/** JSON text with each number as it was written. */
+/** Returns JSON text with each number as it was written. */
 export function exactText(value: JsonValue): string {
   if (value instanceof JsonNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(exactText).join()}]`;

@@ -1,4 +1,4 @@
-/** Submitted requests by the activity that answered them. The service chooses ids, so no id is bound twice. */
+/** Submitted requests by the activity that answered them. No id is bound twice, because the service chooses ids. */
 import { jsonKey } from "../decode/json.js";
 import type { SubmitQuestion } from "./question.js";
 
@@ -9,14 +9,14 @@ interface Binding {
   readonly size: number;
 }
 
-/** Characters of all bindings together. */
+/** Most characters of all bindings together. */
 const MAX_SIZE = 64 * 1024 * 1024;
-/** What an entry takes beside its characters. */
+/** Memory of an entry beside its characters. */
 const ENTRY_SIZE = 512;
 
 /**
- * Bounded in all. Over the bound, the submitter that holds most loses its oldest binding, so that nobody can displace
- * the bindings of others. An id whose binding is lost is an id that was never seen.
+ * The total size is limited. Over the limit, the submitter that holds most loses its oldest binding, so that nobody can
+ * displace the bindings of others. An id whose binding is lost counts as one that was never seen.
  */
 export class Bindings {
   readonly #maxSize: number;
@@ -28,7 +28,7 @@ export class Bindings {
     this.#maxSize = maxSize;
   }
 
-  /** The request that this activity answered, whoever asks; null if none is known. */
+  /** Returns the request that this activity answered, for every caller; null if none is known. */
   get(activityId: string): SubmitQuestion | null {
     return this.#byId.get(activityId)?.question ?? null;
   }

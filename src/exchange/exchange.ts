@@ -1,4 +1,4 @@
-/** What an answer of the service is compared with (exchange/README.md). It is the same for every door. */
+/** Decides what an answer of the service is compared with (exchange/README.md), for client, adapters and proxy. */
 import { readActivity } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { fingerprintContradictions, identityContradictions } from "../verify/contradictions.js";
@@ -21,27 +21,27 @@ export type ExpectedOfOwner = Expected & { readonly organizationId: string };
 
 /** An activity to verify, with what it is compared with. */
 export interface AskedActivity {
-  /** As received; null where the answer has none, which no verification accepts. */
+  /** The activity as received; null if the answer has none, which no verification accepts. */
   readonly activity: JsonValue;
-  /** Null where the answer may not have an activity at all. */
+  /** What the activity is compared with; null if the answer must not have an activity. */
   readonly expected: ExpectedOfOwner | null;
-  /** Why the answer is refused, whatever its app proofs say: these fail `activity.request`. */
+  /** Reasons to refuse the answer whatever its app proofs say. They fail `activity.request`. */
   readonly refusals: readonly string[];
   /** The submitted operation; null for an activity that was not submitted by this call. */
   readonly operation: string | null;
-  /** Whether it came from `get_activity`: then missing app proofs are fetched. */
+  /** Whether it came from `get_activity`, so that missing app proofs are fetched. */
   readonly isFetched: boolean;
 }
 
-/** Resolves to the verified activity. Rejects for every other one. */
+/** Resolves to the verified activity, and rejects for every other one. */
 type Verify<V> = (asked: AskedActivity) => Promise<V & { readonly activity: JsonValue }>;
 
-/** What of an answer may be handed on. */
+/** The part of an answer that may be handed on. */
 export type Settled<V> =
   | { readonly kind: "verified"; readonly activity: JsonObject; readonly verified: V }
   /**
-   * `unfinished`: without result and app proofs. `unproven`: not verified, since the caller asked for no app proofs.
-   * `asked` is what it was compared with.
+   * An `unfinished` activity has neither result nor app proofs. An `unproven` one is not verified, since the caller
+   * asked for no app proofs. `asked` is what it was compared with.
    */
   | { readonly kind: "unfinished" | "unproven"; readonly activity: JsonObject; readonly asked: AskedActivity }
   | { readonly kind: "other"; readonly value: JsonValue };
@@ -55,7 +55,7 @@ export interface Polling {
 interface Comparison {
   readonly expected: ExpectedOfOwner;
   readonly refusals: readonly string[];
-  /** False where the answer to a vote is compared by its fingerprint. */
+  /** Whether the type is compared. The answer to a vote is compared by its fingerprint instead. */
   readonly hasType: boolean;
   readonly isProven: boolean;
 }
@@ -68,7 +68,7 @@ export class Exchange {
   /** The activity that first answered a submit or vote. */
   #first: { readonly id: string; readonly type: string | undefined } | null = null;
 
-  /** `submitter` is a name for the accounts of the bindings only. */
+  /** `submitter` only names an account of the bindings. */
   constructor(question: ServiceQuestion, bindings: Bindings, submitter = "") {
     this.question = question;
     this.#bindings = bindings;
@@ -100,7 +100,7 @@ export class Exchange {
     return { kind: "verified", activity: finishedActivity(verified.activity as JsonObject), verified };
   }
 
-  /** {@link settle}, and asks again while the activity may change by itself. */
+  /** Does what {@link settle} does, and asks again while the activity may change by itself. */
   async settlePolled<V>(answer: ReadAnswer, verify: Verify<V>, { attempts, ask }: Polling): Promise<Settled<V>> {
     let settled = await this.settle(answer, verify);
     for (let left = attempts; left > 0 && settled.kind === "unfinished" && isPending(settled.activity); left--)
@@ -162,7 +162,7 @@ async function settleUnverified<V>(
   return "value" in read ? { kind: "other", value: read.value } : refused(answer, read.fault, verify);
 }
 
-/** What of an answer is handed on as it is compared, without verification; null for everything else. */
+/** Returns what is handed on after a comparison, without verification; null for everything else. */
 function handedOnUnverified(
   read: AnsweredActivity,
   compared: Comparison,
@@ -179,7 +179,7 @@ function isUnverified(question: ServiceQuestion): question is UnverifiedQuestion
   return question.kind === "list" || question.kind === "query";
 }
 
-/** Whether organization, id and type are as expected, which is all that an unfinished activity is compared by. */
+/** Whether organization, id and type are as expected. An unfinished activity is compared by these alone. */
 function isIdentical({ expected, hasType }: Comparison, { stated }: AnsweredActivity): boolean {
   const { organizationId, id = null, type = null } = expected;
   return identityContradictions({ organizationId, id, type: hasType ? type : null }, stated).length === 0;
@@ -194,17 +194,17 @@ function ofAnother(bound: SubmitQuestion | null, organizationId: string): string
   return ["the activity's id belongs to a request of another organization"];
 }
 
-/** Rejects, and names the failed checks of an activity that the answer has. */
+/** Rejects, and names the failed checks if the answer has an activity. */
 async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown>): Promise<never> {
   const { value } = answer;
   const activity = isJsonObject(value) ? (value["activity"] ?? null) : null;
   await verify({ activity, expected: null, refusals: [fault], operation: null, isFetched: false });
-  throw new Error("an activity in a place where none may be was accepted");
+  throw new Error("an activity was accepted where the answer may not have one");
 }
 
 /**
- * What an activity that the caller has is compared with: what the caller expects and, unless that has the parameters,
- * the request that it answered here.
+ * Compares an activity that the caller has with what the caller expects and, unless that has the parameters, with the
+ * request that the activity answered here.
  */
 export function askedOfPast(
   bindings: Bindings,

@@ -1,4 +1,4 @@
-/** The rules for requests and answers over HTTP, without sockets: of the proxy, and of a wrapped fetch. */
+/** The rules of the proxy and of a wrapped fetch for requests and answers over HTTP, without sockets. */
 import { fromBase64, fromUtf8 } from "../bytes.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, faultText } from "../errors.js";
@@ -8,11 +8,11 @@ import type { Bindings } from "./bindings.js";
 import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
 import { operationOf, questionOf } from "./question.js";
 
-/** Bytes of a request's body. The service's own limit is not documented; its client sends less. */
+/** Most bytes of a request's body. The service's own limit is not documented; its client sends less. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** A request that is not sent; or an answer that is not what the interface promises (`invalid-answer`). */
+/** A request that is not sent, or an answer that is not what the interface promises (`invalid-answer`). */
 export class HttpFault extends Error {
   readonly kind: "not-found" | "too-large" | "invalid-request" | "invalid-answer";
 
@@ -31,15 +31,15 @@ interface ReceivedRequest {
   readonly stamp: string;
 }
 
-/** Names, in any case, and values. */
+/** Names in any case, each with its value. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 const STAMP_NAMES = ["X-Stamp", "X-Stamp-WebAuthn", "X-Stamp-Attested"];
 const MAX_SHOWN = 100;
 
-/** The only stamp of a request, under one of the known names; or the fault of the request. */
+/** Returns the only stamp of a request, under one of the known names, or the fault of the request. */
 export function stampIn(headers: Headers): { readonly stamp: string } | { readonly fault: string } {
-  // Also those that no service knows: what one party ignores may count for another.
+  // Unknown stamp headers count, too: what one party ignores may count for another.
   const stamps = headers.filter(([name]) => /^x-stamp(?:-|$)/i.test(name));
   const [first] = stamps;
   const isKnown = STAMP_NAMES.some((known) => known.toLowerCase() === first?.[0].toLowerCase());
@@ -77,7 +77,7 @@ export function exchangeOf(
 
 const MAX_SUBMITTER = 300;
 
-/** The public key or credential id that a stamp names: a name for accounts, which nothing verifies. */
+/** Returns the public key or credential id that a stamp names. It only names an account, and nothing verifies it. */
 function submitterOf(stamp: string): string {
   const read = (text: string): JsonValue => attempt(() => parseJson(text)).value ?? null;
   const json = read(stamp.startsWith("{") ? stamp : textOf(stamp));
@@ -86,22 +86,22 @@ function submitterOf(stamp: string): string {
   return typeof name === "string" ? name.slice(0, MAX_SUBMITTER) : "";
 }
 
-/** Of base64url; empty for anything else. */
+/** Decodes base64url; empty for anything else. */
 function textOf(base64url: string): string {
   const base64 = base64url.replaceAll("-", "+").replaceAll("_", "/");
   return fromUtf8(fromBase64(base64.padEnd(Math.ceil(base64.length / 4) * 4, "=")) ?? new Uint8Array()) ?? "";
 }
 
-/** As received, decoded by nothing but HTTP. */
+/** An answer as received. Nothing but HTTP has decoded it. */
 interface ReceivedAnswer {
   readonly status: number;
-  /** The values of a header by its name in lower case. */
+  /** Returns the values of a header by its name in lower case. */
   readonly header: (name: string) => readonly string[];
-  /** Null if it exceeds {@link MAX_ANSWER_BYTES}. */
+  /** The body; null if it exceeds {@link MAX_ANSWER_BYTES}. */
   readonly body: Uint8Array | null;
 }
 
-/** What is handed on, with the report of a verified activity. */
+/** The reply that is handed on, with the report of a verified activity. */
 interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -114,7 +114,7 @@ interface WithReport {
   readonly report: Report;
 }
 
-/** Throws {@link HttpFault} (`invalid-answer`), and what `verify` rejects with. */
+/** Rejects with {@link HttpFault} (`invalid-answer`), and with what `verify` rejects with. */
 export async function replyTo(
   exchange: Exchange,
   answer: ReceivedAnswer,
@@ -172,7 +172,7 @@ function passedBack({ header }: ReceivedAnswer): Record<string, string> {
 
 const MAX_MESSAGE = 4096;
 
-/** Code, message and details; nothing else of the service's error. */
+/** Keeps code, message and details of the service's error, and nothing else. */
 function errorOf(value: JsonValue): JsonObject {
   const { code, message, details } = isJsonObject(value) ? value : ({} as JsonObject);
   return {

@@ -8,15 +8,15 @@ export interface SubmitQuestion {
   readonly operation: string;
   readonly organizationId: string;
   readonly type: string;
-  /** As submitted. */
+  /** Parameters as submitted. */
   readonly parameters: JsonObject;
-  /** Milliseconds since the epoch, as submitted. */
+  /** Time of the request as submitted, in milliseconds since the epoch. */
   readonly timestampMs: string;
   /** Whether it asks for app proofs. */
   readonly isProven: boolean;
 }
 
-/** The activity of an id. */
+/** A question for the activity with an id. */
 export interface QuestionById {
   readonly kind: "activity";
   readonly operation: string;
@@ -28,7 +28,7 @@ export interface QuestionById {
 export interface UnverifiedQuestion {
   readonly kind: "list" | "query";
   readonly operation: string;
-  /** Null where the request names none. */
+  /** Organization of the request; null if it names none. */
   readonly organizationId: string | null;
 }
 
@@ -51,8 +51,8 @@ interface Operation {
 }
 
 /**
- * The operation of a path, which alone decides the kind of the question. Null for every other spelling, since the
- * service may read it as another operation than this package does.
+ * Returns the operation of a path, which alone decides the kind of the question. It is null for every other spelling,
+ * since the service may read it as another operation than this package does.
  */
 export function operationOf(path: string): Operation | null {
   const [, group, name] = PATH.exec(path) ?? [];
@@ -61,10 +61,10 @@ export function operationOf(path: string): Operation | null {
   return { kind: VOTES.has(name) ? "vote" : "submit", name };
 }
 
-/** Without the members of `Object.prototype`. */
+/** An object without members, also without inherited ones. */
 const NO_MEMBERS = Object.create(null) as JsonObject;
 
-/** The question of a request's body, or the fault of the request. `body` is undefined if it is not JSON. */
+/** Returns the question of a request, or its fault. `body` is undefined if it is not JSON. */
 export function questionOf(
   { kind, name: operation }: Operation,
   body: JsonValue | undefined,

@@ -23,12 +23,12 @@ import {
 } from "./results.js";
 import { type SigningJwk, type SigningKey, signingKeyOf } from "./signing-key.js";
 
-/** draft-ietf-rats-ear-04 section 3. */
+/** The profile of draft-ietf-rats-ear-04 section 3. */
 const PROFILE = "tag:ietf.org,2026:rats/ear#04";
-/** RFC 9782 section 6.1; without `application/`, as RFC 7515 section 4.1.9 recommends. */
+/** The type of RFC 9782 section 6.1, without `application/`, as RFC 7515 section 4.1.9 recommends. */
 const TYPE = "eat+jwt";
 
-/** draft-ietf-rats-ar4si-10 section 2.3.4, in the order of EAR's CDDL. */
+/** The claims of draft-ietf-rats-ar4si-10 section 2.3.4, in the order of EAR's CDDL. */
 const TRUST_CLAIMS = [
   "instance-identity",
   "configuration",
@@ -42,11 +42,14 @@ const TRUST_CLAIMS = [
 type TrustClaim = (typeof TRUST_CLAIMS)[number];
 type TrustVector = Readonly<Record<TrustClaim, number>>;
 
-/** draft-ietf-rats-ar4si-10 section 2.3.2, the best first. */
+/** The tiers of draft-ietf-rats-ar4si-10 section 2.3.2, the best first. */
 const TIERS = ["none", "affirming", "warning", "contraindicated"] as const;
 type Tier = (typeof TIERS)[number];
 
-/** draft-ietf-rats-ar4si-10 section 2.3.4, and one value of its range for warnings that no standard describes. */
+/**
+ * The values of draft-ietf-rats-ar4si-10 section 2.3.4, and one value of its range for warnings that no standard
+ * describes.
+ */
 const NO_STATEMENT = 0;
 const AFFIRMED = 2;
 const BOOTED_AS_APPROVED = 3;
@@ -57,7 +60,7 @@ const CONTRAINDICATED = 96;
 const NOT_RECOGNIZED = 97;
 const CRYPTOGRAPHY_FAILED = 99;
 
-/** The value of a claim where a check fails, and where it warns; without the second, a warning changes nothing. */
+/** The value of a claim if a check fails, and if it warns. Without the second, a warning changes nothing. */
 interface Speaks {
   readonly claim: TrustClaim;
   readonly fail: number;
@@ -88,7 +91,7 @@ const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
   identity: says("instance-identity", NOT_RECOGNIZED),
 };
 
-/** `hardware` is affirmed only if all of these passed. */
+/** The checks that must all pass before `hardware` is affirmed. */
 const HARDWARE_CHECKS: readonly CheckId[] = [
   "cose.structure",
   "cose.algorithm",
@@ -102,7 +105,7 @@ const HARDWARE_CHECKS: readonly CheckId[] = [
 ];
 
 export interface EarOptions {
-  /** Signs the result. Without it the token has `alg` `none`, and anybody can write one. */
+  /** The key that signs the result. Without it the token has `alg` `none`, and anybody can write one. */
   readonly key?: SigningJwk;
   /** The bundle that contained the evidence. */
   readonly bundle?: BundleFacts | null;
@@ -114,9 +117,9 @@ const EAR_OPTIONS: MembersOf<EarOptions> = {
 };
 
 /**
- * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is not a report; for an
- * unfit key, without showing any of it; and for a key with a report that no verification made in this process, because
- * the signature is the verifier's statement.
+ * Returns the report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is not a
+ * report, and for an unfit key, without showing any of it. Also throws TypeError for a key with a report that no
+ * verification made in this process, because the signature is the verifier's statement.
  */
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = typedOptions("options", options, EAR_OPTIONS);
@@ -125,7 +128,7 @@ export async function renderEar(report: Report, options: EarOptions = {}): Promi
   return earToken(report, own);
 }
 
-/** {@link renderEar} for callers that know where the report is from. */
+/** Like {@link renderEar}, for callers that know where the report is from. */
 export async function earToken(report: Report, options: EarOptions = {}): Promise<string> {
   const { key, bundle = null } = options;
   const claims = claimsOf(report, bundle);
@@ -176,7 +179,9 @@ function secondsOf(time: string): number {
   return Math.floor(milliseconds / 1000);
 }
 
-/** The boot proofs, one for each enclave; otherwise other evidence, since a result has to be about something. */
+/**
+ * Returns the boot proofs, one for each enclave, or else the other evidence, since a result must be about something.
+ */
 function attestersOf({ evidence }: Report): string[] {
   const subjects = evidence.map(({ subject }) => String(subject));
   const boots = subjects.filter((subject) => subject.startsWith("boot["));
@@ -184,7 +189,7 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** The upper bound of each status: verdict and warnings concern all evidence together. */
+/** Returns the upper bound of each status, since verdict and warnings concern all evidence together. */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
@@ -193,15 +198,15 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
 }
 
 /**
- * Ignores the warning about another root: a caller whose policy names that root relies on it. `hardware` is not
- * affirmed then.
+ * Ignores the warning about another root, since a caller whose policy names that root relies on it. `hardware` is then
+ * not affirmed.
  */
 function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
 }
 
-/** A warning of an unknown check counts like any other. */
+/** Returns whether an unknown check has a warning, which counts like any other. */
 function warnsOfUnknown({ checks }: Report): boolean {
   return checks.some(({ id, status }) => status === "warn" && checkRow(id) === undefined);
 }
@@ -233,7 +238,7 @@ function indexOf(label: string, { evidence }: Report): number | null {
   return index < 0 ? null : index;
 }
 
-/** RFC 9711 section 4.1 allows 8 to 64 bytes. */
+/** Returns null unless the nonce has 8 to 64 bytes, as RFC 9711 section 4.1 demands. */
 function nonceText(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes !== null && bytes.length >= 8 && bytes.length <= 64 ? toBase64url(bytes) : null;
@@ -244,7 +249,7 @@ interface Circumstances {
   readonly isPinned: boolean;
 }
 
-/** The gravest value against a claim; otherwise what was verified of it. */
+/** Returns for each claim the gravest value against it, or else what was verified. */
 function vectorOf(checks: readonly Check[], boot: BootProofClaims | undefined, how: Circumstances): TrustVector {
   const against = valuesAgainst(checks, boot);
   const value = (claim: TrustClaim): number => {
@@ -280,7 +285,7 @@ function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean
     (claim === "configuration" && open.includes("application"));
 }
 
-/** Nothing is affirmed of rejected evidence, not even what passed. */
+/** Returns the value. Nothing is affirmed of rejected evidence, not even what passed. */
 function valueFor(
   claim: TrustClaim,
   checks: readonly Check[],
@@ -318,7 +323,7 @@ function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefine
 
 const CONFIGURATION_PINS: readonly CheckId[] = ["policy.manifest-set", "policy.manifest-hash"];
 const IDENTITY_PINS: readonly CheckId[] = [...CONFIGURATION_PINS, "policy.quorum-key", "policy.public-key"];
-/** Of the image; and of its role, instance and signing certificate. */
+/** The PCRs of the image. Those of its role, instance and signing certificate follow. */
 const CODE_PCRS = [0, 1, 2];
 const OPERATOR_PCRS = [3, 4, 8];
 
@@ -332,7 +337,10 @@ function namesOperator({ image, open }: BootProofClaims, passed: (id: CheckId) =
   return isNamed && !open.includes("operator");
 }
 
-/** draft-ietf-rats-ar4si-10 section 2.3.3: the worst tier, and in it a standard value before our own. */
+/**
+ * Returns the gravest value (draft-ietf-rats-ar4si-10 section 2.3.3): the worst tier, and in it a standard value before
+ * our own.
+ */
 function gravest(values: readonly number[]): number {
   const tier = worst(values.map(tierOf));
   const own = values.filter((value) => tierOf(value) === tier);
@@ -340,7 +348,7 @@ function gravest(values: readonly number[]): number {
   return standard.length > 0 ? Math.max(...standard) : Math.min(...own);
 }
 
-/** draft-ietf-rats-ar4si-10 section 2.3.2. */
+/** Returns the tier (draft-ietf-rats-ar4si-10 section 2.3.2). */
 function tierOf(value: number): Tier {
   if (value >= -1 && value <= 1) return "none";
   if (value >= -32 && value <= 31) return "affirming";
@@ -351,7 +359,7 @@ function worst(tiers: readonly Tier[]): Tier {
   return TIERS[Math.max(...tiers.map((tier) => TIERS.indexOf(tier)))]!;
 }
 
-/** What identifies the enclave, without the statements of app proofs. */
+/** Returns what identifies the enclave, without the statements of app proofs. */
 function attesterClaims({ hardware, image }: BootProofClaims): object {
   const { moduleId, documentTime, pcrs, publicKey, userData } = hardware;
   const { manifest, commitment, restsOn, debug } = image;

@@ -22,8 +22,8 @@ const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 type Attributes = Readonly<Record<string, string | number>>;
 
 /**
- * The report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`: what is
- * shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * Returns the report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`
+ * are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date(), acceptance: "strict" });
@@ -53,7 +53,10 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
   });
 }
 
-/** In place of a report: one test case in error. An empty file would look as if there were nothing to test. */
+/**
+ * Renders a failure instead of a report, as one test case in error. An empty file would look as if there were nothing
+ * to test.
+ */
 export function renderJunitFailure(failure: CommandFailure): string {
   const counts = { tests: 1, failures: 0, errors: 1 };
   const type = `exit code ${failure.exitCode}`;
@@ -68,13 +71,14 @@ function isFailed({ status }: Check): boolean {
   return status === "fail";
 }
 
-/** UTC without a zone, which the schemas do not allow. */
+/** Returns UTC without a zone, which the schemas do not allow. */
 function timestampOf({ verifiedAt }: Report): string {
   return verifiedAt.replace(/(?:\.\d+)?Z$/, "");
 }
 
 /**
- * A test case of its own: a viewer that counts failures would show a rejected report without a failed check as good.
+ * Returns a test case for the verdict. Without it, a viewer that counts failures would show a rejected report without a
+ * failed check as good.
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
@@ -151,7 +155,10 @@ function start(name: string, attributes: Attributes): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** XML 1.0 allows no control characters, lone surrogates or U+FFFE, not even escaped. None of them is printable. */
+/**
+ * Escapes a text. XML 1.0 allows no control characters, lone surrogates or U+FFFE, not even escaped; none of them is
+ * printable.
+ */
 function escaped(text: string): string {
   return printable(text).replace(/[&<>"]/g, (char) => ENTITIES[char]!);
 }

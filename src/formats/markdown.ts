@@ -9,15 +9,15 @@ import { grouped, provenStatements } from "../report/statements.js";
 import { WANTED, verdictSentence } from "../report/text.js";
 import { badChecks, besideVerdict, detailOf, openParts, reasonLines, whoOf } from "./parts.js";
 
-/** Bytes of each list: GitHub shows nothing of a step summary above 1 MiB. */
+/** The limit of each list in bytes. GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_FAILURES = 250_000;
 const MAX_STATEMENTS = 100_000;
 const MAX_DETAILS = 150_000;
 
 /**
- * The report as Markdown for GitHub's step summaries and comments, with a line feed at its end (formats/README.md,
- * "markdown"). No text from evidence becomes a link, an image, a mention, a reference or HTML. `notices`: what is shown
- * beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * Returns the report as Markdown for GitHub's step summaries and comments, with a line feed at its end
+ * (formats/README.md, "markdown"). No text from evidence becomes a link, an image, a mention, a reference or HTML.
+ * `notices` are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  */
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
@@ -107,8 +107,8 @@ function details(summary: string, items: readonly string[]): string {
 }
 
 /**
- * A word without meaning in Markdown anywhere: letters or a few digits, with punctuation around them. Not letters that
- * could be the hash of a commit.
+ * A word without meaning in Markdown: letters or a few digits, with punctuation around them. Letters that could be the
+ * hash of a commit are excluded.
  */
 const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
 function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
@@ -120,7 +120,7 @@ function around(word: string): { readonly before: string; readonly core: string;
 }
 
 /**
- * Every word that is more than letters becomes code: GitHub makes links, mentions and references of finished text, so
+ * Makes code of every word that is more than letters. GitHub makes links, mentions and references of finished text, so
  * escapes do not prevent them.
  */
 function plain(sentence: string): string {

@@ -1,5 +1,5 @@
 /**
- * What the formats for CI share: the text of a report in lines. Text from evidence is made printable here, so no line
+ * Makes the text of a report in lines, for the formats for CI. Text from evidence is made printable here, so no line
  * contains a line feed.
  */
 import type { Check } from "../checks.js";
@@ -62,7 +62,7 @@ export function openParts(report: Report): { readonly heading: string; readonly 
   return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
 }
 
-/** {@link openParts}, a line for each heading and statement. */
+/** Returns {@link openParts} as a line for each heading and statement. */
 export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
 }
@@ -75,7 +75,7 @@ export function detailOf({ detail }: Check): string {
   return printableStart(detail, MAX_TEXT);
 }
 
-/** What was compared, and what to do. `values`: in full, or as short as the difference allows. */
+/** Returns what was compared, and what to do. `values` are shown in full, or as short as the difference allows. */
 export function reasonLines(check: Check, values: "whole" | "short"): string[] {
   const { advice, stale } = check;
   return [
@@ -107,8 +107,8 @@ function lines(text: string | undefined): string[] {
 }
 
 /**
- * The file that a check is about, without the index in that file; null where none is known. A boot proof that was
- * fetched as the latest of an application has the application's name, not that of a file.
+ * Returns the file that a check is about, without the index in that file, or null if it is not known. A boot proof that
+ * was fetched as the latest of an application has the application's name, not that of a file.
  */
 export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
   const piece =
@@ -118,7 +118,7 @@ export function fileOf({ subject, about = subject, name: own }: Check, { evidenc
   return name === "" || (piece !== undefined && Object.hasOwn(piece, "latestOf")) ? null : pathWithoutIndex(name);
 }
 
-/** `boot.json` of `boot.json[3]`. */
+/** Returns `boot.json` for `boot.json[3]`. */
 export function pathWithoutIndex(name: string): string {
   return name.replace(/(?<=.)\[\d+\]$/, "");
 }

@@ -1,4 +1,7 @@
-/** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
+/**
+ * The output formats of reports, one row each. The table is total over `REPORT_FORMATS`. Large formats are loaded on
+ * demand.
+ */
 import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
@@ -11,12 +14,12 @@ import type { SigningJwk } from "./signing-key.js";
 
 export interface VerifiedSource {
   readonly report: Report;
-  /** The bundle that contained the evidence; null without one. */
+  /** The bundle that contained the evidence. Null without one. */
   readonly bundle: BundleFacts | null;
   readonly evidence: EvidenceInput;
-  /** The name of the page that contained it, if any. */
+  /** The name of the page that contained the evidence, if any. */
   readonly page?: string;
-  /** The policy that decided: the caller's, or the bundle's. */
+  /** The options with the policy that decided, which is the caller's or the bundle's. */
   readonly options: VerifyOptions;
 }
 
@@ -27,7 +30,7 @@ interface ReportOptions extends Omit<TextOptions, "detail"> {
 
 type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;
 
-/** Each ends with a line feed. */
+/** The text of each format ends with a line feed. */
 export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   text: (judged, { detail = "normal", ...options }) => {
     const { report, page } = judged;
@@ -39,7 +42,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   },
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
-    // The page is a separate build, whose classes differ from ours: it gets plain data.
+    // The page is a separate build with its own classes, so it gets plain data.
     const [{ plainOptions }, { renderPage }] = await Promise.all([
       import("../plain-settings.js"),
       import("../page/page.js"),
@@ -57,7 +60,8 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   vsa: async (judged) => {
     const { report, bundle, evidence } = judged;
     const { vsaStatement } = await import("./vsa.js");
-    // Unpacked here: in the bundled command, a module loaded later may have classes of its own.
+    // The evidence is unpacked here, since a module that is loaded later may have its own classes in the bundled
+    // command.
     const shown = { pieces: inputPieces(evidence), isDocument: isDocument(evidence) };
     return vsaStatement(report, shown, bundle);
   },

@@ -1,4 +1,4 @@
-/** What EAR and VSA share. */
+/** The parts that EAR and VSA share. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
@@ -9,7 +9,7 @@ import { unprovenStatements } from "../report/unproven.js";
 
 /** The tool as a package URL (ECMA-427), which is unique. */
 export const TOOL_URI = "pkg:npm/bootproof";
-/** Our own claim in an EAR and member in a VSA: a URI, so that it collides with no other. */
+/** Our own claim in an EAR and member in a VSA. It is a URI, so that it collides with no other. */
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
 /** The report without what passed, for readers who know neither EAR nor VSA. */
@@ -62,7 +62,7 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
 }
 
-/** Why the evidence does not pass a policy, or passes and is not accepted; null if it passes. */
+/** Returns why the evidence does not pass a policy, or passes and is not accepted. Returns null if it passes. */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";
   if (report.verdict === "authentic") return "no policy was given";
@@ -75,12 +75,12 @@ export function whyNotPassed(report: Report, bundle: BundleFacts | null): string
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
 }
 
-/** RFC 6920; null where the digest is not known. */
+/** Returns the URI of RFC 6920, or null if the digest is not known. */
 export function policyUri({ policyDigest }: Report): string | null {
   return policyDigest === null ? null : digestUri(policyDigest);
 }
 
-/** RFC 6920 section 3; null where it is not a SHA-256. */
+/** Returns the URI of RFC 6920 section 3, or null if the text is not a SHA-256. */
 export function digestUri(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes?.length === 32 ? `ni:///sha-256;${toBase64url(bytes)}` : null;

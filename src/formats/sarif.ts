@@ -26,8 +26,8 @@ const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schem
 const VERDICT_RULE = "verdict";
 
 /**
- * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
- * what is shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * Returns the report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif").
+ * `notices` are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
@@ -56,7 +56,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   return { $schema: SCHEMA, version: "2.1.0", runs: [run] } as unknown as JsonObject;
 }
 
-/** In place of a report: the run failed, and why. It has no `results`: an empty list would close every alert. */
+/** Renders a failed run instead of a report. It has no `results`, since an empty list would close every alert. */
 export function renderSarifFailure(failure: CommandFailure): string {
   const notifications = failure.problems.map(({ message, file }) => ({
     level: "error",
@@ -134,7 +134,10 @@ interface Result {
   readonly partialFingerprints: Readonly<Record<string, string>>;
 }
 
-/** Needed where no failed check shows that the report is not good, or where a warning belongs to no check. */
+/**
+ * Returns a result for the verdict, where no failed check shows that the report is not good, or where a warning belongs
+ * to no check.
+ */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);
   const isTold = good ? warningsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
@@ -164,19 +167,19 @@ function result(ruleId: string, level: Result["level"], lines: readonly string[]
   return { ruleId, level, message: { text: lines.map(literal).join("\n") }, ...place };
 }
 
-/** SARIF reads `[text](target)` as a link and braces as arguments: evidence makes neither. */
+/** Escapes a text. SARIF reads `[text](target)` as a link and braces as arguments, and evidence must make neither. */
 function literal(text: string): string {
   return text.replaceAll("](", "] (").replace(/[{}]/g, "$&$&");
 }
 
-/** For a check without a file: code scanning accepts no result without a place. */
+/** Returns a file for a check without one, since code scanning accepts no result without a place. */
 function firstFile({ evidence }: Report): string {
   return pathWithoutIndex(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
 }
 
 /**
- * The first line of the file. `what` is the same for the same finding in every run, so that code scanning recognizes
- * it.
+ * Returns the first line of the file. `what` is the same for the same finding in every run, so that code scanning
+ * recognizes it.
  */
 function placeOf(file: string, what: string): Place {
   const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } };
@@ -194,7 +197,8 @@ function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]):
 }
 
 /**
- * A relative path as it is, an absolute one as a `file:` URI. Encoding keeps a name from becoming another reference.
+ * Returns a relative path as it is, and an absolute one as a `file:` URI. The encoding keeps a name from becoming
+ * another reference.
  */
 function uriOf(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");

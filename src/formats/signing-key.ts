@@ -1,4 +1,4 @@
-/** Keys that sign attestation results: which are fit, and by which algorithm. No message shows a key. */
+/** Decides which keys can sign attestation results, and by which algorithm. No message shows a key. */
 
 import { copyPlain } from "../decode/input.js";
 
@@ -18,7 +18,7 @@ export interface SigningKey {
 }
 
 interface KeyKind {
-  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first is the default. */
+  /** The algorithms (RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864). The first is the default. */
   readonly algorithms: readonly [string, ...string[]];
   readonly publicMembers: readonly string[];
   readonly privateMembers: readonly string[];
@@ -26,7 +26,7 @@ interface KeyKind {
 
 const POINT = { publicMembers: ["kty", "crv", "x", "y"], privateMembers: ["d"] } as const;
 
-/** By `kty`, with `crv` where there is one. */
+/** The kinds by `kty`, with `crv` where there is one. */
 const KINDS: Readonly<Record<string, KeyKind>> = {
   "EC P-256": { algorithms: ["ES256"], ...POINT },
   "EC P-384": { algorithms: ["ES384"], ...POINT },
@@ -41,11 +41,11 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
 const WANTED = "expected P-256, P-384, P-521, Ed25519 or RSA";
 const MIN_RSA_BITS = 2048;
 
-/** Throws TypeError, without showing any of the key, for one that cannot or should not sign. */
+/** Throws TypeError, without showing any of the key, for a key that cannot or should not sign. */
 export function signingKeyOf(jwk: unknown): SigningKey {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk))
     throw refused("expected a JSON Web Key, an object");
-  // Without a prototype: only the key's own members count.
+  // The copy has no prototype, so only the key's own members count.
   const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
   refuseOtherUse(members);
@@ -74,12 +74,12 @@ function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind 
   );
 }
 
-/** Safe to quote in a message; any other value may be secret. */
+/** Returns whether the curve is safe to quote in a message. Any other value may be secret. */
 function isKnownCurve(crv: unknown): crv is string {
   return isText(crv) && ["secp256k1", "X25519", "Ed448", "X448"].includes(crv);
 }
 
-/** RFC 7517 sections 4.2 and 4.3. */
+/** Refuses a key for another use (RFC 7517 sections 4.2 and 4.3). */
 function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, unknown>>): void {
   if (use !== undefined && use !== "sig") throw refused('its "use" is not "sig": it is for something else');
   const signs = operations === undefined || (Array.isArray(operations) && operations.includes("sign"));

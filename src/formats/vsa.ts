@@ -21,7 +21,7 @@ import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, why
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 
-/** Our own levels: the prefix `SLSA_` belongs to SLSA. */
+/** Our own levels, since the prefix `SLSA_` belongs to SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
 const VERIFIED_WITH_WARNINGS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
@@ -42,7 +42,7 @@ interface ShownPiece {
   readonly piece: { readonly name: string | null; readonly value: unknown };
 }
 
-/** The pieces are in the order of the report. */
+/** Evidence in the order of the report. */
 interface ShownEvidence {
   readonly pieces: readonly ShownPiece[];
   readonly isDocument: boolean;
@@ -54,15 +54,16 @@ export interface VsaOptions {
 }
 
 /**
- * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
- * the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is not a report.
+ * Returns the report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects
+ * are what the evidence shows, whatever the verdict. It is not signed. Throws TypeError for a value that is not a
+ * report.
  */
 export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = typedOptions("options", options, { bundle: nullish(plain) });
   return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 
-/** {@link renderVsa} for unpacked evidence. */
+/** Like {@link renderVsa}, for unpacked evidence. */
 export async function vsaStatement(
   report: Report,
   evidence: ShownEvidence,
@@ -108,19 +109,19 @@ function uriOfPolicy(report: Report): string {
   return policyUri(report) ?? (wasGiven || heldAgainst ? POLICY_AS_VALUE_URI : NO_POLICY_URI);
 }
 
-/** The deployments of the policy that matched; otherwise the policy. */
+/** Returns the deployments of the policy that matched, or else the policy. */
 function resourceUri({ claims }: Report, policy: string): string {
   const matched = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
   const names = [...new Set(matched)].map((name) => encodeURIComponent(wellFormed(name)));
   return names.length === 0 ? policy : `${policy.split("#", 1)[0]!}#deployment=${names.join(",")}`;
 }
 
-/** A lone surrogate cannot be encoded in a URI. */
+/** Replaces lone surrogates, which cannot be encoded in a URI. */
 function wellFormed(name: string): string {
   return name.replace(/\p{Surrogate}/gu, "\u{fffd}");
 }
 
-/** All of the evidence or none: the specification allows no incomplete list. */
+/** Returns all of the evidence or none, since the specification allows no incomplete list. */
 function inputAttestations({ evidence }: Report): object {
   const inputs = evidence.flatMap(({ sha256: digest }) => {
     const uri = digest === null ? null : digestUri(digest);
@@ -129,7 +130,7 @@ function inputAttestations({ evidence }: Report): object {
   return inputs.length === evidence.length && inputs.length > 0 ? { inputAttestations: inputs } : {};
 }
 
-/** What a boot proof shows; otherwise the digest of the piece. Other pieces have no subjects. */
+/** Returns what a boot proof shows, or else the digest of the evidence. Other evidence has no subjects. */
 async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Promise<Subject[]> {
   if (!subject.startsWith("boot[")) return [];
   const { document, pcrs, manifest } = shownIn(piece.value, isDocument);
@@ -143,7 +144,7 @@ async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocu
   }));
 }
 
-/** A statement about a program that no pin decided would vouch for any program. */
+/** Returns whether no pin decided the program. A statement about it would vouch for any program. */
 function leavesProgramOpen(subject: string, { claims }: Report): boolean {
   const [, index] = /^boot\[(\d+)\]$/.exec(subject) ?? [];
   return claims?.bootProofs[Number(index)]?.open.includes("application") === true;
@@ -154,13 +155,13 @@ async function documentSubjects(document: Uint8Array | undefined): Promise<Subje
 }
 
 interface Shown {
-  /** The attestation document as it was signed; a boot proof that was verified before no longer has it. */
+  /** The attestation document as it was signed. A boot proof that was verified before no longer has it. */
   readonly document: Uint8Array | undefined;
   readonly pcrs: AttestationDocument["pcrs"] | undefined;
   readonly manifest: Manifest | undefined;
 }
 
-/** Read from the evidence, not verified. What cannot be read is absent. */
+/** Reads the evidence without verifying it. What cannot be read is absent. */
 function shownIn(value: unknown, isDocument: boolean): Shown {
   if (VerifiedBootProof.isVerified(value))
     return { document: undefined, pcrs: value.attestation.document.pcrs, manifest: value.manifest };
@@ -192,7 +193,7 @@ function pivotSubjects(manifest: Manifest | undefined): Subject[] {
   }));
 }
 
-/** Omits zeros: every debug enclave has them, so they identify none. */
+/** Omits zeros, which identify no enclave since every debug enclave has them. */
 function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
   return IMAGE_PCRS.flatMap((index) => {
     const pcr = pcrs?.get(index);
@@ -205,7 +206,7 @@ function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
   return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
 }
 
-/** Without boot proofs: the other pieces, or the report itself as JSON. */
+/** Returns the subjects without boot proofs: the other evidence, or the report itself as JSON. */
 async function otherSubjects(report: Report): Promise<Subject[]> {
   const pieces = report.evidence.flatMap(({ subject }) =>
     pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),

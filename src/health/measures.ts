@@ -37,7 +37,6 @@ function age(at: Date | null, now: Date): number | null {
   return at === null ? null : (now.getTime() - at.getTime()) / 1000;
 }
 
-/** Labels of all series. */
 export const LABELS = ["app", "ephemeral_key", "command", "version"] as const;
 
 const BUILD: Measure = {

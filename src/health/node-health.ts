@@ -17,12 +17,12 @@ import {
 
 export interface HealthOptions {
   readonly subject: HealthSubject;
-  /** Written whole after each success, so that its time is that of the last one. At most once a second. */
+  /** A file that is replaced after each success, at most once a second, so that its time is that of the last one. */
   readonly file?: string;
-  /** Serves `/metrics`, `/healthz` and `/readyz` there. Requires the package `prom-client`. */
+  /** Address that serves `/metrics`, `/healthz` and `/readyz`. It requires the package `prom-client`. */
   readonly metrics?: HealthAddress;
   readonly now: () => Date;
-  /** Called when the file cannot be written, once for each reason. */
+  /** Receives each reason once why the file cannot be written. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -40,11 +40,11 @@ const OPTIONS: MembersOf<HealthOptions> = {
 };
 
 export interface Health {
-  /** The address of the metrics; null without them. */
+  /** Address of the metrics; null without them. */
   readonly url: string | null;
   /** Takes what `onPoll` of a watch reports. */
   poll(poll: HealthPoll): void;
-  /** Called after each judged batch. */
+  /** Takes the counts so far after each judged batch. */
   work(work: HealthWork): void;
   /** Takes what `onQueue` of a worker or a queue's judge reports. */
   queue(queue: HealthQueue): void;
@@ -79,7 +79,7 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
 async function requireWritable(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile())
-    throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
+    throw Object.assign(new Error("not a regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
   await access(dirname(path), constants.W_OK);
 }
 
@@ -122,7 +122,7 @@ class ProcessHealth implements Health {
 
 const WRITE_MS = 1000;
 
-/** One write at a time; the successes meanwhile are one write after it. */
+/** The file is written once at a time. Successes during a write are one write after it. */
 class HealthFile {
   readonly #path: string;
   readonly #record: HealthRecord;

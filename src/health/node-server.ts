@@ -12,7 +12,7 @@ export class MetricsMissingError extends Error {
 
 export interface HealthAddress {
   readonly host: string;
-  /** 0: any free port. */
+  /** Port; 0 means any free one. */
   readonly port: number;
 }
 
@@ -22,7 +22,7 @@ interface ServedHealth {
 }
 
 export interface HealthServer {
-  /** Such as `http://127.0.0.1:9464`. */
+  /** Address, such as `http://127.0.0.1:9464`. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function serveHealth({ host, port }: HealthAddress, served: ServedH
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(REQUEST_MS);
   await listening(server, { host, port });
-  // It serves while the command works, and no longer.
+  // The server must not keep the process alive.
   server.unref();
   return { url: urlOf(server), close: () => closed(server) };
 }
@@ -101,7 +101,7 @@ async function pageFor(method: string, page: (() => Page | Promise<Page>) | unde
   return page();
 }
 
-/** The registry is our own: the default one belongs to the embedding program. */
+/** The registry is a new one, because the default one belongs to the embedding program. */
 async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<Page>> {
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();
@@ -128,7 +128,7 @@ async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<
   return async () => ({ status: 200, text: await registry.metrics(), type: registry.contentType });
 }
 
-/** Those who serve no metrics need not install it. */
+/** The package is loaded here, because programs that serve no metrics need not install it. */
 async function loadPackage(): Promise<Pick<typeof PromClient, "Counter" | "Gauge" | "Registry">> {
   try {
     const { default: loaded } = await import("prom-client");
@@ -136,7 +136,7 @@ async function loadPackage(): Promise<Pick<typeof PromClient, "Counter" | "Gauge
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
-    throw new MetricsMissingError(`metrics take the package prom-client, which ${reason}: npm install prom-client@15`, {
+    throw new MetricsMissingError(`metrics need the package prom-client, which ${reason}: npm install prom-client@15`, {
       cause: error,
     });
   }

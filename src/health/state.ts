@@ -1,12 +1,11 @@
-/** What a long-running command reports about itself: one plain object (health/README.md, "State"). */
+/** The state that a long-running command reports, as one plain object (health/README.md, "State"). */
 import { TOOL } from "../version.js";
 
 export type HealthCommand = "watch" | "worker" | "audit";
 
-/** What a process works on. */
 export interface HealthSubject {
   readonly command: HealthCommand;
-  /** The names that a watch polls. Default: none. */
+  /** Names that a watch polls. Default: none. */
   readonly watched?: readonly PolledName["watched"][];
   /** Files or folders of an audit. Default: none. */
   readonly inputs?: readonly string[];
@@ -17,21 +16,21 @@ export interface HealthSubject {
 /** One application or key, as a poll left it. `WatchPoll` of `bootproof/watch` has this shape. */
 export interface PolledName {
   readonly watched: { readonly app: string } | { readonly ephemeralKey: string };
-  /** Why it could not be fetched or read; null after a good poll. */
+  /** Reason why it could not be fetched or read; null after a good poll. */
   readonly failure: { readonly kind: string } | null;
   /** Whether its newest verdict is a refusal. */
   readonly isRefused: boolean;
-  /** Refusals that this process recorded. */
+  /** Number of refusals that this process recorded. */
   readonly refusals: number;
-  /** The time in its newest verified attestation document; null before the first. */
+  /** Time in its newest verified attestation document; null before the first. */
   readonly evidenceAt: Date | null;
 }
 
 /** One poll of everything that is watched. */
 export interface HealthPoll {
-  /** Entries that this process recorded. */
+  /** Number of entries that this process recorded. */
   readonly recorded: number;
-  /** Since when a reload of the policy is refused; null, or left out, where none is. */
+  /** Time since which a reload of the policy is refused; null or absent if none is. */
   readonly settingRefusedSince?: Date | null;
   readonly watched: readonly PolledName[];
 }
@@ -39,29 +38,29 @@ export interface HealthPoll {
 /** Counts of this process so far. */
 export interface HealthWork {
   readonly entries: number;
-  /** Entries that were not accepted; null where the process does not know. */
+  /** Number of entries that were not accepted; null if the process does not know. */
   readonly refused: number | null;
-  /** The time in the newest verified attestation document; null without one. */
+  /** Time in the newest verified attestation document; null without one. */
   readonly evidenceAt: Date | null;
 }
 
 /** The connection to the queue, as it is now. */
 export interface HealthQueue {
-  /** The server's address without credentials. */
+  /** Address of the server without credentials. */
   readonly server: string;
   readonly isConnected: boolean;
-  /** Jobs that no worker has taken; null if unknown. */
+  /** Number of jobs that no worker has taken; null if unknown. */
   readonly waiting: number | null;
 }
 
 export interface WatchedState {
-  /** Null if a key is watched. */
+  /** Name of the application; null if a key is watched. */
   readonly app: string | null;
-  /** Null if an application is watched. */
+  /** The key in hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
-  /** The last poll that could see it. */
+  /** Time of the last poll that could see it. */
   readonly seenAt: Date | null;
-  /** The first poll that could not, if the last one could not either. */
+  /** Time of the first of the latest polls that could not see it; null after a good poll. */
   readonly outageSince: Date | null;
   readonly outages: number;
   readonly failedPolls: number;
@@ -72,7 +71,7 @@ export interface WatchedState {
 
 export interface QueueState extends HealthQueue {
   readonly outages: number;
-  /** The last time that the server was connected. */
+  /** Last time at which the server was connected. */
   readonly contactAt: Date | null;
 }
 
@@ -82,12 +81,12 @@ export interface HealthState {
   readonly command: HealthCommand;
   readonly version: string;
   readonly startedAt: Date;
-  /** The last good poll; of a worker or an audit the last contact with the queue or the last judged batch. */
+  /** Time of the last good poll, or a worker's or audit's last contact with the queue or judged batch. */
   readonly goodAt: Date | null;
   readonly isReady: boolean;
   readonly inputs: readonly string[];
   readonly watched: readonly WatchedState[];
-  /** Since when a watch refuses a reload of the policy; null where it refuses none. */
+  /** Time since which a watch refuses a reload of the policy; null if it refuses none. */
   readonly settingRefusedSince: Date | null;
   readonly polls: number;
   readonly entries: number;
@@ -98,7 +97,7 @@ export interface HealthState {
   readonly queue: QueueState | null;
 }
 
-/** A queue that was not seen for this long is away: a worker looks at it every two seconds. */
+/** A queue that was not seen for this long is away. A worker looks at it every two seconds. */
 const AWAY_MS = 15_000;
 const RATE_MS = 60_000;
 const SAMPLE_MS = 1000;
@@ -140,13 +139,12 @@ export class HealthRecord {
     return isGood;
   }
 
-  /** Called after each judged batch with the counts so far. */
+  /** Takes the counts so far after each judged batch. */
   work(work: HealthWork): void {
     this.#goodAt = this.#now();
     this.#count(work);
   }
 
-  /** Whether the server is connected. */
   queue(queue: HealthQueue): boolean {
     const at = this.#now();
     const { outages = 0, contactAt = null, isConnected: wasConnected = true } = this.#queue ?? {};
@@ -189,7 +187,7 @@ export class HealthRecord {
     return (!hasQueue || this.#isQueueThere()) && this.#watched.every(({ outageSince }) => outageSince === null);
   }
 
-  /** A process that is stuck does not report that the server is away. */
+  /** The last contact decides, because a process that is stuck does not report that the server is away. */
   #isQueueThere(): boolean {
     const { isConnected = false, contactAt = null } = this.#queue ?? {};
     return isConnected && contactAt !== null && this.#now().getTime() - contactAt.getTime() <= AWAY_MS;

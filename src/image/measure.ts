@@ -1,4 +1,4 @@
-/** PCRs from an image file and its parent instance (image/README.md, "The PCRs"). */
+/** Computes PCRs from an image file and its parent instance (image/README.md, "The PCRs"). */
 import { callable, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import { concatBytes, toUtf8 } from "../bytes.js";
@@ -16,11 +16,11 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 export type { ByteStream, Hasher, ImageSection, ImageSectionType };
 
 export interface MeasureOptions {
-  /** Incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
+  /** An incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
   readonly sha384?: () => Hasher;
-  /** Incremental SHA-256, for {@link measureBinary}. Default: that of @noble/hashes. */
+  /** An incremental SHA-256, for {@link measureBinary}. Default: that of @noble/hashes. */
   readonly sha256?: () => Hasher;
-  /** The bytes so far, after each piece. */
+  /** This gets the number of bytes so far, after each chunk. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -31,23 +31,23 @@ const MEASURE_OPTIONS: MembersOf<MeasureOptions> = {
 };
 
 export interface ImageMeasurement {
-  /** PCR 0, 1 and 2, and 8 if the image is signed: 48 bytes each. */
+  /** The PCRs 0, 1 and 2, and 8 if the image is signed, of 48 bytes each. */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number;
   readonly sections: readonly ImageSection[];
-  /** Null if not UTF-8 or longer than 64 KiB. */
+  /** The command line. Null if it is not UTF-8 or longer than 64 KiB. */
   readonly commandLine: string | null;
-  /** Neither measured nor signed. Null if absent. */
+  /** The metadata, which is neither measured nor signed. Null if absent. */
   readonly metadata: JsonObject | null;
-  /** Null if unsigned. Otherwise verified over PCR0. */
+  /** The signature, verified over PCR0. Null if the image is unsigned. */
   readonly signature: ImageSignature | null;
 }
 
 export interface ImageSignature {
-  /** Issuer and validity are NOT checked: pin PCR8. */
+  /** The certificate, whose issuer and validity are NOT checked: pin PCR8. */
   readonly certificate: Certificate;
   readonly algorithm: SignatureAlgorithm;
 }
@@ -94,7 +94,7 @@ class Registers {
     this.#hashes = [sha384(), sha384(), sha384()];
   }
 
-  /** Section headers, signature and metadata are not measured. */
+  /** Hashes a section. Section headers, signature and metadata are not measured. */
   add(section: ImageSection, piece: Uint8Array): void {
     const { type } = section;
     if (type === "signature" || type === "metadata") return;
@@ -115,12 +115,12 @@ function extended(digest: Uint8Array): Promise<Uint8Array> {
   return sha384(concatBytes(EMPTY_REGISTER, digest));
 }
 
-/** `arn:aws:iam::123456789012:role/path/Name`, of any partition. */
+/** The pattern `arn:aws:iam::123456789012:role/path/Name`, in any partition. */
 const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::[0-9]{12}:role\/(?:[\x21-\x2e\x30-\x7e]+\/){0,256}[\w+=,.@-]{1,64}$/;
 const MAX_ROLE_ARN = 640;
 
 /**
- * PCR3 for this IAM role of the parent instance. Throws TypeError for any other text, whose hash would match no
+ * Returns PCR3 for this IAM role of the parent instance. Throws TypeError for any other text, whose hash would match no
  * enclave.
  */
 export async function measureRole(roleArn: string): Promise<Uint8Array> {
@@ -131,7 +131,7 @@ export async function measureRole(roleArn: string): Promise<Uint8Array> {
 
 const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-/** PCR4 for this instance. Throws TypeError for any other text. */
+/** Returns PCR4 for this instance. Throws TypeError for any other text. */
 export async function measureInstance(instanceId: string): Promise<Uint8Array> {
   if (typeof instanceId !== "string" || !INSTANCE_ID.test(instanceId))
     throw new TypeError("expected the id of an instance, such as i-0123456789abcdef0");
@@ -139,7 +139,7 @@ export async function measureInstance(instanceId: string): Promise<Uint8Array> {
 }
 
 /**
- * SHA-256, as in `pivot.hash` of a manifest.
+ * Returns the SHA-256 of a binary, as in `pivot.hash` of a manifest.
  * @example
  * ```ts
  * const pivotHash = await measureBinary(createReadStream("app"));

@@ -1,6 +1,6 @@
 /**
- * Reads an image file in one pass and reports every fault (image/README.md, "The file"). Bounds its memory, whatever
- * sizes the file claims.
+ * Reads an image file in one pass and reports every fault (image/README.md, "The file"). Its memory is bounded,
+ * whatever sizes the file claims.
  */
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { type JsonObject, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
@@ -23,34 +23,34 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** Where the section's header begins. */
+  /** The offset of the section's header. */
   readonly offset: number;
-  /** Of data. */
+  /** The size of the data. */
   readonly size: number;
 }
 
 interface ImageReading {
-  /** Null if the file is too short or no image. */
+  /** The header. Null if the file is too short or not an image. */
   readonly header: ImageHeader | null;
   readonly sections: readonly ImageSection[];
-  /** Bytes read; without faults, the file's size. */
+  /** The number of bytes read. Without faults it is the file's size. */
   readonly size: number;
-  /** Null if absent, not UTF-8 or too long for a kernel. */
+  /** The command line. Null if it is absent, not UTF-8, or too long for a kernel. */
   readonly commandLine: string | null;
-  /** Null if absent or invalid. */
+  /** The metadata. Null if it is absent or invalid. */
   readonly metadata: JsonObject | null;
-  /** Null if absent or unreadable. */
+  /** The signature. Null if it is absent or unreadable. */
   readonly signature: Uint8Array | null;
   readonly faults: FaultList;
 }
 
 interface ReadImageOptions {
-  /** Receives an empty piece, then the data in pieces, valid during the call only. */
+  /** This gets an empty chunk, then the data in chunks that are valid only during the call. */
   readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The largest section, in bytes, kept in memory. */
+/** The largest section of each type that is kept in memory, in bytes. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -61,7 +61,7 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
 /** Larger sections are faults. The format bounds the signature, this package the metadata. */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
-/** Reads to the end, or to the first byte outside all sections. Never throws for content. */
+/** Reads to the end, or to the first byte outside all sections. Never throws for the content. */
 export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
   return new ImageReader(stream, options).read();
 }
@@ -129,7 +129,7 @@ class ImageReader {
       );
   }
 
-  /** False if the file ends early or the next section cannot be located. */
+  /** Returns false if the file ends early or the next section cannot be located. */
   async #walk(header: ImageHeader): Promise<boolean> {
     for (let index = 0; index < header.sectionCount; index++) if (!(await this.#section(header, index))) return false;
     return true;
@@ -157,7 +157,7 @@ class ImageReader {
     return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
   }
 
-  /** The offset must be the end of the section before. */
+  /** Goes to a section, whose offset must be the end of the one before. */
   async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
     const here = BigInt(this.#cursor.position);
     const { offset } = table[index]!;
@@ -206,7 +206,7 @@ class ImageReader {
     return isWhole;
   }
 
-  /** False if the file ends first. */
+  /** Returns false if the file ends first. */
   async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
     const passed = await this.#cursor.pass(size, (piece) => {
       this.#crc.update(piece);
@@ -218,7 +218,7 @@ class ImageReader {
     return false;
   }
 
-  /** Missing sections are reported only if all were read. */
+  /** Checks the types. Missing sections are reported only if all were read. */
   #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
     for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
     const [kernel = 0] = this.#placesOf("kernel");

@@ -1,4 +1,4 @@
-/** The signature over PCR0 (image/README.md, "The signature"). */
+/** Verifies the signature over PCR0 (image/README.md, "The signature"). */
 import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
@@ -15,12 +15,12 @@ export interface SignatureReading {
   readonly algorithm: SignatureAlgorithm | null;
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** Unused entries after the first. */
+  /** The number of unused entries after the first. */
   readonly others: number;
   readonly faults: FaultList;
 }
 
-/** RFC 9053 section 2.1. Signatures have 2·32, 2·48 and 2·66 bytes. */
+/** The algorithms of RFC 9053 section 2.1. Signatures have 2·32, 2·48 and 2·66 bytes. */
 const ALGORITHMS: ReadonlyMap<CborValue | undefined, SignatureAlgorithm> = new Map([
   [-7, "ES256"],
   [-35, "ES384"],
@@ -34,7 +34,7 @@ const CURVE_OF: Readonly<Record<SignatureAlgorithm, Curve | "P-521">> = {
 };
 const SIGNATURE_LENGTH: Readonly<Record<SignatureAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 
-/** SubjectPublicKeyInfo in DER before the point, and the point's length (RFC 5480 section 2). */
+/** The DER of SubjectPublicKeyInfo before the point, and the point's length (RFC 5480 section 2). */
 const P521_PREFIX = "30819b301006072a8648ce3d020106052b8104002303818600";
 const P521_POINT_LENGTH = 133;
 
@@ -59,14 +59,14 @@ function attemptAt<T>(faults: FaultList, path: string, decode: () => T): T | und
   return value;
 }
 
-/** Undefined unless the map has exactly these names. */
+/** Returns undefined unless the map has exactly these names. */
 function members<N extends string>(value: CborValue, names: readonly N[]): Record<N, CborValue> | undefined {
   if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name)))
     return undefined;
   return Object.fromEntries(names.map((name) => [name, value.get(name)!])) as Record<N, CborValue>;
 }
 
-/** From an array of numbers, as the vendor's encoder writes bytes. */
+/** Reads bytes from an array of numbers, as the vendor's encoder writes them. */
 function bytesOf(value: CborValue): Uint8Array | undefined {
   const isByte = (item: CborValue): item is number => typeof item === "number" && item >= 0 && item <= 255;
   return Array.isArray(value) && value.every(isByte) ? Uint8Array.from(value) : undefined;
@@ -145,7 +145,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
     faults.push({ path: "signature[0].signature", message: "not made with the key of its certificate" });
 }
 
-/** Null if the key is not on the algorithm's curve. */
+/** Returns null if the key is not on the algorithm's curve. */
 async function isSigned(spki: Uint8Array, algorithm: SignatureAlgorithm, message: CoseSign1): Promise<boolean | null> {
   const input = signatureInput(message);
   const curve = CURVE_OF[algorithm];

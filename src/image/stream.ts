@@ -1,6 +1,6 @@
-/** Reads a stream once, with at most one piece buffered. */
+/** Reads a stream once, with at most one chunk buffered. */
 
-/** The bytes of a file in pieces of any size, such as a Node read stream. */
+/** The bytes of a file in chunks of any size, such as a Node read stream. */
 export type ByteStream = AsyncIterable<Uint8Array>;
 
 export class StreamCursor {
@@ -20,7 +20,7 @@ export class StreamCursor {
     return this.#came - (this.#piece.length - this.#at);
   }
 
-  /** Passes up to `length` bytes to `use`, in pieces valid during the call only. Returns their number. */
+  /** Passes up to `length` bytes to `use`, in chunks that are valid only during the call. Returns their number. */
   async pass(length: number, use: (piece: Uint8Array) => void): Promise<number> {
     let passed = 0;
     while (passed < length && !(await this.atEnd())) {
@@ -58,7 +58,7 @@ export class StreamCursor {
       this.#hasEnded = true;
       return;
     }
-    if (!(value instanceof Uint8Array)) throw new TypeError("stream: expected pieces of bytes (Uint8Array)");
+    if (!(value instanceof Uint8Array)) throw new TypeError("stream: expected chunks of bytes (Uint8Array)");
     this.#piece = value as Uint8Array<ArrayBuffer>;
     this.#at = 0;
     this.#came += value.length;

@@ -17,11 +17,11 @@ export async function inspectDer(der: Uint8Array): Promise<Inspected> {
   return inspectedAs([], await shownCertificate(decodeCertificate(der)));
 }
 
-/** Limits the number of hashes. */
+/** This limits the number of hashes. */
 const MAX_CERTIFICATES = 1000;
 /**
- * A block (RFC 7468 section 2). Without a last line it extends to the end of the text, so that a truncated private key
- * is not shown as text around the blocks.
+ * A block (RFC 7468 section 2). One without its last line extends to the end of the text, so that a truncated private
+ * key is not shown as text around the blocks.
  */
 const BLOCK = /-----BEGIN ([^\r\n-]*)-----([^]*?)(?:-----END \1-----|$)/g;
 const CERTIFICATE = "CERTIFICATE";
@@ -33,7 +33,7 @@ interface Block {
   readonly content: string;
 }
 
-/** Certificates in the order of the file, and its other content without secrets. */
+/** Shows the certificates in the order of the file, and its other content without secrets. */
 export async function inspectPem(kind: "certificate" | "certificates", bytes: Uint8Array): Promise<Inspected> {
   const text = fromUtf8(bytes)!;
   const blocks = [...text.matchAll(BLOCK)].map(([, label, content]): Block => ({ label: label!, content: content! }));
@@ -63,7 +63,7 @@ function readBlock(content: string): ReadBlock {
   return { certificate: value, faults: faultList(faults), content };
 }
 
-/** Each certificate with the neighbours whose issuer it names. No signature is verified. */
+/** Shows each certificate with the neighbours whose issuer it names. No signature is verified. */
 async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObject[]> {
   const described: DescribedObject[] = [];
   for (const [index, { certificate, content }] of read.entries()) {
@@ -82,7 +82,7 @@ async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObjec
   return described;
 }
 
-/** Blocks other than certificates, and the lines around all blocks. */
+/** Shows blocks other than certificates, and the lines around all blocks. */
 function besideCertificates(text: string, blocks: readonly Block[]): DescribedObject {
   const others = blocks.filter(({ label }) => label !== CERTIFICATE);
   const lines = text

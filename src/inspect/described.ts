@@ -8,22 +8,22 @@ export interface DescribedObject {
   readonly [name: string]: Described | undefined;
 }
 
-/** What is in a file or a part of it, and its violations of the format. */
+/** The content of a file or a part of it, and its violations of the format. */
 export interface Inspected {
   readonly faults: readonly string[];
   readonly says: Described;
 }
 
-/** Names in parentheses are added by this package. */
+/** A name in parentheses comes from this package. */
 export const UNKNOWN = "(unknown members)";
-/** Known members with invalid values, unchanged. */
+/** The name for known members with invalid values, which are unchanged. */
 export const UNREADABLE = "(could not be read)";
 export const BESIDE = "(beside it)";
 export const NOT_BELIEVED = "(not believed)";
 const LEFT_OUT = "(left out)";
 
 const MAX_FAULTS = 1000;
-/** Limits `leftOut`. */
+/** The limit of `leftOut`. */
 const MAX_CUTS = 100;
 
 export function inspectedAs(faults: readonly Fault[], says: Described): Inspected {
@@ -60,7 +60,7 @@ export function membersOf(value: unknown): DescribedObject {
   return isJsonObject(value) ? (value as DescribedObject) : {};
 }
 
-/** A member with the name of one of ours moves to the unknown members. */
+/** Moves members whose name is one of ours to the unknown members. */
 export function besideOurs(ours: DescribedObject, members: DescribedObject): DescribedObject {
   const isTaken = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(ours, name);
   const entries = Object.entries(members);
@@ -69,7 +69,7 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
   return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
 }
 
-/** The parts of a file that its reading `read` does not have, by name and place. Null counts as read. */
+/** Returns the parts of a file that its reading `read` does not have, by name and place. Null counts as read. */
 export function restOf(file: unknown, read: unknown): Described | undefined {
   const isWhole = read instanceof Map || read instanceof Uint8Array;
   if (typeof file !== "object" || file === null || typeof read !== "object" || read === null || isWhole)
@@ -84,14 +84,17 @@ export function restOf(file: unknown, read: unknown): Described | undefined {
   );
 }
 
-/** What decode read of an object, and the members that it knows: by name, or each with the one that it becomes. */
+/**
+ * What decode read of an object, and the members that it knows: their names, or a table from each to the member it
+ * becomes.
+ */
 interface ReadObject {
   readonly value: object;
   readonly faults: readonly Fault[];
   readonly members: readonly string[] | Readonly<Record<string, string>>;
 }
 
-/** The members of a file that a reading does not show: those with faults, and those that no reader uses. */
+/** Returns the members of a file that a reading does not show: those with faults, and those that no reader uses. */
 export function unshown(file: unknown, { value, faults, members }: ReadObject): DescribedObject {
   const isFaulty = (name: string): boolean =>
     faults.some(({ path }) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
@@ -111,13 +114,13 @@ function isNames(members: ReadObject["members"]): members is readonly string[] {
   return Array.isArray(members);
 }
 
-/** The members of a wrapper beside what is in it. */
+/** Returns the members of a wrapper beside its content. */
 export function besideIn(file: unknown, wrapper: string): DescribedObject {
   const others = Object.entries(membersOf(file)).filter(([name]) => name !== wrapper);
   return { [BESIDE]: Object.hasOwn(membersOf(file), wrapper) ? definedMembers(others) : undefined };
 }
 
-/** Undefined if nothing is defined. */
+/** Returns undefined if nothing is defined. */
 export function definedMembers(
   entries: readonly (readonly [string, Described | undefined])[],
 ): DescribedObject | undefined {
@@ -155,7 +158,7 @@ function boundedValue(value: Described, path: string, budget: ValueBudget, leftO
 
 const MAX_PATH = 256;
 
-/** The parent's place beyond the maximal length. */
+/** Returns the place of a part, or that of its parent beyond the maximal length. */
 function pathOf(path: string, name: string, isList: boolean): string {
   if (path.length + name.length > MAX_PATH) return path;
   if (isList) return `${path}[${name}]`;

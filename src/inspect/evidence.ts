@@ -131,7 +131,7 @@ export async function inspectAppProof(
 
 const UNTIMED = "not signed: verification takes it only where the policy names its type in appProofs.untimed";
 
-/** A policy may allow it, and none is here. */
+/** Returns whether a policy may allow a payload without a time. No policy is known here. */
 function mayBeUntimed({ type, json }: Reading<AppProofPayload>["value"] = {}): boolean {
   if (type === undefined || json === undefined || KNOWN_PAYLOAD_TYPES.includes(type)) return false;
   return !Object.hasOwn(json, "timestampMs");
@@ -142,7 +142,7 @@ export function inspectAppProofs(proofs: readonly unknown[]): Promise<Inspected>
   return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
 }
 
-/** Members unchanged, app proofs inspected. */
+/** Shows the members unchanged, and inspects the app proofs. */
 export async function inspectActivity(json: unknown): Promise<Inspected> {
   const { value, faults } = readActivity(json);
   const inside = unwrap(json, "activity");
@@ -150,7 +150,7 @@ export async function inspectActivity(json: unknown): Promise<Inspected> {
   const known = Object.entries(inside).filter(([name]) => ACTIVITY_MEMBERS.includes(name));
   const members = Object.fromEntries(known) as DescribedObject;
   const own = await withAppProofs(members);
-  // The repetition may contradict the rest, so its app proofs are inspected too.
+  // The repetition may contradict the rest, so its app proofs are inspected, too.
   const { activity, ...result } = membersOf(members["result"]);
   const repetition = await withAppProofs(membersOf(activity));
   const requested = typeof value.requestedAt === "number" ? new Date(value.requestedAt).toISOString() : undefined;
@@ -166,7 +166,7 @@ export async function inspectActivity(json: unknown): Promise<Inspected> {
   };
 }
 
-/** An activity, or its repetition in the result, with its app proofs inspected. */
+/** Shows an activity, or its repetition in the result, with its app proofs inspected. */
 async function withAppProofs(activity: DescribedObject): Promise<Inspected & { readonly isChanged: boolean }> {
   const { appProofs } = activity;
   if (!Array.isArray(appProofs)) return { faults: [], says: activity, isChanged: false };

@@ -53,7 +53,7 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   return { faults: fewFaults(faults), says };
 }
 
-/** Its faults are already among those of the bundle. */
+/** The policy's faults are already among those of the bundle. */
 async function inspectPackedPolicy(json: JsonValue): Promise<Inspected> {
   const { says } = await inspectPolicy(json);
   return { faults: [], says };
@@ -74,10 +74,10 @@ export function inspectRequest(json: JsonValue): Inspected {
   return inspectedAs([], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
-/** Never shows a private key as a public one. */
+/** A compressed point. The pattern prevents that a private key is shown as a public one. */
 const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
 
-/** Of the other members only the names are shown: any of them may be secret. */
+/** Shows only the names of the other members, since any of them may be secret. */
 export function inspectApiKey(json: JsonValue): Inspected {
   const { publicKey, ...others } = membersOf(json);
   const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
@@ -89,7 +89,7 @@ export function inspectApiKey(json: JsonValue): Inspected {
   return { faults: [secret], says };
 }
 
-/** The PCRs of an image; the lines of a file of another form. */
+/** Shows the PCRs of an image, or the lines of a file of another form. */
 export function inspectPublishedPcrs(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
   const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
@@ -116,7 +116,7 @@ export async function inspectRelease(
   return value === undefined ? inspectedAs(faults, null) : releaseOf(value);
 }
 
-/** Version and applications unchanged, with the faults that prevent pinning an application. */
+/** Shows version and applications unchanged, with the faults that prevent pinning an application. */
 function releaseOf(json: JsonValue): Inspected {
   if (!isJsonObject(json)) return inspectedAs([], { [UNREADABLE]: json as Described });
   const { version, ...applications } = json as DescribedObject;

@@ -1,8 +1,8 @@
-/** Formats that hold none of the kinds of files, by their first bytes, and what to do about each. */
+/** Recognises foreign formats by their first bytes, and says what to do about each. */
 
 export const IMAGE_ADVICE = "bootproof measure shows its PCRs";
 
-/** First bytes, one character a byte. */
+/** First bytes, as one character a byte. */
 const STARTS: readonly (readonly [start: string, what: string])[] = [
   ["\xff\xfe", "UTF-16 text, as PowerShell's > writes it: save it as UTF-8"],
   ["\xfe\xff", "UTF-16 text: save it as UTF-8"],
@@ -22,7 +22,7 @@ const STARTS: readonly (readonly [start: string, what: string])[] = [
 ];
 const BEGINNING = 512;
 
-/** Such as `a PDF document`; null if the bytes may be of a kind that is known. */
+/** Returns a name such as `a PDF document`, or null if the bytes may be of a known kind. */
 export function foreignFormat(bytes: Uint8Array): string | null {
   const beginning = String.fromCharCode(...bytes.subarray(0, BEGINNING));
   const [, what] = STARTS.find(([start]) => beginning.startsWith(start)) ?? [];
@@ -35,7 +35,9 @@ export function foreignFormat(bytes: Uint8Array): string | null {
 
 const SAMPLE = 8;
 
-/** Four ASCII characters, each with a zero before or after it. Neither CBOR, DER nor borsh starts so. */
+/**
+ * Returns whether each of four ASCII characters has a zero before or after it. Neither CBOR, DER nor Borsh starts so.
+ */
 function isUtf16WithoutMark(bytes: Uint8Array): boolean {
   const sample = [...bytes.subarray(0, SAMPLE)];
   const isText = (byte: number): boolean => isSpace(byte) || (byte >= 0x20 && byte < 0x7f);

@@ -43,13 +43,13 @@ export interface Inspection {
   /** The warning. Every output begins with it. */
   readonly "NOT VERIFIED": string;
   readonly kind: EvidenceKind;
-  /** Such as `JSON` or `CBOR in base64`. */
+  /** The encoding, such as `JSON` or `CBOR in base64`. */
   readonly encoding: string;
   /** Violations of the format. The rest is still shown. */
   readonly faults: readonly string[];
   /** The shortened places, with counts. */
   readonly leftOut: readonly string[];
-  /** Bytes in lower-case hex, times in RFC 3339. Names in parentheses are not from the file. */
+  /** The content: bytes in lower-case hex, times in RFC 3339. Names in parentheses are not from the file. */
   readonly says: Described;
 }
 
@@ -64,8 +64,8 @@ const NOT_VERIFIED =
   "is true.";
 
 /**
- * Shows the kind and content of a file, WITHOUT VERIFYING it. Null for unknown kinds: see {@link describeUnrecognised}.
- * Throws `MalformedError` (`json`) for invalid JSON.
+ * Shows the kind and content of a file, WITHOUT VERIFYING it. Returns null for unknown kinds: see {@link
+ * describeUnrecognised}. Throws `MalformedError` (`json`) for invalid JSON.
  * @example
  * ```ts
  * const inspection = await inspectUnverified(bytes);
@@ -78,14 +78,14 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
   const { json: literal, kind, encoding } = recognised;
   const { value: json, faults: numbers } = literal === undefined ? NO_JSON : plainNumbers(literal);
   const { faults, says } = await INSPECTORS[kind]({ ...recognised, json: json! }, options);
-  // These faults quote numbers, and an API key file is secret.
+  // These faults quote numbers, which may be secret in an API key file.
   const all = kind === "API key" ? faults : [...faults, ...faultList(numbers)];
   return inspectionOf({ kind, encoding, faults: all, says });
 }
 
 /**
- * {@link inspectUnverified} for the files of published releases, by their paths, WITHOUT VERIFYING them: an inspection
- * of kind `release`, with the content of each file under its path.
+ * Like {@link inspectUnverified}, for the files of published releases by their paths, WITHOUT VERIFYING them. Returns
+ * an inspection of kind `release`, with the content of each file under its path.
  */
 export async function inspectReleaseFiles(
   files: Iterable<readonly [path: string, bytes: Uint8Array]>,
@@ -114,8 +114,8 @@ async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
 }
 
 /**
- * {@link inspectUnverified} for an enclave image too large for memory, WITHOUT VERIFYING it. A file of another kind has
- * a fault.
+ * Like {@link inspectUnverified}, for an enclave image too large for memory, WITHOUT VERIFYING it. A file of another
+ * kind has a fault.
  */
 export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
   return inspectionOf({ kind: "enclave image", encoding: "EIF", ...(await inspectImageStream(stream)) });

@@ -1,4 +1,4 @@
-/** The kinds of files, in one table, and recognising them by their content. */
+/** The table of the kinds of files, and their recognition by content. */
 import { fromUtf8 } from "../bytes.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { decodeCertificate } from "../decode/certificate.js";
@@ -39,24 +39,24 @@ export type EvidenceKind =
 
 export interface Recognised {
   readonly kind: EvidenceKind;
-  /** Such as `JSON` or `CBOR in base64`. */
+  /** The encoding, such as `JSON` or `CBOR in base64`. */
   readonly encoding: string;
-  /** Without the base64 or hex around them. */
+  /** The content without the base64 or hex around it. */
   readonly bytes: Uint8Array;
   /** The parsed JSON, with numbers as literals. */
   readonly json: JsonValue | undefined;
 }
 
 /**
- * The kind of the content, which may still be invalid or incomplete. Null for unknown kinds and invalid JSON. Never
- * throws.
+ * Returns the kind of the content, which may still be invalid or incomplete. Returns null for unknown kinds and invalid
+ * JSON. Never throws.
  */
 export function kindOf(bytes: Uint8Array): EvidenceKind | null {
   if (!(bytes instanceof Uint8Array)) return null;
   return attempt(() => recognise(bytes)).value?.kind ?? null;
 }
 
-/** {@link kindOf} with what was decoded. Throws `MalformedError` (`json`). */
+/** Like {@link kindOf}, with what was decoded. Throws `MalformedError` (`json`). */
 export function recognise(file: Uint8Array): Recognised | null {
   const plain = recogniseContent(file);
   if (plain !== null) return plain;
@@ -87,7 +87,7 @@ function kindOfPlain(bytes: Uint8Array): readonly [EvidenceKind, encoding: strin
 
 export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // Borsh begins with a length of four bytes, at least one of them zero.
+  // A Borsh encoding begins with a length of four bytes, at least one of them zero.
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
 }
 
@@ -99,7 +99,7 @@ function hasOneOf(value: unknown, ...names: string[]): boolean {
   return names.some((name) => has(value, name));
 }
 
-/** The kind of the first of several lines. */
+/** Returns the kind of the first of several lines. */
 function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
   const end = bytes.indexOf(0x0a);
   if (end < 0) return null;
@@ -107,7 +107,7 @@ function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
   return ROWS.some(([one, { lines }]) => one === kind && lines) ? kind : null;
 }
 
-/** A format, in any version. */
+/** Returns whether the member names the format, in any version. */
 function names(value: unknown, member: string, format: string): boolean {
   if (!isJsonObject(value) || !has(value, member)) return false;
   const name = value[member];
@@ -120,30 +120,30 @@ function isBootProof(value: unknown): boolean {
   return provisioningForm(inside) !== null;
 }
 
-/** Bare or in its wrapper. */
+/** Accepts a list, bare or in its wrapper. */
 function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
   const list = unwrap(value, wrapper);
   return Array.isArray(list) && list.length > 0 && list.every(isOne);
 }
 
-/** How people are told about a kind, what takes it, and how its content is recognised. */
+/** The name of a kind for people, the options that take it, and how its content is recognised. */
 export interface KindRow {
   /** Completes "this is …", or "these are …" if the name of the kind is a plural. */
   readonly is: string;
-  /** The options and operands of the command that take it; messages name the first if it is an option. */
+  /** The options and operands of the command that take it. Messages name the first if it is an option. */
   readonly takenBy: readonly string[];
-  /** What to do with it where nothing takes it. */
+  /** What to do with it if no option takes it. */
   readonly advice?: string;
-  /** The evidence in it, if it holds nothing else. */
+  /** The evidence in the file, if it holds nothing else. */
   readonly piece?: Piece;
-  /** What the page that verifies uses it as. */
+  /** The role of the file in the page that verifies. */
   readonly role?: PageRole;
   /** A member that names the format, in any version. */
   readonly format?: readonly [member: string, format: string];
-  /** JSON that is surely of this kind, even with the members of others. */
+  /** Returns whether JSON is surely of this kind, even with the members of others. */
   readonly marked?: (json: JsonValue) => boolean;
   readonly json?: (json: JsonValue) => boolean;
-  /** Other tools also write it as JSON Lines. */
+  /** Other tools also write this kind as JSON Lines. */
   readonly lines?: true;
   readonly text?: readonly [encoding: string, fits: (text: string) => boolean];
   readonly binary?: readonly [encoding: string, fits: (bytes: Uint8Array) => boolean];
@@ -154,8 +154,8 @@ export type PageRole = "bootProofs" | "appProofs" | "activity" | "document" | "b
 const IN_BOOT_PROOF = "bootproof inspect shows it; to verify it, give the boot proof that contains it";
 
 /**
- * In order of precedence. The first row whose format or mark is there wins: a secret is never shown as another kind.
- * Otherwise it is the first row that fits.
+ * The kinds in order of precedence. The first row whose format or mark is there wins, so a secret is never shown as
+ * another kind. Otherwise the first row that fits wins.
  */
 export const KINDS = {
   "API key": {
@@ -301,7 +301,7 @@ export const KINDS = {
 
 const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
 
-/** A sentence about a file, such as `this is a boot proof`. */
+/** Returns a sentence about a file, such as `this is a boot proof`. */
 export function kindSentence(kind: EvidenceKind): string {
   return `${kind.endsWith("s") ? "these are" : "this is"} ${KINDS[kind].is}`;
 }
@@ -314,7 +314,7 @@ function isReleasedApplication(value: JsonValue): boolean {
   return has(value, "appBinaryDigest");
 }
 
-/** {@link kindOf} for parsed JSON. */
+/** Like {@link kindOf}, for parsed JSON. */
 export function kindOfJson(json: JsonValue): EvidenceKind | null {
   const isSurely = ({ format, marked }: KindRow): boolean =>
     (format && names(json, ...format)) || marked?.(json) === true;
@@ -322,7 +322,7 @@ export function kindOfJson(json: JsonValue): EvidenceKind | null {
   return found?.[0] ?? null;
 }
 
-/** Releases have a few kilobytes. */
+/** The limit of a release, which has a few kilobytes. */
 const MAX_RELEASE_START = 65_536;
 const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
 const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;
@@ -335,7 +335,7 @@ function isRelease(text: string): boolean {
   return first !== undefined && YAML_MEMBER.test(first) && lines.some((line) => RELEASE_MEMBER.test(line));
 }
 
-/** An array of four whose first item is a byte string, tagged 18 or not. */
+/** Returns whether the bytes begin an array of four whose first item is a byte string, tagged 18 or not. */
 function beginsAsCoseSign1(bytes: Uint8Array): boolean {
   const start = bytes[0] === 0xd2 ? 1 : 0;
   return bytes[start] === 0x84 && bytes[start + 1] === 0x44;

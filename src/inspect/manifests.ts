@@ -60,7 +60,7 @@ export async function inspectApproval(bytes: Uint8Array): Promise<Inspected> {
   return inspectedAs(faults, { ...(await shownObject(flatApproval(value))), ...unknownIn(bytes, value) });
 }
 
-/** Undefined for borsh. */
+/** Returns undefined for Borsh. */
 function jsonOf(bytes: Uint8Array): JsonValue | undefined {
   const json = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
   return json === undefined ? undefined : plainNumbers(json).value;
@@ -75,7 +75,7 @@ function unknownIn(bytes: Uint8Array, read: unknown): DescribedObject {
   return { [UNKNOWN]: restOf(jsonOf(bytes), read) };
 }
 
-/** Manifests of a pivot ignore unknown members in JSON, and do not hash them; those of workloads refuse them. */
+/** Pivot manifests in JSON ignore and do not hash unknown members. Workload manifests refuse them. */
 function readOf(manifest: Manifest): unknown {
   return manifest.pivot === undefined || manifest;
 }
@@ -84,7 +84,7 @@ async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
   const { version, enclave, workloads, ...others } = manifest;
   const { patchSet } = manifest as Partial<PivotManifest>;
   const { awsRootCertificate: root, ...measured } = enclave;
-  // The hash identifies it.
+  // The hash identifies the AWS root.
   const isAwsRoot = equalBytes(root, AWS_NITRO_ROOT_G1.certificate.der);
   return shownObject({
     version,

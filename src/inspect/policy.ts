@@ -1,4 +1,4 @@
-/** Policies: the pins of each deployment, and which of the three questions they answer. */
+/** Inspects policies: the pins of each deployment, and which of the three questions they answer. */
 import { type DeploymentPins, parsePolicy } from "../appraise/policy.js";
 import { QUESTIONS, scopeOf } from "../appraise/questions.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -51,8 +51,8 @@ function describeDeployment(deployment: JsonValue): Described {
 }
 
 /**
- * The pins of a deployment, whatever the rest of the policy. A deployment without `open` is read as if all questions
- * were open. Undefined for invalid pins.
+ * Returns the pins of a deployment, whatever the rest of the policy. A deployment without `open` is read as if all
+ * questions were open. Returns undefined for invalid pins.
  */
 function pinsOf(deployment: JsonObject): DeploymentPins | undefined {
   const said = (more: JsonObject): DeploymentPins | undefined =>

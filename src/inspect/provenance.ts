@@ -18,7 +18,7 @@ import {
 } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
-/** Of a file with JSON Lines. */
+/** The limit of a file with JSON Lines. */
 const MAX_LINES = 256;
 
 /** `json` is undefined for JSON Lines. */

@@ -11,7 +11,7 @@ import { attempt } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 import type { Described, DescribedObject } from "./described.js";
 
-/** An object of decoded values, member by member. */
+/** Shows an object of decoded values, member by member. */
 export async function shownObject(value: object): Promise<DescribedObject> {
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = entries.map(async ([name, member]) => [name, await shown(member)] as const);
@@ -28,12 +28,12 @@ export async function shown(value: unknown): Promise<Described> {
   return "subjectPublicKeyInfo" in value ? shownCertificate(value as Certificate) : shownObject(value);
 }
 
-/** In CBOR, `1` is a text key and `(1)` a number. */
+/** Shows a CBOR key: `1` is a text, and `(1)` a number. */
 async function shownKey([key, value]: readonly [unknown, unknown]): Promise<readonly [string, unknown]> {
   return [typeof key === "string" ? key : `(${JSON.stringify(await shown(key))})`, value];
 }
 
-/** RFC 5280 section 4.2.1. */
+/** The names of extensions (RFC 5280 section 4.2.1). */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   [BASIC_CONSTRAINTS]: "basicConstraints",
   [KEY_USAGE]: "keyUsage",
@@ -69,7 +69,7 @@ export async function shownCertificate(certificate: Certificate): Promise<Descri
   });
 }
 
-/** By name or identifier. Duplicates also have their index. */
+/** Returns the extensions by name or identifier. A duplicate also has its index. */
 function namedExtensions({ extensions }: Certificate): ReadonlyMap<string, Uint8Array> {
   const named = new Map<string, Uint8Array>();
   for (const [index, { id, critical, value }] of extensions.entries()) {

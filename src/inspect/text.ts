@@ -17,10 +17,13 @@ const NOT_PLAIN = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 const WANTED = "inspection: expected the awaited result of inspectUnverified";
 
-/** With less room beside the name, the value moves to the next line. */
+/** If less room is left beside the name, the value moves to the next line. */
 const LEAST_ROOM = 32;
 
-/** Begins with `NOT VERIFIED`, ends with a line feed, and shortens no value. Throws TypeError for any other object. */
+/**
+ * Renders an inspection, beginning with `NOT VERIFIED` and ending with a line feed. No value is shortened. Throws
+ * TypeError for any other object.
+ */
 export function renderInspection(inspection: Inspection, options: TextOptions = {}): string {
   const page = pageOf(options);
   return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
@@ -89,7 +92,7 @@ function leaf(page: Page, name: string, text: string): string[] {
   return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
 }
 
-/** Defined members, list items by index, adjacent zero values merged. */
+/** Returns the defined members, or list items by index. Adjacent zero values are merged. */
 function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
   if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
   const members = Object.entries(value as DescribedObject).filter(
@@ -119,7 +122,10 @@ function scalar(value: null | boolean | number | string): string {
   return isPlain(value) && value !== NONE ? value : quoted(value, Infinity);
 }
 
-/** Words of visible ASCII with single spaces. A pattern of the whole text could overflow the stack. */
+/**
+ * Returns whether the text is words of visible ASCII with single spaces. A pattern of the whole text could overflow the
+ * stack.
+ */
 function isPlain(text: string): boolean {
   return text !== "" && !NOT_PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");
 }

@@ -6,7 +6,7 @@ import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
 import { foreignFormat } from "./foreign.js";
 
-/** In order of precedence; applied to the beginning of a text. */
+/** Patterns in order of precedence, which are applied to the beginning of a text. */
 const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
   [/-----BEGIN [^\n-]+-----/, "PEM without a certificate"],
@@ -22,7 +22,7 @@ const MAX_TEXT_START = 4096;
 const MAX_BINARY_START = 16;
 
 /**
- * Describes a file that {@link kindOf} does not recognise, such as `an HTML page: …`. Never throws. May quote a few
+ * Describes a file that {@link kindOf} does not recognise, such as `an HTML page: …`. Never throws. It may quote a few
  * names of JSON members, which are not escaped.
  */
 export function describeUnrecognised(bytes: Uint8Array): string {
@@ -46,7 +46,7 @@ const OTHER_NAMES =
   "library's appProofOf({ publicKey, payload, signature })";
 export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
-/** Null if the text does not begin as JSON. */
+/** Returns null if the text does not begin as JSON. */
 function describeJson(text: string): string | null {
   const first = /^\s*([[{"])/.exec(text.slice(0, MAX_TEXT_START))?.[1];
   if (first === undefined) return null;

@@ -4,9 +4,9 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
 
 export interface ApiKeyPair {
-  /** Compressed P-256 point, 33 bytes, in hex. */
+  /** The compressed P-256 point, 33 bytes, in hex. */
   readonly publicKey: string;
-  /** 32 bytes, in hex. */
+  /** The private key, 32 bytes, in hex. */
   readonly privateKey: string;
 }
 
@@ -15,7 +15,7 @@ export function generateApiKey(): ApiKeyPair {
   return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
 }
 
-/** SEC1 section 2.3.3. */
+/** Compresses a point (SEC1 section 2.3.3). */
 export function compressedPoint(point: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(2 + (point[64]! & 1)), point.subarray(1, 33));
 }

@@ -1,4 +1,4 @@
-/** App proofs of applications of the caller's: their forms, and their faults. */
+/** App proofs of the caller's applications: their forms, and their faults. */
 import { typedOptions } from "../decode/options.js";
 import { randomBytes } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
@@ -13,27 +13,30 @@ import { type QosKeyPair, qosSign } from "./qos.js";
 
 /** How an application writes its app proofs. */
 export interface AppProofForm {
-  /** Default: `whole`, all 130 bytes. `signing-half`: bytes 65 to 129. */
+  /** The part of the key: `whole` is all 130 bytes, `signing-half` is bytes 65 to 129. Default: `whole`. */
   readonly key?: keyof typeof KEYS;
-  /** Default: `raw`, 64 bytes. `der`: an ECDSA-Sig-Value. Both in hex. */
+  /** The signature in hex: `raw` is 64 bytes, `der` is an ECDSA-Sig-Value. Default: `raw`. */
   readonly signature?: keyof typeof SIGNATURES;
-  /** Default: `standard`. `template`: `public_key`, `payload` and `signature`, without a scheme. */
+  /**
+   * The names of members: `template` has `public_key`, `payload` and `signature`, without a scheme. Default:
+   * `standard`.
+   */
   readonly names?: keyof typeof NAMES;
 }
 
 export interface SignOptions extends AppProofForm {
-  /** Instead of the fault of the application. Null: none. */
+  /** The fault that replaces that of the application. Null means none. */
   readonly fault?: ApplicationFaultName | null;
   /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
   readonly challenge?: string;
 }
 
-/** What was signed, apart from its form. */
+/** The signed data, whatever its form. */
 export interface Signed {
   readonly text: string;
-  /** 130 bytes. */
+  /** The public key, 130 bytes. */
   readonly publicKey: Uint8Array;
-  /** `r ‖ s`. */
+  /** The signature `r ‖ s`. */
   readonly signature: Uint8Array;
 }
 
@@ -41,17 +44,17 @@ interface ApplicationFaultFacts {
   readonly what: string;
   /**
    * The checks that fail beside the boot proof of the application's `ephemeralKey`, under its policy, if the caller
-   * expects the values of the request and a challenge that it has never sent before.
+   * expects the values of the request and a challenge that it never sent before.
    */
   readonly fails: readonly CheckId[];
 }
 
 interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
-  /** Index of the replica that signs. Default: 0. */
+  /** The index of the replica that signs. Default: 0. */
   readonly replica?: number;
   readonly replays?: true;
   readonly payload?: (payload: JsonObject, challenge: string) => JsonObject;
-  /** Signatures are random: signs until one can show the fault. */
+  /** Returns whether a signature can show the fault. Signatures are random, so signing repeats until one can. */
   readonly canShow?: (raw: Uint8Array) => boolean;
   readonly publicKey?: (whole: Uint8Array) => Uint8Array;
   /** Replaces the form of the signature. */
@@ -206,7 +209,7 @@ export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBeh
   return { text, publicKey: key.publicKey, signature };
 }
 
-/** The options replace parts of the form. */
+/** Makes an app proof. The options replace parts of the form. */
 export function proofOf(
   { text, publicKey, signature }: Signed,
   form: Required<AppProofForm>,
@@ -257,7 +260,7 @@ function otherValue(value: JsonValue): JsonValue {
   return typeof value === "boolean" ? !value : value;
 }
 
-/** Digits stay digits, and hex stays hex. */
+/** Changes a text. Digits stay digits, and hex stays hex. */
 function otherText(text: string): string {
   const characters = [...text];
   const last = characters.pop() ?? "";
@@ -282,7 +285,7 @@ function otherChallenge(value: JsonValue, pointer: string): JsonValue {
   );
 }
 
-/** RFC 6901. */
+/** Returns the steps of a pointer (RFC 6901). */
 function stepsOf(pointer: string): string[] {
   return pointer
     .split("/")
@@ -307,7 +310,7 @@ function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
   return [raw.slice(0, P256_SCALAR_LENGTH), raw.slice(P256_SCALAR_LENGTH)];
 }
 
-/** The highest bit is set: as a two's complement the number would be negative. */
+/** Returns whether the highest bit is set: as a two's complement the number would be negative. */
 function isHigh(integer: Uint8Array): boolean {
   return integer[0]! > 0x7f;
 }
@@ -317,7 +320,7 @@ function minimal(integer: Uint8Array): Uint8Array {
   return integer.slice(start);
 }
 
-/** ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
+/** Returns an ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
 function derSignature(raw: Uint8Array): Uint8Array {
   return derSequence(...halves(raw).map((integer) => derInteger(minimal(integer))));
 }

@@ -1,4 +1,4 @@
-/** Applications of the caller's, in enclaves of the service (client/README.md, "Applications of your own"). */
+/** The caller's applications, in enclaves of the service (client/README.md, "Applications of your own"). */
 import { randomUUID } from "node:crypto";
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
@@ -25,43 +25,43 @@ import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "
 import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
-/** The application's own code. Gets the signed text and its app proof, and returns what the application sends. */
+/** The application's own code. It gets the signed text and its app proof, and returns what the application sends. */
 export type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Promise<JsonObject>;
 
-/** An application of the caller's. */
+/** One of the caller's applications. */
 export interface ApplicationOptions {
-  /** 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under it. */
+  /** The name: 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under it. */
   readonly name: string;
-  /** The manifest's pivot hash: 32 bytes, or their hex. */
+  /** The manifest's pivot hash, as 32 bytes or their hex. */
   readonly binaryDigest: string | Uint8Array;
   /** The pivot's arguments. Default: none. */
   readonly args?: readonly string[];
-  /** The form of its app proofs, or a function that makes its answers of them. Default: the service's own form. */
+  /** The form of its app proofs, or a function that makes its answers from them. Default: the service's own form. */
   readonly sign?: AppProofForm | ApplicationAnswer;
 }
 
 export interface LabApplication {
   readonly name: string;
-  /** A UUID: the `appName` of `get_latest_boot_proof`. */
+  /** The `appName` of `get_latest_boot_proof`, a UUID. */
   readonly appId: string;
   readonly deploymentId: string;
-  /** Its owner: the lab's organization. */
+  /** The owner, which is the lab's organization. */
   readonly organizationId: string;
-  /** The replica that signs comes first. */
+  /** The enclaves. The replica that signs comes first. */
   readonly enclaves: readonly ReplicaInfo[];
-  /** The key of the replica that signs: 130 bytes, hex. */
+  /** The key of the replica that signs: 130 bytes, in hex. */
   readonly ephemeralKey: string;
-  /** Pins this deployment with its live keys, for those who call the application. */
+  /** A policy that pins this deployment with its live keys, for those who call the application. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
-  /** Pins this deployment with its setup keys, for holders of shares. */
+  /** A policy that pins this deployment with its setup keys, for holders of shares. */
   readonly setupPolicyFile: PolicyFile;
   readonly setupPolicy: Policy;
   readonly fault: ApplicationFaultName | null;
   /** Sets the fault of each proof from now on; null means none. Throws RangeError for an unknown name. */
   setFault(name: ApplicationFaultName | null): void;
   /**
-   * Signs a text as it is, or an object as its JSON, and resolves to the app proof, or to what the application's own
+   * Signs a text as it is, or an object as its JSON. Resolves to the app proof, or to what the application's own
    * function returns for it. Rejects with TypeError for an invalid payload or option, and with RangeError for an
    * unknown fault.
    */
@@ -70,10 +70,10 @@ export interface LabApplication {
   restart(): Promise<void>;
 }
 
-/** Checked. */
+/** An application whose options were checked. */
 export interface WantedApplication {
   readonly name: string;
-  /** Hex. */
+  /** The digest in hex. */
   readonly binaryDigest: string;
   readonly args: readonly string[];
   readonly form: Required<AppProofForm>;
@@ -163,7 +163,7 @@ export class RunningApplication implements LabApplication {
   readonly #wanted: WantedApplication;
   readonly #parts: Parts;
   #fault: ApplicationFaultName | null = null;
-  /** The last honest one. */
+  /** The last honest signature. */
   #last: Signed | null = null;
 
   constructor(wanted: WantedApplication, release: SavedRelease, parts: Parts) {
@@ -237,7 +237,7 @@ export class RunningApplication implements LabApplication {
   }
 }
 
-/** client/README.md, "Applications of your own". `manifest` is base64. */
+/** Returns the JSON of a deployment (client/README.md, "Applications of your own"). `manifest` is base64. */
 export function deploymentJson(application: SavedApplication, release: SavedRelease, manifest: string): JsonObject {
   const { organizationId, createdAt } = release.deployment!;
   const times = { createdAt, updatedAt: createdAt };
@@ -265,7 +265,7 @@ export function deploymentJson(application: SavedApplication, release: SavedRele
   };
 }
 
-/** A stable UUID of version 8 (RFC 9562). */
+/** Returns a stable UUID of version 8 (RFC 9562). */
 function idOf(text: string): string {
   const hex = toHex(sha256(toUtf8(text)));
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -14,10 +14,10 @@ export interface Call<Parameters> {
 }
 
 export interface Outcome {
-  /** Added by the service, such as defaults. */
+  /** The parameters that the service added, such as defaults. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
-  /** What is proven if app proofs were requested. */
+  /** The facts that app proofs prove, if they were requested. */
   readonly addresses?: readonly AddressFacts[];
 }
 

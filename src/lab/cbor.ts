@@ -44,7 +44,7 @@ function cborHead(major: number, argument: number | bigint): Uint8Array {
   return bytes;
 }
 
-/** A string in one chunk, or an array or map, ended by a break. */
+/** Makes a string in one chunk, or an array or map, that a break ends. */
 export function withIndefiniteLength(item: CborItem): RawCbor {
   const [major, , content] = parts(item);
   const chunked = major === CBOR_MAJOR.bytes || major === CBOR_MAJOR.text;

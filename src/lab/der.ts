@@ -38,14 +38,14 @@ export function derBitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return der(0x03, Uint8Array.of(unusedBits), bytes);
 }
 
-/** A list of fewer than eight bits without trailing zeros. `bits`: the set bits. */
+/** Encodes a list of fewer than eight bits without trailing zeros. `bits` are the set bits. */
 export function derNamedBits(...bits: number[]): Uint8Array {
   if (bits.length === 0) return derBitString(new Uint8Array());
   const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);
   return derBitString(Uint8Array.of(byte), 7 - Math.max(...bits));
 }
 
-/** `id` in dotted form. */
+/** Encodes an identifier. `id` is in dotted form. */
 export function derOid(id: string): Uint8Array {
   const [first, second, ...rest] = id.split(".").map(Number);
   return der(0x06, ...[40 * first! + second!, ...rest].map(base128));
@@ -59,7 +59,7 @@ export function derPrintableString(text: string): Uint8Array {
   return der(0x13, toUtf8(text));
 }
 
-/** UTCTime until 2049, then GeneralizedTime (RFC 5280 section 4.1.2.5), without fractions of a second. */
+/** Encodes UTCTime until 2049, then GeneralizedTime (RFC 5280 section 4.1.2.5), without fractions of a second. */
 export function derTime(date: Date): Uint8Array {
   return date.getUTCFullYear() < 2050 ? der(0x17, toUtf8(timeDigits(date).slice(2))) : derGeneralizedTime(date);
 }
@@ -72,17 +72,17 @@ function timeDigits(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`;
 }
 
-/** `[number] EXPLICIT`. */
+/** Encodes `[number] EXPLICIT`. */
 export function derExplicit(number: number, item: Uint8Array): Uint8Array {
   return der(0xa0 | number, item);
 }
 
-/** `[number] IMPLICIT` of a SET or SEQUENCE. */
+/** Encodes `[number] IMPLICIT` of a SET or SEQUENCE. */
 export function derImplicit(number: number, ...items: Uint8Array[]): Uint8Array {
   return der(0xa0 | number, ...items);
 }
 
-/** A GeneralName of the kind uniformResourceIdentifier (RFC 5280 section 4.2.1.6). */
+/** Encodes a GeneralName of the kind uniformResourceIdentifier (RFC 5280 section 4.2.1.6). */
 export function derUri(text: string): Uint8Array {
   return der(0x86, toUtf8(text));
 }

@@ -4,9 +4,9 @@ import { copyPlain } from "../decode/input.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 
 /**
- * The shape of a verified call with this result, for unit tests without a service. Nothing in it was verified:
+ * Returns the shape of a verified call with this result, for unit tests without a service. Nothing in it was verified:
  * `requireVerified` and `requireAuthentic` throw TypeError for it and its report, and `VerifiedActivity.isVerified` is
- * false. `activity`: members in place of the defaults.
+ * false. `activity` has members that replace the defaults.
  * @example
  * ```ts
  * const call = verifiedCallFor({ walletId: "w-1", addresses: ["0x1"] });

@@ -58,9 +58,9 @@ export function labMeasurements(image = "signer"): Measurements {
 /** The changes, in the order in which they apply. */
 export interface DocumentAlterations {
   readonly pcrs?: Alter<Map<number, Uint8Array>>;
-  /** Root first. */
+  /** Alters the certificates, root first. */
   readonly certificates?: Alter<CertificateSpec[]>;
-  /** The certificates without the leaf. */
+  /** Alters the certificates without the leaf. */
   readonly cabundle?: Alter<Uint8Array[]>;
   /** Whether the outermost map has an indefinite length. */
   readonly indefinite?: boolean;
@@ -69,7 +69,7 @@ export interface DocumentAlterations {
   readonly payload?: Alter<Uint8Array>;
   readonly protectedHeader?: Alter<Uint8Array>;
   readonly unprotectedHeader?: CborItem;
-  /** Signs instead of the leaf's key. */
+  /** The key that signs instead of the leaf's key. */
   readonly signer?: KeyPair;
   readonly signature?: Alter<Uint8Array>;
   /** Returns the COSE_Sign1's items or a replacement. */
@@ -86,7 +86,7 @@ interface EnclaveDocument {
 export interface AppProofAlterations {
   readonly payload?: Alter<JsonObject>;
   readonly text?: Alter<string>;
-  /** Signs instead of the ephemeral key. */
+  /** The key that signs instead of the ephemeral key. */
   readonly signer?: QosKeyPair;
   readonly signature?: Alter<Uint8Array>;
   readonly json?: Alter<JsonObject>;
@@ -101,7 +101,7 @@ interface EnclaveOptions {
   readonly ephemeralKey?: QosKeyPair;
   /** The key of the other phase. Default: a new key. */
   readonly otherKey?: QosKeyPair | undefined;
-  /** Commits to the manifest in PCR18. Default: false, PCR18 is zeros. */
+  /** Whether PCR18 commits to the manifest. Default: false, so that PCR18 is zeros. */
   readonly manifestCommitment?: boolean | undefined;
 }
 
@@ -163,7 +163,7 @@ export class SoftwareEnclave {
   #commit(generation: "setup" | "live", pcrs: Map<number, Uint8Array>): void {
     const { manifestHash, manifestCommitment = false } = this.#options;
     const other = generation === "live" ? "setup" : "live";
-    // The path is made on demand: most test enclaves never attest.
+    // The key is made on demand, since most test enclaves never attest.
     this.#otherKey ??= generateQosKeyPair();
     pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, this.ephemeralKey.publicKey));
     pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));
@@ -171,7 +171,7 @@ export class SoftwareEnclave {
   }
 }
 
-/** A COSE_Sign1 with ES384 (RFC 9052 section 4.4). */
+/** Makes a COSE_Sign1 with ES384 (RFC 9052 section 4.4). */
 function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlterations): Uint8Array {
   const header = altered(encodeCbor(new Map([[1, -35]])), alter.protectedHeader);
   const signed = encodeCbor(["Signature1", header, new Uint8Array(), payload]);
@@ -205,7 +205,7 @@ export function bootProofJson(parts: {
 
 export interface AddressFacts {
   readonly organizationId: string;
-  /** Absent for the address of a private key that belongs to no wallet. */
+  /** The wallet. It is absent for the address of a private key that belongs to none. */
   readonly walletId?: string;
   readonly derivationPath?: string;
   readonly address: string;

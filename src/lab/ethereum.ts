@@ -1,4 +1,4 @@
-/** What the lab signs for Ethereum: transactions (RLP), typed data (EIP-712), authorizations (EIP-7702). */
+/** Makes signatures for Ethereum: transactions (RLP), typed data (EIP-712), authorizations (EIP-7702). */
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -13,7 +13,7 @@ export interface EcdsaSignature {
 }
 type Sign = (digest: Uint8Array) => EcdsaSignature;
 
-/** Members of each unsigned transaction, by its type's byte: EIP-2930, 1559, 4844, 7702. */
+/** The number of members of each unsigned transaction, by its type's byte: EIP-2930, 1559, 4844, 7702. */
 const TYPED: Readonly<Record<number, number>> = { 1: 8, 2: 9, 3: 11, 4: 10 };
 
 /** Signs an unsigned transaction, legacy or typed. */
@@ -24,7 +24,7 @@ export function signedEthereum(unsigned: Uint8Array, sign: Sign): Uint8Array {
   if (members.length !== 6 && members.length !== 9) throw unreadable();
   const chainId = members.length === 9 ? numberOf(members[6] as Uint8Array) : undefined;
   const { r, s, yParity } = sign(keccak_256(unsigned));
-  // EIP-155: v holds the chain.
+  // `v` holds the chain (EIP-155).
   const v = BigInt(yParity) + (chainId === undefined ? 27n : chainId * 2n + 35n);
   return encodeRlp([...members.slice(0, 6), minimal(v), trimmed(r), trimmed(s)]);
 }
@@ -50,7 +50,7 @@ function withLength(base: number, content: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(base + 55 + length.length), length, content);
 }
 
-/** The items of one list that fills the bytes. */
+/** Returns the items of one list that fills the bytes. */
 export function decodeRlp(bytes: Uint8Array): Rlp[] {
   const [item] = bytes.length === 0 || bytes[0]! < 0xc0 ? [] : readItems(bytes);
   if (item === undefined || item instanceof Uint8Array || toHex(encodeRlp(item)) !== toHex(bytes)) throw unreadable();
@@ -74,7 +74,7 @@ function readItems(bytes: Uint8Array): Rlp[] {
   return items;
 }
 
-/** Big endian, without leading zeros; empty for 0. */
+/** Encodes a number in big endian, without leading zeros. The result is empty for 0. */
 function minimal(value: bigint): Uint8Array {
   const digits = value.toString(16);
   return value === 0n ? new Uint8Array() : fromHex(digits.length % 2 ? `0${digits}` : digits)!;
@@ -88,7 +88,7 @@ function numberOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes) || "0"}`);
 }
 
-/** EIP-7702: of `{address, chainId, nonce}`. */
+/** Returns the digest of `{address, chainId, nonce}` (EIP-7702). */
 export function authorizationDigest({ address, chainId, nonce }: JsonObject): Uint8Array {
   const list = [
     minimal(BigInt(chainId as number)),
@@ -100,7 +100,7 @@ export function authorizationDigest({ address, chainId, nonce }: JsonObject): Ui
 
 type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
 
-/** EIP-712: of `{types, primaryType, domain, message}`. */
+/** Returns the digest of `{types, primaryType, domain, message}` (EIP-712). */
 export function typedDataDigest({ types, primaryType, domain, message }: JsonObject): Uint8Array {
   const all = types as unknown as Types;
   if (all["EIP712Domain"] === undefined || all[String(primaryType)] === undefined)
@@ -141,7 +141,7 @@ function encodeValue(type: string, value: JsonValue, types: Types): Uint8Array {
   return word;
 }
 
-/** A number, an address or a boolean in 32 bytes. */
+/** Encodes a number, an address or a boolean in 32 bytes. */
 function wordOf(value: JsonValue): Uint8Array {
   const number = BigInt.asUintN(256, BigInt(value as string | number | boolean));
   return fromHex(number.toString(16).padStart(64, "0"))!;

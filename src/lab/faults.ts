@@ -30,9 +30,9 @@ export interface TargetEnclave {
 type AlterForge = (target: TargetEnclave) => Partial<ForgeOptions>;
 
 export interface Answering {
-  /** Unaltered. */
+  /** The answer before it is altered. */
   readonly honest: JsonObject;
-  /** Last segment of the request's path, or `webhook`. */
+  /** The last segment of the request's path, or `webhook`. */
   readonly operation: string;
   readonly reader: Reader;
   /** Signs the payload as the signer of `like`. */
@@ -48,7 +48,7 @@ interface FaultFacts {
   readonly what: string;
   /**
    * Every check that fails for the activity and its boot proofs under the lab's policy, for the requested organization
-   * and id. Empty: the evidence cannot be fetched.
+   * and id. It is empty if the evidence cannot be fetched.
    */
   readonly fails: readonly CheckId[];
   /**
@@ -69,7 +69,7 @@ export interface Behaviour extends FaultFacts {
   /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
-  /** Operations that return not found. */
+  /** The operations that return not found. */
   readonly refuses?: readonly string[];
 }
 
@@ -77,7 +77,7 @@ function behaviours<Name extends string>(rows: Readonly<Record<Name, Behaviour>>
   return rows;
 }
 
-/** Another authority with its own keys under the same names. Made on demand, because that is slow. */
+/** Another authority with its own keys under the same names. It is made on demand, because that is slow. */
 let strangerMade: Forge | undefined;
 function stranger(): Forge {
   return (strangerMade ??= new Forge());
@@ -90,7 +90,7 @@ const OTHER_ADDRESS = "0x1111111111111111111111111111111111111111";
 const OTHER_SEED = new Uint8Array(64).fill(1);
 const MINUTE = 60_000;
 
-// Helpers: each alters one thing.
+// Each of these helpers alters one thing.
 
 const put =
   (name: string, value: JsonValue) =>
@@ -109,7 +109,7 @@ const alterManifest =
   (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
   (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
-/** Makes a v2 manifest, for values that older manifests or borsh cannot express. */
+/** Makes a v2 manifest, for values that older manifests or Borsh cannot express. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
   (target) => ({ ...alter(target), version: "v2", encoding: "json" });
@@ -199,7 +199,7 @@ function ofTransactions(signed: (key: WalletKey, intent: JsonObject) => string):
   );
 }
 
-/** Signs everything with another key. The place of a Solana signer stays, so its signature is of no key. */
+/** Signs everything with another key. The place of a Solana signer stays, so its signature belongs to no key. */
 function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   const payloads = ofSignatures((key, intent) => signedPayload(other(key), intent));
   const transactions = ofTransactions((key, intent) =>
@@ -211,7 +211,7 @@ function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   return (activity, answering) => transactions(payloads(activity, answering), answering);
 }
 
-/** Another payload, of equal length where bytes are signed without a hash. */
+/** Returns another payload, of equal length if bytes are signed without a hash. */
 function otherPayload(intent: SignedPayload): SignedPayload {
   if (intent.encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return { ...intent, payload: `${intent.payload} ` };
   const otherDigest = { encoding: "PAYLOAD_ENCODING_HEXADECIMAL", payload: "11".repeat(32) } as const;
@@ -226,7 +226,7 @@ function otherHash({ curve }: WalletKey, intent: SignedPayload): SignedPayload {
   return { ...intent, hashFunction: isSha256 ? "HASH_FUNCTION_KECCAK256" : "HASH_FUNCTION_SHA256" };
 }
 
-/** The longest run of bytes that can be a recipient: of an Ethereum address, or the second key of a Solana message. */
+/** Replaces the recipient: an Ethereum address, or bytes of the second key of a Solana message. */
 function withOtherRecipient(unsigned: string): string {
   const ethereum = /94[0-9a-f]{40}/i.exec(unsigned);
   const start = ethereum === null ? 2 * (1 + 64 + 4 + 32) : ethereum.index + 2;
@@ -774,7 +774,7 @@ const POLICY_FAULTS = behaviours({
   },
 });
 
-/** Roughly in the order of the checks that fail. */
+/** The faults, roughly in the order of the checks that fail. */
 export const BEHAVIOURS = {
   ...DOCUMENT_FAULTS,
   ...MANIFEST_FAULTS,
@@ -803,7 +803,7 @@ export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name
   ...(needs && { needs }),
 }));
 
-/** Only a client that compares the response with its request detects these. */
+/** The faults that only a client which compares the response with its request detects. */
 export const SUBTLE_FAULTS: readonly LabFault[] = FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS));
 
 function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
@@ -843,7 +843,7 @@ function signedAt(proof: JsonObject): Date {
   return new Date(Number(payloadOf(proof)["timestampMs"]));
 }
 
-/** An approved envelope with the next nonce. */
+/** Makes an approved envelope with the next nonce. */
 function anotherEnvelope(manifest: Manifest, forge: Forge): ManifestEnvelope {
   const other = { ...manifest, namespace: { ...manifest.namespace, nonce: manifest.namespace.nonce + 1 } };
   const approvals = forge.manifestMembers.map((member) => approve(manifestHash(other), member));

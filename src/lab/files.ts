@@ -3,7 +3,7 @@ import type { JsonObject } from "../decode/json.js";
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
-/** `lab.json`. File names are relative to it. */
+/** The content of `lab.json`. File names are relative to it. */
 export interface LabFiles {
   readonly baseUrl: string;
   readonly organizationId: string;
@@ -12,10 +12,10 @@ export interface LabFiles {
   readonly trustAnchorFile: string;
   readonly policyFile: string;
   readonly ids: Lab["ids"];
-  /** Created the wallet; has app proofs of its addresses. */
+  /** The activity that created the wallet. It has app proofs of the addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
-  /** GET reads and PUT sets `{"faults": ["name"]}`. */
+  /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
   /** A root user of the child organization. */
   readonly child: {

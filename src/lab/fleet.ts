@@ -38,14 +38,14 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
-/** An enclave of an application of the caller's. */
+/** An enclave of one of the caller's applications. */
 export interface ReplicaInfo {
   readonly enclaveId: string;
-  /** The release of such an application is the id of its deployment. */
+  /** The release. For such an application it is the id of its deployment. */
   readonly release: string;
   readonly manifestVersion: ManifestVersion;
   readonly generation: Generation;
-  /** 130 bytes, hex. */
+  /** The key: 130 bytes, in hex. */
   readonly ephemeralKey: string;
   readonly bootedAt: Date;
 }
@@ -55,10 +55,10 @@ export interface EnclaveInfo extends ReplicaInfo {
   readonly app: App;
 }
 
-/** An enclave reboots this long before its certificate expires. */
+/** The time before its certificate expires at which an enclave reboots. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
-/** Enclaves of one deployment of an application of the caller's. */
+/** The number of enclaves of one deployment of a caller's application. */
 const REPLICAS = 2;
 
 export function newFleet(): SavedFleet {
@@ -83,7 +83,7 @@ function loadMember({ alias, key }: SavedMember): LabMember {
   return { alias, key: loadQosKeyPair(key) };
 }
 
-/** Alterations of the attestation before the shares arrived: nobody has posted one. */
+/** Returns the alterations for an attestation from before the shares arrived, when nobody had posted one. */
 export function setupOptions(liveKey: QosKeyPair): Partial<ForgeOptions> {
   return { generation: "setup", otherKey: liveKey, alterManifest: { shareApprovals: () => [] } };
 }
@@ -130,7 +130,7 @@ export class Fleet {
     return [...this.#running.values()].flatMap(({ info: { app, ...info } }) => (isApp(app) ? [{ ...info, app }] : []));
   }
 
-  /** Pins every release of the service with `pinned`. */
+  /** Returns a policy that pins every release of the service with `pinned`. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader
       .all("releases")
@@ -142,7 +142,7 @@ export class Fleet {
     });
   }
 
-  /** Pins one deployment of the caller's. A setup document has no labels. */
+  /** Returns a policy that pins one deployment of the caller. A setup document has no labels. */
   deploymentPolicy(release: SavedRelease, commitment: "live" | "setup"): JsonObject {
     const { name } = this.#applications.get(release.app)!;
     const { labels, ...pins } = labDeployment(this.forge(release), release.manifestVersion);
@@ -156,12 +156,12 @@ export class Fleet {
     return labPolicy(this.trustAnchorPem, [deployment], { name, maxAge: "30d" });
   }
 
-  /** Needed before a release of it boots. */
+  /** Adds an application, which must precede the boot of its releases. */
   addApplication(application: SavedApplication): void {
     this.#applications.set(application.appId, application);
   }
 
-  /** The nonce is higher than those of the application's earlier releases. */
+  /** Adds a release. Its nonce is higher than those of the application's earlier releases. */
   addRelease<A extends string>(
     options: Omit<ReleaseOptions, "app"> & { readonly app: A; readonly deployment?: SavedDeployment },
     tx: Transaction,
@@ -190,7 +190,7 @@ export class Fleet {
     for (let number = 1; number <= REPLICAS; number++) this.#boot(release, tx, `${name} ${number}`);
   }
 
-  /** Running enclaves of an application of the caller's. */
+  /** Returns the running enclaves of one of the caller's applications. */
   replicas(appId: string): ReplicaInfo[] {
     return this.#replicas(appId).map(({ info }) => otherMembers(info, "app"));
   }
@@ -238,7 +238,7 @@ export class Fleet {
     this.#running.delete(enclaveId);
   }
 
-  /** Rotates among the application's enclaves. */
+  /** Makes an app proof. Calls rotate among the application's enclaves. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
     const running = this.#replicas(app);
     const chosen = running[this.#turn++ % running.length];
@@ -246,7 +246,7 @@ export class Fleet {
     return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
   }
 
-  /** The enclave that booted last, or the first replica: it signs. */
+  /** Returns the enclave that booted last, or the first replica, which signs. */
   latest(app: string, tx: Transaction): ReplicaInfo | undefined {
     const running = this.#replicas(app);
     if (running.length === 0) return undefined;
@@ -287,7 +287,7 @@ export class Fleet {
     return this.forgeBootProof(running.release, this.#now(), running.enclave.ephemeralKey, { nonce });
   }
 
-  /** The boot proof of a genuine enclave that never signed anything. */
+  /** Returns the boot proof of a genuine enclave that never signed anything. */
   standby(release: SavedRelease, at: Date): JsonObject {
     const id = `${releaseId(release)} ${at.getTime()}`;
     const made = this.#standbys.get(id) ?? this.forgeBootProof(release, at, generateQosKeyPair());
@@ -314,7 +314,7 @@ export class Fleet {
     return {
       measurements: labMeasurements(id),
       quorumKey,
-      // A placeholder: each boot has its own key.
+      // The key is a placeholder, since each boot has its own.
       ephemeralKey: quorumKey,
       manifestMembers: this.#operators,
       shareMembers: this.#shareholders,
@@ -323,7 +323,7 @@ export class Fleet {
     };
   }
 
-  /** All applications of callers run in one image, which loads their binaries. */
+  /** Returns the parts. All the caller's applications run in one image, which loads their binaries. */
   #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ForgeParts {
     const application = this.#applications.get(app)!;
     const quorumKey = loadQosKeyPair(application.quorumKey);

@@ -1,11 +1,14 @@
-/** The folder of a lab. A marker file holds the digests of the files that labs wrote; other files stay unchanged. */
+/**
+ * Manages the folder of a lab. A marker file holds the digests of the files that labs wrote; other files stay
+ * unchanged.
+ */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
 
-/** Another program wrote the folder or a file in it. Nothing was changed. */
+/** The error if another program wrote the folder or a file in it. Nothing was changed. */
 export class LabFolderError extends Error {
   override readonly name = "LabFolderError";
 }
@@ -81,7 +84,7 @@ class LabFolder {
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));
-    // Written first, so that it lists every file even after a kill.
+    // The marker is written first, so that it lists every file even after a kill.
     const known = files.map(({ name, text }, index): [string, string[]] => {
       return [name, [...new Set([...(before[index] === null ? [] : [before[index]!]), digestOf(text)])]];
     });
@@ -114,7 +117,7 @@ function digestOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Empty unless the path is a regular file; null if it does not exist. */
+/** Returns the content, which is empty unless the path is a regular file. Returns null if it does not exist. */
 async function contentOf(path: string): Promise<Buffer | null> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -124,7 +127,7 @@ async function contentOf(path: string): Promise<Buffer | null> {
   return found.isFile() ? readFile(path) : Buffer.alloc(0);
 }
 
-/** Never replaces a file that was created meanwhile. */
+/** Creates a file, but never replaces one that was created meanwhile. */
 async function createOwn(path: string, text: string, mode: number): Promise<void> {
   await createWhole(path, text, { mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;

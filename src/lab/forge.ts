@@ -1,6 +1,6 @@
 /**
- * Makes complete evidence. A test can make one thing wrong: all that follows from it is hashed, signed and encoded
- * correctly.
+ * Makes complete evidence. A test can make one thing wrong, and everything that follows from it is hashed, signed and
+ * encoded correctly.
  */
 import { byteCopy, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
@@ -52,7 +52,10 @@ import {
   sha256,
 } from "./qos.js";
 
-/** Defaults: new keys and members; fixed measurements, namespace, pivot hash, arguments and labels. */
+/**
+ * The parts of a forge. The keys and members are new by default; measurements, namespace, pivot hash, arguments and
+ * labels are fixed.
+ */
 interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -79,7 +82,7 @@ const PARTS: MembersOf<Partial<ForgeParts>> = {
   labels: optional(plain),
 };
 
-/** Reuse a forge: making its keys is slow. */
+/** The keys and fixed parts of forged evidence. Reuse a forge, since making its keys is slow. */
 export class Forge implements ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -121,22 +124,22 @@ export class Forge implements ForgeParts {
 
 /** The changes, in the order in which they apply. */
 export interface ManifestAlterations {
-  /** v0 to v2: before hash, approvals and attestation. */
+  /** Alters v0 to v2 before hash, approvals and attestation. */
   readonly manifest?: Alter<PivotManifest>;
-  /** v3: the same. */
+  /** Alters v3 at the same point. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
   /** Replaces members of any version, after the above. */
   readonly parts?: (
     manifest: Manifest,
   ) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
-  /** Signed by approvals and attested. */
+  /** Alters the hash that approvals sign and the enclave attests. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
-  /** v0 to v2: only the manifest beside the envelope. */
+  /** Alters only the manifest beside the envelope, in v0 to v2. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
-  /** This option applies to JSON encodings. */
+  /** Alters the JSON of encodings in JSON. */
   readonly json?: Alter<JsonObject>;
   readonly envelopeJson?: Alter<JsonObject>;
   readonly bytes?: Alter<Uint8Array>;
@@ -147,27 +150,27 @@ export interface ForgeOptions {
   readonly lab: Forge;
   /** The time of the document. The default app proof is a minute younger. */
   readonly at: Date;
-  /** Default: v2. */
+  /** The version of the manifest. Default: v2. */
   readonly version?: ManifestVersion;
-  /** Default: borsh, JSON from v2 on. */
+  /** The encoding of the manifest. Default: Borsh, and JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** Default: as the manifest's. */
+  /** The encoding of the envelope. Default: that of the manifest. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
   readonly spelling?: JsonSpelling;
-  /** Default: `live`. */
+  /** The generation of the enclave. Default: `live`. */
   readonly generation?: Generation;
-  /** Default: the lab's. */
+  /** The attested key. Default: the lab's. */
   readonly ephemeralKey?: QosKeyPair;
   /** The key of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair;
-  /** Commits to the manifest in PCR18. Default: false, PCR18 is zeros. */
+  /** Whether PCR18 commits to the manifest. Default: false, so that PCR18 is zeros. */
   readonly manifestCommitment?: boolean;
-  /** Default: none. */
+  /** The nonce of the document. Default: none. */
   readonly nonce?: Uint8Array;
   readonly alterManifest?: ManifestAlterations;
   readonly alterDocument?: DocumentAlterations;
   readonly bootProof?: Alter<JsonObject>;
-  /** Default: the derivation of one address. */
+  /** The payloads of the app proofs. Default: the derivation of one address. */
   readonly payloads?: readonly JsonObject[];
   readonly alterAppProof?: AppProofAlterations;
   readonly activity?: Alter<JsonObject>;
@@ -196,12 +199,12 @@ const FORGE_OPTIONS: MembersOf<ForgeOptions> = {
 export interface ForgedEvidence {
   readonly bootProof: JsonObject;
   readonly appProofs: JsonObject[];
-  /** With the app proofs. */
+  /** The activity with the app proofs. */
   readonly activity: JsonObject;
   /** The document's root certificate in DER. */
   readonly anchorDer: Uint8Array;
   readonly anchorPem: string;
-  /** COSE_Sign1. */
+  /** The COSE_Sign1. */
   readonly document: Uint8Array;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
@@ -326,7 +329,7 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
   };
 }
 
-/** Pins everything in a lab's evidence. */
+/** Returns a deployment that pins everything in a lab's evidence. */
 export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
@@ -358,7 +361,7 @@ function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject 
   return pins[version];
 }
 
-/** `rest` adds or replaces members. */
+/** Returns a policy. `rest` adds or replaces members. */
 export function labPolicy(anchorPem: string, deployments: JsonObject[], rest: JsonObject = {}): JsonObject {
   return { policy: "bootproof/1", name: "lab", trustAnchors: [{ pem: anchorPem }], deployments, ...rest };
 }

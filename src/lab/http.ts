@@ -1,4 +1,4 @@
-/** The service on a loopback socket. Responds with JSON, also to invalid requests. */
+/** Serves the service on a loopback socket. It responds with JSON, also to invalid requests. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
@@ -7,13 +7,13 @@ import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Drains a larger body up to this size, for clients that send all of it before they read. */
+/** The limit up to which a larger body is drained, for clients that send all of it before they read. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** Its functions throw Refusal. */
+/** A resource, whose functions throw Refusal. */
 export interface Resource {
   readonly get: () => JsonObject;
   readonly put?: (json: JsonValue) => JsonObject;
@@ -23,7 +23,7 @@ type Resources = ReadonlyMap<string, Resource>;
 
 /** The headers of browser clients (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
-/** The lab has no secrets. */
+/** The lab has no secrets, so every origin is allowed. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
 export class HttpServer {
@@ -77,7 +77,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
 }
 
-/** Fetch standard, "CORS-preflight request". */
+/** Answers a preflight (Fetch standard, "CORS-preflight request"). */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
   const requested = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
@@ -134,7 +134,7 @@ function send(response: ServerResponse, status: number, body: JsonObject): void 
   response.end(bytes);
 }
 
-/** Input that is not HTTP, or headers that are too large. */
+/** Refuses input that is not HTTP, or headers that are too large. */
 function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

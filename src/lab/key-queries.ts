@@ -87,7 +87,7 @@ function walletJson({ walletId, walletName }: Wallet): JsonObject {
   return { walletId, walletName, exported: false, imported: false };
 }
 
-/** Only accounts with keys. */
+/** Returns only accounts with keys. */
 function accountsJson({ organizationId, walletId, accounts, seed = "" }: Wallet): JsonObject[] {
   return accounts.flatMap((account): JsonObject[] => {
     const { walletAccountId, curve, path, addressFormat, address } = account;

@@ -5,7 +5,7 @@ import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
 
-/** Declared here, so that users of the lab need no Node types. */
+/** The type is declared here, so that users of the lab need no Node types. */
 interface SoftwareKey {
   readonly type: string;
 }
@@ -16,7 +16,7 @@ export interface KeyPair {
 }
 
 /**
- * Imports the pair from its encoding: Node 20 can deadlock when it exports a generated key as JWK during garbage
+ * Imports the pair from its encoding, since Node 20 can deadlock when it exports a generated key as JWK during garbage
  * collection.
  */
 export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
@@ -39,7 +39,7 @@ function keyObject(key: SoftwareKey): KeyObject {
   return key as KeyObject;
 }
 
-/** PKCS#8 in base64. */
+/** Returns the pair as PKCS#8 in base64. */
 export function saveKeyPair(pair: KeyPair): string {
   return keyObject(pair.privateKey).export({ type: "pkcs8", format: "der" }).toString("base64");
 }
@@ -48,35 +48,35 @@ export function loadKeyPair(saved: string): KeyPair {
   return pairOf(Buffer.from(saved, "base64"));
 }
 
-/** Uncompressed SEC1. */
+/** Returns the point as uncompressed SEC1. */
 export function publicPoint(pair: KeyPair): Uint8Array {
   const spki = subjectPublicKeyInfo(pair);
   const isP384 = keyObject(pair.publicKey).asymmetricKeyDetails?.namedCurve === "secp384r1";
   return spki.slice(isP384 ? -P384_POINT_LENGTH : -P256_POINT_LENGTH);
 }
 
-/** DER. */
+/** Returns the key in DER. */
 export function subjectPublicKeyInfo(pair: KeyPair): Uint8Array {
   return new Uint8Array(keyObject(pair.publicKey).export({ type: "spki", format: "der" }));
 }
 
-/** 32 bytes, for P-256. */
+/** Returns the private key of P-256, 32 bytes. */
 export function privateScalar(pair: KeyPair): Uint8Array {
-  // ECPrivateKey (RFC 5915 section 3): 7 bytes before the key.
+  // An ECPrivateKey (RFC 5915 section 3) has 7 bytes before the key.
   return new Uint8Array(keyObject(pair.privateKey).export({ type: "sec1", format: "der" }).subarray(7, 39));
 }
 
-/** The members are in base64url, as in a JWK (RFC 8037 section 2). */
+/** Returns the point in base64url, as in a JWK (RFC 8037 section 2). */
 export function ed25519Point(pair: KeyPair): string {
   return keyObject(pair.publicKey).export({ format: "jwk" }).x!;
 }
 
-/** `r ‖ s`. */
+/** Returns the signature as `r ‖ s`. */
 export function signRaw(pair: KeyPair, digest: Digest, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(digest, message, { key: keyObject(pair.privateKey), dsaEncoding: "ieee-p1363" }));
 }
 
-/** ECDSA-Sig-Value, or the format of the key's algorithm. */
+/** Returns the signature as ECDSA-Sig-Value, or in the format of the key's algorithm. */
 export function signDer(pair: KeyPair, digest: Digest | null, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(digest, message, keyObject(pair.privateKey)));
 }

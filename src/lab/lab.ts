@@ -33,10 +33,11 @@ import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
-  /** Default: 0, a free port. */
+  /** The port. Default: 0, which takes a free one. */
   readonly port?: number;
   /**
-   * Keeps the state, with the package classic-level, in a folder that is empty, new, or a lab's. Default: in memory.
+   * The folder that keeps the state, with the package classic-level. It must be empty, new, or a lab's. Default: in
+   * memory.
    */
   readonly dataFolder?: string;
   /** The clock of the service and its enclaves. */
@@ -45,11 +46,11 @@ export interface LabOptions {
   readonly faults?: readonly GivenFaultName[];
   /** The version of both first releases in a new lab. Default: v1 and v2. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
-  /** Run in enclaves of their own, with manifests v2. Default: none. */
+  /** The caller's applications, which run in their own enclaves with manifests v2. Default: none. */
   readonly applications?: readonly ApplicationOptions[];
   /** Waits between two attempts of a delivery. */
   readonly sleep?: Sleep;
-  /** Called for every attempt. */
+  /** This is called for every attempt. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 
@@ -68,10 +69,10 @@ export interface Lab extends Seed {
   readonly baseUrl: string;
   /** The root of the software PKI. */
   readonly trustAnchorPem: string;
-  /** Pins every release of the service with `pinned`. */
+  /** A policy that pins every release of the service with `pinned`. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
-  /** Verifies webhook deliveries. */
+  /** The URL of the keys that verify webhook deliveries. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
   readonly applications: readonly LabApplication[];
@@ -79,19 +80,23 @@ export interface Lab extends Seed {
   application(name: string): LabApplication;
   /** The enclaves of the service. With a fault of the boot, the enclaves that booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
-  /** GET reads and PUT sets `{"faults": ["name"]}`. */
+  /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
   readonly faults: readonly FaultName[];
-  /** Turns these faults on and all others off; null: all off. Throws RangeError for an unknown name. */
+  /** Turns these faults on and all others off. Null turns all off. Throws RangeError for an unknown name. */
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
   /** Boots an enclave of a new approved release. Rejects with RangeError if the release exists. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
   /** Gives an enclave of the service a new ephemeral key. Rejects with RangeError for an unknown id. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
-  /** Its boot proof stays. Throws RangeError for an unknown id or the last enclave of an application. */
+  /**
+   * Stops an enclave, whose boot proof stays. Throws RangeError for an unknown id or the last enclave of an
+   * application.
+   */
   stopEnclave(enclaveId: string): void;
   /**
-   * A boot proof over a verifier's nonce, which the service itself does not offer. Throws RangeError for an unknown id.
+   * Returns a boot proof over a verifier's nonce, which the service itself does not offer. Throws RangeError for an
+   * unknown id.
    */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
   /** Resolves to the authenticator's id. */
@@ -107,7 +112,7 @@ export interface Lab extends Seed {
   close(): Promise<void>;
 }
 
-/** Written last: its presence means that a lab runs. */
+/** The name of the file that is written last. Its presence means that a lab runs. */
 export const LAB_FILE = "lab.json";
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
@@ -161,11 +166,11 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): Promise<Store> {
   if (dataFolder === undefined) return memoryStore();
-  // Nothing is written without the package.
+  // The package is loaded first, since nothing is written without it.
   const openStoreIn = await loadLevelStore();
   const folder = await claimFolder(dataFolder);
   const store = await openStoreIn(join(dataFolder, "store"));
-  // Its address is outdated.
+  // The file has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -186,7 +191,8 @@ async function openInstallation(
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else bootAgain(fleet, tx);
   });
-  // Needs running enclaves, hence a second transaction. Also repairs a start that was killed in between.
+  // The seed needs running enclaves, so it has its own transaction. This also repairs a start that was killed in
+  // between.
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
@@ -197,7 +203,7 @@ async function openInstallation(
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
 
-/** Old and new releases of each application run at once, by default in both encodings. */
+/** Boots old and new releases of each application, which run at once and have both encodings by default. */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
@@ -222,7 +228,7 @@ function deployAll(
   return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
-/** A route for clients that cannot call {@link Lab.setFault}. */
+/** Returns a route for clients that cannot call {@link Lab.setFault}. */
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
   return {

@@ -20,7 +20,7 @@ import type { SavedEnclave } from "./records.js";
 import { isApp, releaseId } from "./release.js";
 import type { Reader } from "./state.js";
 
-/** Replaces another enclave. */
+/** An enclave that replaces another. */
 interface Booted {
   readonly key: string;
   readonly saved: SavedEnclave;
@@ -28,11 +28,11 @@ interface Booted {
 
 export class Misbehaviour {
   readonly #fleet: Fleet;
-  /** Enclaves by the key of an honest one. Cleared when the faults change. */
+  /** Forged boot proofs by the key of an honest enclave. They are cleared when the faults change. */
   readonly #forged = new Map<string, JsonObject>();
-  /** Running enclaves by the key of the one that they replaced. Cleared when the faults change. */
+  /** Running enclaves by the key of the one that they replaced. They are cleared when the faults change. */
   readonly #running = new Map<string, Booted>();
-  /** Enclaves by their own keys. Never cleared: a boot proof outlives its enclave. */
+  /** Enclaves by their own keys. They are never cleared, since a boot proof outlives its enclave. */
   readonly #booted = new Map<string, SavedEnclave>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
@@ -56,7 +56,7 @@ export class Misbehaviour {
     return this.#on.map(({ name }) => name);
   }
 
-  /** Whether the operation returns not found. */
+  /** Returns whether the operation returns not found. */
   refuses(operation: string): boolean {
     return this.#on.some(({ behaviour }) => behaviour.refuses?.includes(operation));
   }
@@ -65,12 +65,12 @@ export class Misbehaviour {
     return honest.map((info) => ({ ...info, ephemeralKey: this.runningKey(info.ephemeralKey, reader) }));
   }
 
-  /** The replacement's key, in lower-case hex. */
+  /** Returns the replacement's key, in lower-case hex. */
   runningKey(ephemeralKey: string, reader: Reader): string {
     return this.#enclaveNow(ephemeralKey, reader)?.key ?? ephemeralKey;
   }
 
-  /** `ephemeralKey`: lower-case hex. */
+  /** `ephemeralKey` is lower-case hex. */
   bootProof(ephemeralKey: string, reader: Reader): JsonObject | undefined {
     const booted = this.#booted.get(ephemeralKey);
     if (booted !== undefined) return booted.bootProof;
@@ -83,12 +83,12 @@ export class Misbehaviour {
     return made;
   }
 
-  /** The enclave that runs in its place now. */
+  /** Returns the enclave that runs in its place now. */
   running(honest: SavedEnclave, reader: Reader): SavedEnclave {
     return this.#enclaveNow(toHex(loadQosKeyPair(honest.key).publicKey), reader)?.saved ?? honest;
   }
 
-  /** What the enclave attested before the shares arrived. */
+  /** Returns the attestation from before the shares arrived. */
   setupProof(honest: SavedEnclave, reader: Reader): JsonObject {
     const saved = this.running(honest, reader);
     const { key, bootProof } = saved.setup!;
@@ -101,7 +101,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** The result that `operation` returned. */
+  /** Returns the activity as the faults alter it. `operation` is the one that returned it. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
@@ -195,7 +195,7 @@ function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(BEHAVIOURS, name);
 }
 
-/** Later alterations win. */
+/** Merges alterations. Later ones win. */
 function merged(alterations: readonly Partial<ForgeOptions>[]): Partial<ForgeOptions> {
   return alterations.reduce(
     (before, after) => ({

@@ -23,7 +23,7 @@ import {
 } from "./wallet.js";
 
 const format = oneOf(...(Object.keys(ADDRESS_FORMATS) as AddressFormat[]));
-/** BIP-32: indexes below 2^31, each hardened or not. */
+/** A path of BIP-32 with indexes below 2^31, each hardened or not. */
 const path = matching(
   (value) =>
     /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) &&
@@ -127,11 +127,11 @@ export const KEY_OPERATIONS = {
 
 export type KeyOperationName = keyof typeof KEY_OPERATIONS;
 
-/** Private keys have no paths: one is derived from each seed. */
+/** The path at which a key is derived from each seed, since private keys have no paths. */
 export const PRIVATE_KEY_PATH = "m/0'";
 type HasAccounts = Pick<Wallet, "accounts">;
 const NO_ACCOUNTS: HasAccounts = { accounts: [] };
-/** Words. */
+/** The number of words. */
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_EFFECTS: EffectsOf<typeof KEY_OPERATIONS> = {

@@ -1,4 +1,4 @@
-/** The effect of each operation on the state. Checks precede changes. Throws Refusal. */
+/** The effect of each operation on the state. Checks precede changes. Operations throw Refusal. */
 import { randomUUID } from "node:crypto";
 import {
   FEATURE_NAME_WEBHOOK,
@@ -24,7 +24,7 @@ import { checkWebhookUrl } from "./webhooks.js";
 
 const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
 const DEFAULT_SESSION_SECONDS = "900";
-/** 30 days. */
+/** The limit of a session, which is 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;
 
 const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
@@ -194,7 +194,7 @@ export const ANSWERS: Answers = {
   },
 };
 
-/** Only the parent organization sees them (client/README.md, "Shapes"). */
+/** Removes what only the parent organization sees (client/README.md, "Shapes"). */
 function withoutClientFees(vault: JsonObject): JsonObject {
   const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));

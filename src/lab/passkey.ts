@@ -1,4 +1,4 @@
-/** A software passkey instead of `navigator.credentials`. */
+/** A software passkey that replaces `navigator.credentials`. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
@@ -6,15 +6,15 @@ import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
 export interface PasskeyRegistration {
-  /** base64url. */
+  /** The id in base64url. */
   readonly credentialId: string;
-  /** Uncompressed P-256 point, 65 bytes, in hex. */
+  /** The uncompressed P-256 point, 65 bytes, in hex. */
   readonly publicKey: string;
-  /** If present, the service requires it. */
+  /** The relying party. If it is present, the service requires it. */
   readonly rpId?: string;
 }
 
-/** WebAuthn level 2, section 5.5. */
+/** The options of WebAuthn level 2, section 5.5. */
 interface AssertionOptions {
   readonly publicKey?: {
     readonly challenge: ArrayBuffer | ArrayBufferView;
@@ -56,7 +56,10 @@ export class SoftwarePasskey implements PasskeyRegistration {
     return toHex(publicPoint(this.#key));
   }
 
-  /** `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError for another passkey. */
+  /**
+   * Acts as `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError for another
+   * passkey.
+   */
   async get(options: AssertionOptions): Promise<Assertion> {
     const own = copyPlain(options.publicKey!);
     const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = own;

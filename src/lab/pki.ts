@@ -33,32 +33,32 @@ import {
 export interface ExtensionSpec {
   readonly id: string;
   readonly critical: boolean;
-  /** DER. */
+  /** The value in DER. */
   readonly value: Uint8Array;
 }
 
-/** Issuer name and key default to those of the certificate above. */
+/** The specification of a certificate. Issuer name and key default to those of the certificate above. */
 export interface CertificateSpec {
-  /** 1, 2 or 3. */
+  /** The version: 1, 2 or 3. */
   readonly version: number;
-  /** Big-endian. */
+  /** The serial number, big-endian. */
   readonly serial: Uint8Array;
   readonly subject: Uint8Array;
   readonly issuer?: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Certified here; signs the certificate below. */
+  /** The certified key, which signs the certificate below. */
   readonly key: KeyPair;
-  /** Default: that of `key`. */
+  /** The encoded key. Default: that of `key`. */
   readonly publicKeyInfo?: Uint8Array;
-  /** Default: the key of the certificate above. */
+  /** The key that signs. Default: the key of the certificate above. */
   readonly issuerKey?: KeyPair;
-  /** Inner: signed. Outer: beside the signature. */
+  /** The signed algorithm. The outer one is beside the signature. */
   readonly innerAlgorithm: Uint8Array;
   readonly outerAlgorithm: Uint8Array;
-  /** Null if the algorithm implies it. */
+  /** The digest. Null if the algorithm implies it. */
   readonly digest: Digest | null;
-  /** Omitted if empty. */
+  /** The extensions, omitted if empty. */
   readonly extensions: readonly ExtensionSpec[];
   readonly signature?: (signature: Uint8Array) => Uint8Array;
   /** Replaces the finished certificate. */
@@ -78,7 +78,7 @@ export const OID = {
   ecdsaWithSha384: "1.2.840.10045.4.3.3",
 } as const;
 
-/** RFC 5280 section 4.2.1.3. */
+/** The bits of RFC 5280 section 4.2.1.3. */
 export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
 const HOUR = 3_600_000;
@@ -94,7 +94,7 @@ export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_A
   return derSequence(...sets);
 }
 
-/** ECDSA has no parameters. */
+/** Encodes an algorithm. ECDSA has no parameters. */
 export function algorithmIdentifier(id: string, ...parameters: Uint8Array[]): Uint8Array {
   return derSequence(derOid(id), ...parameters);
 }
@@ -113,7 +113,7 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
-/** Verifiers compare the root certificate byte for byte. */
+/** The saved keys and root certificate. Verifiers compare the latter byte for byte. */
 export interface SavedPki {
   readonly keys: Readonly<Record<keyof typeof CHAIN, string>>;
   readonly rootCertificate: string;
@@ -123,7 +123,7 @@ export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
   readonly #keys: Readonly<Record<keyof typeof CHAIN, KeyPair>>;
-  /** Keeps issued certificates byte-identical until they or those above change. */
+  /** The issued certificates, which stay byte-identical until they or those above change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
@@ -162,13 +162,13 @@ export class NitroPki {
     return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
 
-  /** Valid at the given time: root, region, zone, instance, leaf. */
+  /** Returns specifications that are valid at the given time: root, region, zone, instance, leaf. */
   chainSpecs(at: Date): CertificateSpec[] {
     if (this.#latest?.at !== at.getTime()) this.#latest = { at: at.getTime(), specs: this.#makeSpecs(at) };
     return [...this.#latest.specs];
   }
 
-  /** Root first. */
+  /** Issues the certificates, root first. */
   issueChain(specs: readonly CertificateSpec[]): Uint8Array[] {
     return specs.map((spec, index) => this.#issue(spec, specs[index - 1]));
   }
@@ -211,7 +211,7 @@ export class NitroPki {
   }
 }
 
-/** Self-signed without `above`. */
+/** Issues a certificate, which is self-signed without `above`. */
 export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
@@ -219,7 +219,7 @@ export function issueCertificate(spec: CertificateSpec, above: CertificateSpec =
   return spec.encoding?.(whole) ?? whole;
 }
 
-/** What the issuer signs. */
+/** Returns what the issuer signs. */
 export function tbsCertificate(spec: CertificateSpec, issuer: Uint8Array): Uint8Array {
   return derSequence(
     ...(spec.version === 1 ? [] : [derExplicit(0, derInteger(spec.version - 1))]),

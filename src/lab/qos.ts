@@ -26,11 +26,11 @@ import {
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
-/** Encryption and signing. */
+/** A pair for encryption and signing. */
 export interface QosKeyPair {
   readonly encryption: KeyPair;
   readonly signing: KeyPair;
-  /** 130 bytes: encryption point, then signing point. */
+  /** The public key, 130 bytes: encryption point, then signing point. */
   readonly publicKey: Uint8Array;
 }
 
@@ -78,13 +78,13 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
 }
 
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
-  /** Hash of the pivot, or digest of the workload's image. */
+  /** The hash of the pivot, or the digest of the workload's image. */
   readonly pivotHash: Uint8Array;
   /** The hash of the pivot. */
   readonly args: readonly string[];
 }
 
-/** With all optional parts of the version. */
+/** Makes a manifest with all optional parts of the version. */
 export function makeManifest<V extends ManifestVersion>(version: V, parts: ManifestParts): ManifestByVersion[V] {
   return MAKERS[version](parts);
 }
@@ -175,7 +175,7 @@ export interface JsonSpelling {
 
 export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
-  /** Default: plain numbers and lower-case hex, canonical JSON from v2 on. */
+  /** The spelling. Default: plain numbers and lower-case hex, canonical JSON from v2 on. */
   readonly spelling?: JsonSpelling | undefined;
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
@@ -197,7 +197,7 @@ function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefine
   return spelling === undefined && manifestEncodings(version)[0] === "json";
 }
 
-/** Canonical members are parsed first, because an altered value may have no canonical form. */
+/** Encodes JSON. Canonical members are parsed first, because an altered value may have no canonical form. */
 function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding["alterJson"]): Uint8Array {
   const spelledOut = canonical ? (JSON.parse(canonicalQosJson(json)) as JsonObject) : json;
   return toUtf8(JSON.stringify(alter?.(spelledOut) ?? spelledOut));
@@ -268,7 +268,7 @@ function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): strin
   return spelling === "upper" ? hex.toUpperCase() : `0x${hex}`;
 }
 
-/** PCR16 (setup) or PCR17 (live): commits to manifest and key. */
+/** Returns PCR16 (setup) or PCR17 (live), which commits to manifest and key. */
 export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
   const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
   const preimage =
@@ -276,13 +276,13 @@ export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemer
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** PCR18: commits to the manifest alone (verify/README.md, "Commitments"). */
+/** Returns PCR18, which commits to the manifest alone (verify/README.md, "Commitments"). */
 export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
   const preimage = `{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** PCR3 with the role's ARN, PCR4 with the instance id. */
+/** Returns PCR3 for the role's ARN, or PCR4 for the instance id. */
 export function extendedPcr(data: Uint8Array): Uint8Array {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), data));
 }

@@ -11,14 +11,14 @@ export interface Organization {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly parentOrganizationId?: string;
-  /** Not subject to policies. */
+  /** The users that policies do not bind. */
   readonly rootUserIds: readonly string[];
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** client/README.md, "Shapes". */
+/** A credential (client/README.md, "Shapes"). */
 interface Credential {
-  /** Hex. API key: 33 bytes. Authenticator: 65 bytes. */
+  /** The key in hex: 33 bytes for an API key, 65 for an authenticator. */
   readonly publicKey: string;
   readonly type: string;
 }
@@ -29,7 +29,7 @@ export interface ApiKey {
   readonly apiKeyName: string;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
-  /** Default: it does not expire. */
+  /** The lifetime. Default: it does not expire. */
   readonly expirationSeconds?: string;
 }
 
@@ -46,7 +46,7 @@ interface Authenticator {
   readonly updatedAt: Timestamp;
 }
 
-/** client/README.md, "Shapes". */
+/** A provider (client/README.md, "Shapes"). */
 interface OauthProvider {
   readonly providerId: string;
   readonly providerName: string;
@@ -70,14 +70,14 @@ export interface User {
   readonly updatedAt: Timestamp;
 }
 
-/** Responses omit its organization. */
+/** A record that belongs to an organization, which responses omit. */
 interface Owned {
   readonly organizationId: string;
 }
 
 export interface UserRecord extends Owned {
   readonly user: User;
-  /** By credential id. */
+  /** The relying parties by credential id. */
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
@@ -86,7 +86,9 @@ interface UserTag extends Owned {
   readonly userTagName: string;
 }
 
-/** Older data folders have only address and path, and no seed of the wallet: such an account cannot sign. */
+/**
+ * An account. Older data folders have only address and path, and no seed of the wallet: such an account cannot sign.
+ */
 interface WalletAccount {
   readonly address: string;
   readonly path: string;
@@ -99,7 +101,7 @@ export interface Wallet extends Owned {
   readonly walletId: string;
   readonly walletName: string;
   readonly accounts: readonly WalletAccount[];
-  /** Hex. */
+  /** The seed in hex. */
   readonly seed?: string;
 }
 
@@ -109,22 +111,22 @@ export interface PrivateKey extends Owned {
   readonly curve: Curve;
   readonly privateKeyTags: readonly string[];
   readonly addresses: readonly { readonly format: AddressFormat; readonly address: string }[];
-  /** Hex. */
+  /** The seed in hex. */
   readonly seed: string;
   readonly createdAt: Timestamp;
 }
 
-/** The lab's own form, since the interface defines none. */
+/** A policy in the lab's own form, since the interface defines none. */
 interface AccessPolicy extends Owned {
   readonly policyId: string;
   readonly policyName: string;
   readonly effect: "EFFECT_ALLOW" | "EFFECT_DENY";
   readonly activityTypes: readonly string[];
-  /** Users who must approve, including the submitter. */
+  /** The number of users who must approve, including the submitter. */
   readonly approvals: number;
 }
 
-/** client/README.md, "Shapes". */
+/** A credential (client/README.md, "Shapes"). */
 interface FiatOnRampCredential extends Owned {
   readonly fiatOnrampCredentialId: string;
   readonly onrampProvider: string;
@@ -134,7 +136,7 @@ interface FiatOnRampCredential extends Owned {
   readonly encryptedPrivateApiKey?: string;
 }
 
-/** client/README.md, "Shapes". */
+/** A vault (client/README.md, "Shapes"). */
 interface EarnVault extends Owned {
   readonly vault: JsonObject & { readonly wrapperAddress: string; readonly provider: string; readonly caip19: string };
 }
@@ -153,7 +155,7 @@ export function noncesId(caip2: string, address: string): string {
 
 export interface ActivityRecord {
   readonly activity: JsonObject & { readonly id: string; readonly organizationId: string; readonly status: string };
-  /** Until it is approved. */
+  /** The user who submitted the activity. */
   readonly userId: string;
   readonly operation: string;
   readonly parameters: JsonObject;
@@ -166,18 +168,18 @@ export interface SavedRelease
   /** One of the service's applications, or the id of a {@link SavedApplication}. */
   readonly app: string;
   readonly nonce: number;
-  /** Only of a {@link SavedApplication}. Its id is the name of the release. */
+  /** The deployment, only for a {@link SavedApplication}. Its id is the name of the release. */
   readonly deployment?: SavedDeployment;
 }
 
 export interface SavedDeployment extends Owned {
-  /** Hex. */
+  /** The digest in hex. */
   readonly binaryDigest: string;
   readonly args: readonly string[];
   readonly createdAt: Timestamp;
 }
 
-/** An application of the caller's. */
+/** One of the caller's applications. */
 export interface SavedApplication extends Owned {
   readonly appId: string;
   readonly name: string;
@@ -186,7 +188,7 @@ export interface SavedApplication extends Owned {
   readonly shareholders: readonly SavedMember[];
 }
 
-/** Shared by all releases. */
+/** The data that all releases share. */
 export interface SavedFleet {
   readonly pki: SavedPki;
   readonly quorumKeys: Readonly<Record<App, SavedQosKeyPair>>;
@@ -206,20 +208,20 @@ export interface SavedEnclave {
   readonly bootedAt: number;
   readonly key: SavedQosKeyPair;
   readonly bootProof: JsonObject;
-  /** What was attested before the shares arrived. Only of a {@link SavedApplication}. */
+  /** The attestation from before the shares arrived, only for a {@link SavedApplication}. */
   readonly setup?: { readonly key: SavedQosKeyPair; readonly bootProof: JsonObject };
 }
 
-/** For clients of the lab. */
+/** The data for clients of the lab. */
 export interface Seed {
   readonly organizationId: string;
   readonly childOrganizationId: string;
-  /** A root user's. */
+  /** The key of a root user. */
   readonly apiKey: ApiKeyPair;
   readonly ids: SeedIds;
-  /** Created the wallet; has app proofs of its addresses. */
+  /** The activity that created the wallet. It has app proofs of the addresses. */
   readonly walletActivityId: string;
-  /** Subject to policies: may rename wallets if a second user approves. */
+  /** A user to whom policies apply, and who may rename wallets if a second user approves. */
   readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
   /** A root user of the child organization. */
   readonly child: {
@@ -250,21 +252,21 @@ export interface Tables {
   vaults: EarnVault;
   nonces: Nonces;
   activities: ActivityRecord;
-  /** Activity ids. */
+  /** The ids of activities. */
   fingerprints: string;
   releases: SavedRelease;
-  /** By name. */
+  /** The applications by name. */
   applications: SavedApplication;
-  /** By ephemeral key, in hex. */
+  /** The enclaves by ephemeral key, in hex. */
   enclaves: SavedEnclave;
-  /** Under the id `lab`. */
+  /** The installation, under the id `lab`. */
   installation: Installation;
 }
 
 interface Installation {
   readonly fleet: SavedFleet;
   readonly webhookKey: string;
-  /** Absent until created. */
+  /** The seed. It is absent until it is created. */
   readonly seed?: Seed;
 }
 

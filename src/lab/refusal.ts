@@ -14,12 +14,12 @@ const KINDS = {
 
 type RefusalCategory = keyof typeof KINDS;
 
-/** A request that changed nothing. */
+/** The error for a request that changed nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly category: RefusalCategory;
   readonly status: number;
-  /** gRPC status code. */
+  /** The gRPC status code. */
   readonly code: number;
 
   constructor(

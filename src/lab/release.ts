@@ -15,15 +15,15 @@ export function isApp(name: string): name is App {
 
 export interface ReleaseOptions {
   readonly app: App;
-  /** Such as `lab.3`. */
+  /** The name, such as `lab.3`. */
   readonly name: string;
-  /** Default: v2. */
+  /** The version of the manifest. Default: v2. */
   readonly manifestVersion?: ManifestVersion;
-  /** Default: borsh, canonical JSON from v2 on. */
+  /** The encoding. Default: Borsh, and canonical JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** Instead of canonical JSON. */
+  /** The spelling that replaces canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
-  /** Default: `live`. */
+  /** The generation of the enclave. Default: `live`. */
   readonly generation?: Generation;
   /** Whether the lab's policy pins it. Default: true. */
   readonly pinned?: boolean;
@@ -39,7 +39,7 @@ export const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
   pinned: optional(flag),
 };
 
-/** The id of a release, and of its enclave in the service: `signer lab.1`. Survives restarts. */
+/** The id of a release, and of its enclave in the service, such as `signer lab.1`. It survives restarts. */
 export function releaseId({ app, name }: { readonly app: string; readonly name: string }): string {
   return `${app} ${name}`;
 }

@@ -16,7 +16,7 @@ const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHE
 const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
-/** Needs running enclaves, which prove the wallets' addresses. */
+/** Makes the content. It needs running enclaves, which prove the wallets' addresses. */
 export function createSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   const fixtures = new FixtureBuilder(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
@@ -160,7 +160,7 @@ class FixtureBuilder {
     return fiatOnrampCredentialId;
   }
 
-  /** With addresses, and the signer's proofs of them. */
+  /** Makes a wallet with addresses, and the signer's proofs of them. */
   wallet(
     organizationId: string,
     userId: string,

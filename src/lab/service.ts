@@ -37,7 +37,7 @@ import type { Webhooks } from "./webhooks.js";
 const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
 interface Request {
-  /** Without the query string. */
+  /** The path without the query string. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;
@@ -59,11 +59,11 @@ interface Handling {
 interface Decided {
   readonly outcome: string;
   readonly addresses?: readonly AddressFacts[];
-  /** Default: the present state. */
+  /** The facts. Default: the present state. */
   readonly facts?: JsonObject;
 }
 
-/** client/README.md, "Activities". */
+/** An envelope (client/README.md, "Activities"). */
 interface Envelope {
   readonly timestampMs: string;
   readonly organizationId: string;
@@ -167,7 +167,7 @@ export class Service {
     return { activity: this.#activity(organization, rest, "get_activity") };
   }
 
-  /** Newest first. */
+  /** Lists activities, newest first. */
   listActivities(stamped: Stamped): JsonObject {
     const {
       organization: { organizationId },
@@ -185,7 +185,7 @@ export class Service {
     return { activities: page.map((record) => this.#answered(record, "list_activities")) };
   }
 
-  /** In any organization. */
+  /** Answers in any organization. */
   whoami(stamped: Stamped): JsonObject {
     this.#question(stamped, object({}));
     const { organizationId, user } = stamped.caller.record;
@@ -217,7 +217,7 @@ export class Service {
     return envelope;
   }
 
-  /** The caller may belong to the parent organization, too. */
+  /** Reads a question. The caller may belong to the parent organization, too. */
   #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
@@ -261,7 +261,7 @@ export class Service {
 
   async #provisioningDetails(organization: Organization, parameters: JsonObject): Promise<JsonObject> {
     const release = this.#releaseOf(organization, parameters);
-    // Renews the enclave where its certificate is about to expire.
+    // This renews the enclave if its certificate is about to expire.
     await this.#state.transact((tx) => this.#fleet.latest(release.app, tx));
     const proof = this.#misbehaviour.setupProof(this.#enclaveOf(release), this.#state);
     return { attestationDocument: proof[DOCUMENT_MEMBER.name]!, manifestEnvelope: proof["qosManifestEnvelopeB64"]! };
@@ -273,7 +273,7 @@ export class Service {
     return release!;
   }
 
-  /** The first replica, or one of an earlier deployment. */
+  /** Returns the first replica, or one of an earlier deployment. */
   #enclaveOf(release: SavedRelease): SavedEnclave {
     const running = this.#fleet.replicas(release.app).find((one) => one.release === release.name);
     const isOfRelease = (one: SavedEnclave): boolean => one.app === release.app && one.release === release.name;
@@ -355,7 +355,7 @@ export class Service {
     return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
-  /** `waited`: a refusal fails the activity, because its request has ended. */
+  /** Finishes the activity. `waited` means that a refusal fails the activity, because its request has ended. */
   async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
     const {
       organization,
@@ -364,7 +364,7 @@ export class Service {
     } = handling;
     const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
-    // Before the operation changes anything.
+    // The facts are read before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
     try {
       const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
@@ -462,7 +462,7 @@ function submitOf(name: string, json: JsonValue): LabSubmitOperation {
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
-/** Required approvals. Throws if the caller may not submit the type. */
+/** Returns the number of required approvals. Throws if the caller may not submit the type. */
 function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
   if (isRoot(organization, caller.record)) return 1;
   const policies = reader
@@ -523,7 +523,7 @@ function withOneAppProofFlag(json: JsonValue): JsonValue {
   };
 }
 
-/** Strict JSON. Throws Refusal. */
+/** Parses strict JSON. Throws Refusal. */
 export function bodyJson(body: Uint8Array): JsonValue {
   try {
     return parseJson(body);

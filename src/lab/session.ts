@@ -12,7 +12,7 @@ const base58check = createBase58check(sha256);
 const suite = new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
 
 interface SealedSession {
-  /** 33 bytes, hex. */
+  /** The public key: 33 bytes, in hex. */
   readonly publicKey: string;
   readonly credentialBundle: string;
 }
@@ -24,7 +24,7 @@ export async function sealSession(targetPublicKey: string): Promise<SealedSessio
   return { publicKey: session.publicKey, credentialBundle: await seal(session, target) };
 }
 
-/** RFC 9180, base mode, bound to both public keys. */
+/** Seals with RFC 9180, base mode, bound to both public keys. */
 async function seal(session: ApiKeyPair, target: Uint8Array): Promise<string> {
   const recipientPublicKey = await suite.kem.deserializePublicKey(bufferOf(target));
   const sender = await suite.createSenderContext({ recipientPublicKey, info: bufferOf(INFO) });

@@ -79,7 +79,7 @@ export const SIGNING_EFFECTS: EffectsOf<typeof SIGNING_OPERATIONS> = {
   }),
 };
 
-/** `signWith`: an address, or the id of an account or a private key. */
+/** Returns the key. `signWith` is an address, or the id of an account or a private key. */
 export function keyOf(reader: Reader, organizationId: string, signWith: string): WalletKey {
   const key = accountKey(reader, organizationId, signWith) ?? privateKey(reader, organizationId, signWith);
   if (key === undefined) throw notFound(`organization ${organizationId} has no key ${signWith} that can sign`);
@@ -106,14 +106,14 @@ function privateKey(reader: Reader, organizationId: string, signWith: string): W
   return found && keyAt(fromHex(found.seed)!, { path: PRIVATE_KEY_PATH, curve: found.curve });
 }
 
-/** The capitals of an Ethereum address are only its checksum. */
+/** Compares addresses. The capitals of an Ethereum address are only its checksum. */
 function isAddress(address: string, signWith: string): boolean {
   return address.startsWith("0x") ? address.toLowerCase() === signWith.toLowerCase() : address === signWith;
 }
 
 type Payload = ReadOf<typeof rawPayload>;
 
-/** `{r, s, v}` in hex, as the service writes them. */
+/** Returns `{r, s, v}` in hex, as the service writes them. */
 export function signedPayload(
   key: WalletKey,
   { payload, encoding, hashFunction }: Omit<Payload, "signWith">,
@@ -157,13 +157,13 @@ function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8
   return bytes;
 }
 
-/** Low s. */
+/** Signs with low s. */
 function ecdsa({ privateKey }: WalletKey, digest: Uint8Array): EcdsaSignature {
   const signature = secp256k1.sign(digest, privateKey, { prehash: false, format: "recovered" });
   return { yParity: signature[0] as 0 | 1, r: signature.subarray(1, 33), s: signature.subarray(33) };
 }
 
-/** In hex, without 0x. */
+/** Returns the signed transaction in hex, without 0x. */
 export function signedTransaction(
   key: WalletKey,
   { unsignedTransaction, type }: Omit<ReadOf<typeof transaction>, "signWith">,
@@ -176,7 +176,7 @@ export function signedTransaction(
 
 const SIGNATURE_LENGTH = 64;
 
-/** Places of signatures, of which the key's is filled, then the message. */
+/** Signs a Solana message. The places of signatures come first, of which the key's is filled, and then the message. */
 function signedSolana(bytes: Uint8Array, { privateKey, publicKey }: WalletKey): Uint8Array {
   const count = bytes[0]!;
   const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);

@@ -1,6 +1,6 @@
 /**
- * The services beside a Sigstore certificate authority: the log of certificates (RFC 6962), the log of signatures as
- * Rekor v1 has it, and a timestamp authority (RFC 3161). Each signs with a software key of its own.
+ * The services beside a Sigstore certificate authority: the log of certificates (RFC 6962), the log of signatures in
+ * the form of Rekor v1, and a timestamp authority (RFC 3161). Each signs with its own software key.
  */
 import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -18,13 +18,13 @@ import { type KeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
 import { type CertificateSpec, OID, algorithmIdentifier } from "./pki.js";
 import { sha256 } from "./qos.js";
 
-/** A log's id is the SHA-256 of its public key (RFC 6962 section 3.2). */
+/** Returns the id of a log, which is the SHA-256 of its public key (RFC 6962 section 3.2). */
 export function logId(key: KeyPair): Uint8Array {
   return sha256(subjectPublicKeyInfo(key));
 }
 
 /**
- * The value of the certificate's SCT extension with one SCT (RFC 6962 sections 3.2 and 3.3).
+ * Returns the value of the certificate's SCT extension with one SCT (RFC 6962 sections 3.2 and 3.3).
  * @param tbs What the certificate authority signs, without this extension.
  */
 export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: Uint8Array, at: Date): Uint8Array {
@@ -51,10 +51,10 @@ export function signedCertificateTimestamp(log: KeyPair, issuer: KeyPair, tbs: U
 /** An entry of the log of signatures. */
 interface LoggedEntry {
   readonly at: Date;
-  /** `dsse`, `hashedrekord` … */
+  /** The kind of the entry, such as `dsse` or `hashedrekord`. */
   readonly kind: string;
   readonly version: string;
-  /** Canonical JSON. */
+  /** The body as canonical JSON. */
   readonly body: Uint8Array;
 }
 
@@ -69,7 +69,7 @@ export class SignatureLog {
     this.#key = key;
   }
 
-  /** Adds an entry. Returns it as bundles have it: with a promise and a proof of inclusion. */
+  /** Adds an entry. Returns it in the form of bundles, with a promise and a proof of inclusion. */
   add({ at, kind, version, body }: LoggedEntry): JsonObject {
     const index = this.#leaves.push(leafHash(body)) - 1;
     const root = treeHash(this.#leaves);
@@ -97,7 +97,7 @@ export class SignatureLog {
     };
   }
 
-  /** A signed note (C2SP signed-note, tlog-checkpoint). */
+  /** Returns a signed note (C2SP signed-note, tlog-checkpoint). */
   #checkpoint(root: Uint8Array): string {
     const note = `${this.host} - 1\n${this.#leaves.length}\n${toBase64(root)}\n`;
     const signature = signDer(this.#key, "sha256", toUtf8(note));
@@ -110,14 +110,14 @@ function leafHash(entry: Uint8Array): Uint8Array {
   return sha256(concatBytes(Uint8Array.of(0), entry));
 }
 
-/** RFC 6962 section 2.1. */
+/** Returns the hash of a tree (RFC 6962 section 2.1). */
 function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 1) return leaves[0]!;
   const split = splitOf(leaves.length);
   return sha256(concatBytes(Uint8Array.of(1), treeHash(leaves.slice(0, split)), treeHash(leaves.slice(split))));
 }
 
-/** RFC 6962 section 2.1.1: from the leaf upwards. */
+/** Returns the path from the leaf upwards (RFC 6962 section 2.1.1). */
 function auditPath(leaves: readonly Uint8Array[], index: number): Uint8Array[] {
   if (leaves.length === 1) return [];
   const split = splitOf(leaves.length);
@@ -127,7 +127,7 @@ function auditPath(leaves: readonly Uint8Array[], index: number): Uint8Array[] {
     : [...auditPath(right, index - split), treeHash(left)];
 }
 
-/** The largest power of two below the size. */
+/** Returns the largest power of two below the size. */
 function splitOf(size: number): number {
   return 2 ** Math.ceil(Math.log2(size) - 1);
 }
@@ -137,10 +137,10 @@ const SIGNED_DATA = "1.2.840.113549.1.7.2";
 const TST_INFO = "1.2.840.113549.1.9.16.1.4";
 const CONTENT_TYPE = "1.2.840.113549.1.9.3";
 const MESSAGE_DIGEST = "1.2.840.113549.1.9.4";
-/** A policy of the lab's own, under an arc for examples. */
+/** The lab's own policy, under an arc for examples. */
 const POLICY = "2.999.1";
 
-/** A TimeStampResp of RFC 3161 section 2.4.2, without the authority's certificate. */
+/** Returns a TimeStampResp of RFC 3161 section 2.4.2, without the authority's certificate. */
 export function timestampResponse(authority: CertificateSpec, stamped: Uint8Array, at: Date): Uint8Array {
   const hash = algorithmIdentifier(SHA_256);
   const imprint = derSequence(hash, derOctetString(sha256(stamped)));

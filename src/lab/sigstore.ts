@@ -1,6 +1,6 @@
 /**
- * A Sigstore of the lab's own: an identity-bound certificate authority, its logs and its trusted root. It attests
- * builds as a build service does. A test can make one thing wrong: all that follows from it is logged and signed
+ * The lab's own Sigstore: an identity-bound certificate authority, its logs and its trusted root. It attests builds as
+ * a build service does. A test can make one thing wrong, and everything that follows from it is logged and signed
  * correctly.
  */
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
@@ -28,25 +28,25 @@ import { SignatureLog, logId, signedCertificateTimestamp, timestampResponse } fr
 
 /** A run of a build, as the identity provider describes it. */
 export interface LabBuild {
-  /** Extension .8. */
+  /** The issuer of the identity (extension .8). */
   readonly issuer: string;
-  /** .12, a URL. */
+  /** The URL of the repository (extension .12). */
   readonly repository: string;
-  /** .15. */
+  /** The id of the repository (extension .15). */
   readonly repositoryId: string;
-  /** A path in the repository. With `repository` and `ref` it makes .18. */
+  /** A path in the repository. With `repository` and `ref` it makes extension .18. */
   readonly workflow: string;
-  /** .14. */
+  /** The ref (extension .14). */
   readonly ref: string;
-  /** .13, 40 hex digits. */
+  /** The commit in 40 hex digits (extension .13). */
   readonly commit: string;
-  /** .11: `github-hosted` or `self-hosted`. */
+  /** The runner, `github-hosted` or `self-hosted` (extension .11). */
   readonly runner: string;
-  /** .20, as `push`. */
+  /** The trigger, such as `push` (extension .20). */
   readonly trigger: string;
-  /** .9. Default: .18, where the build's own workflow signs. */
+  /** The signing workflow (extension .9). Default: extension .18, where the build's own workflow signs. */
   readonly signer?: string;
-  /** The certificate's subject alternative name. Default: .9. */
+  /** The certificate's subject alternative name. Default: extension .9. */
   readonly identity?: string;
 }
 
@@ -74,34 +74,37 @@ const SCT_LIST = "1.3.6.1.4.1.11129.2.4.2";
 const MINUTE = 60_000;
 const YEAR = 365 * 24 * 60 * MINUTE;
 
-/** In the order in which they apply. */
+/** The changes, in the order in which they apply. */
 export interface ProvenanceAlterations {
   readonly statement?: Alter<JsonObject>;
-  /** The statement's bytes, which are signed. */
+  /** Alters the statement's bytes, which are signed. */
   readonly payload?: Alter<Uint8Array>;
   readonly payloadType?: string;
   readonly extensions?: Alter<readonly ExtensionSpec[]>;
-  /** Before the certificate log and the authority sign it. */
+  /** Alters the certificate before the certificate log and the authority sign it. */
   readonly certificate?: Alter<CertificateSpec>;
-  /** After the certificate log signed it, before the authority does. Only in a public instance. */
+  /**
+   * Alters the certificate after the certificate log signed it, before the authority does. Only a public instance has
+   * this.
+   */
   readonly logged?: Alter<CertificateSpec>;
-  /** The body of the log's entry, before the log signs it. */
+  /** Alters the body of the log's entry, before the log signs it. */
   readonly entry?: Alter<JsonObject>;
   readonly bundle?: Alter<JsonObject>;
-  /** The bundle's JSON. */
+  /** Alters the bundle's JSON. */
   readonly text?: Alter<string>;
 }
 
 export interface ProvenanceOptions {
-  /** When the certificate is issued. It is valid for ten minutes. */
+  /** The time at which the certificate is issued. It is valid for ten minutes. */
   readonly at: Date;
-  /** SHA-256 of the binary: the statement's one subject. */
+  /** The SHA-256 of the binary, which is the statement's one subject. */
   readonly digest: Uint8Array;
-  /** Default of each member: {@link LAB_BUILD}. */
+  /** The build. The default of each member is that of {@link LAB_BUILD}. */
   readonly build?: Partial<LabBuild>;
-  /** Default: `https://slsa.dev/provenance/v1`. */
+  /** The type of the predicate. Default: `https://slsa.dev/provenance/v1`. */
   readonly predicateType?: string;
-  /** When the log or the timestamp authority signs. Default: a second after `at`. */
+  /** The time at which the log or the timestamp authority signs. Default: a second after `at`. */
   readonly signedAt?: Date;
   readonly alter?: ProvenanceAlterations;
 }
@@ -120,15 +123,15 @@ type WholeOptions = ProvenanceOptions & { readonly build: LabBuild };
 const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
 type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
 
-/** Keys in PKCS#8, in base64. */
+/** The keys in PKCS#8, in base64. */
 export type SavedSigstore = Readonly<
   Record<(typeof KEYS)[number] | "rootCertificate" | "intermediateCertificate", string>
 >;
 
 export interface LabSigstoreOptions {
   /**
-   * `public` (the default) has both logs. `private` has a timestamp authority in their place, as an instance for
-   * private repositories has.
+   * `public` (the default) has both logs. `private` has a timestamp authority instead, like an instance for private
+   * repositories.
    */
   readonly kind?: "public" | "private";
   /** Keys and certificates of an earlier instance. */
@@ -141,7 +144,7 @@ const SIGSTORE_OPTIONS: MembersOf<LabSigstoreOptions> = {
 };
 
 /**
- * One instance: `@sigstore/verify` accepts its bundles with its trusted root. Reuse it: making its keys is slow.
+ * One instance. `@sigstore/verify` accepts its bundles with its trusted root. Reuse it, since making its keys is slow.
  * @example
  * ```ts
  * const sigstore = new LabSigstore();
@@ -151,7 +154,7 @@ const SIGSTORE_OPTIONS: MembersOf<LabSigstoreOptions> = {
  */
 export class LabSigstore {
   readonly kind: "public" | "private";
-  /** As `trusted_root.json` has it. */
+  /** The root in the form of `trusted_root.json`. */
   readonly trustedRoot: JsonObject;
   readonly #keys: Keys;
   readonly #root: CertificateSpec;
@@ -188,7 +191,7 @@ export class LabSigstore {
     return { ...keys, rootCertificate: toBase64(root), intermediateCertificate: toBase64(intermediate) };
   }
 
-  /** A bundle as JSON text. */
+  /** Returns a bundle as JSON text. */
   attest(given: ProvenanceOptions): string {
     const own = typedOptions("options", given, PROVENANCE_OPTIONS);
     const options = { ...own, build: { ...LAB_BUILD, ...own.build } };
@@ -255,7 +258,7 @@ export class LabSigstore {
   }
 }
 
-/** An entry of the pin `provenance` that pins all of a build. `trustedRoot`: `{ file }` or `{ json }`. */
+/** Returns an entry of the pin `provenance` that pins all of a build. `trustedRoot` is `{ file }` or `{ json }`. */
 export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
   const { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit, signer } = {
     ...LAB_BUILD,
@@ -270,12 +273,12 @@ export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuil
   };
 }
 
-/** An extension of Sigstore's arc: a UTF8String in DER, as its numbers from 8 on are. */
+/** Makes an extension of Sigstore's arc, in which the numbers from 8 on are a UTF8String in DER. */
 export function sigstoreExtension(number: number, text: string): ExtensionSpec {
   return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derUtf8String(text) };
 }
 
-/** The same in the older form, which has no DER around the text. */
+/** Makes an extension in the older form, which has no DER around the text. */
 export function rawSigstoreExtension(number: number, text: string): ExtensionSpec {
   return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: toUtf8(text) };
 }
@@ -284,7 +287,7 @@ export function uriName(uri: string): ExtensionSpec {
   return { id: SUBJECT_ALTERNATIVE_NAME, critical: true, value: derSequence(derUri(uri)) };
 }
 
-/** In the order of a real certificate. */
+/** Returns the extensions in the order of a real certificate. */
 function leafExtensions(build: LabBuild): ExtensionSpec[] {
   const { issuer, repository, ref, commit, trigger } = build;
   const config = `${repository}/${build.workflow}@${ref}`;
@@ -332,13 +335,13 @@ function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOp
   };
 }
 
-/** The PAE of DSSE. */
+/** Returns the PAE of DSSE. */
 function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
   const head = toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `);
   return Uint8Array.from([...head, ...payload]);
 }
 
-/** The body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
+/** Returns the body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */
 function logEntry(
   envelope: { readonly payload: string; readonly payloadType: string; readonly signatures: readonly { sig: string }[] },
   payload: Uint8Array,
@@ -356,7 +359,7 @@ function logEntry(
   };
 }
 
-/** The certificates of an instance are valid for long, so that tests need no clock. */
+/** The long validity of an instance's certificates, so that tests need no clock. */
 const VALID_FOR = { start: "2020-01-01T00:00:00.000Z" };
 
 function logJson(baseUrl: string, key: KeyPair): JsonObject {
@@ -385,7 +388,7 @@ function certificate(key: KeyPair, commonName: string | null): Omit<CertificateS
   return {
     version: 3,
     serial,
-    // A leaf has no subject: its identity is the alternative name.
+    // A leaf has no subject, since its identity is the alternative name.
     subject: distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }),
     notBefore: new Date(VALID_FOR.start),
     notAfter: new Date(Date.parse(VALID_FOR.start) + 29 * YEAR),

@@ -12,7 +12,7 @@ import type { Reader } from "./state.js";
 const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
 const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
 
-/** The stamp is kept for votes. */
+/** The caller. The stamp is kept for votes. */
 export interface Caller {
   readonly record: UserRecord;
   readonly publicKey: string;
@@ -20,7 +20,7 @@ export interface Caller {
   readonly scheme: string;
 }
 
-/** SubjectPublicKeyInfo of P-256 up to the uncompressed point (RFC 5480 section 2). */
+/** The SubjectPublicKeyInfo of P-256 up to the uncompressed point (RFC 5480 section 2). */
 const P256_SPKI = fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!;
 const USER_PRESENT = 1;
 
@@ -64,7 +64,7 @@ export function isExpired(key: ApiKey, now: Date): boolean {
   );
 }
 
-/** WebAuthn level 2, section 7.2, as far as it applies to a registered credential. */
+/** Verifies an assertion (WebAuthn level 2, section 7.2), as far as it applies to a registered credential. */
 function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
   const stamp = stampJson("X-Stamp-WebAuthn", header);
   const member = (name: string): Uint8Array => base64url("X-Stamp-WebAuthn", text("X-Stamp-WebAuthn", stamp, name));
@@ -93,7 +93,7 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
   throw new Refusal("PUBLIC_KEY_NOT_FOUND", "the stamp's passkey is registered with no user");
 }
 
-/** The challenge is the body's hash as hex text. */
+/** Checks the client data, whose challenge is the body's hash as hex text. */
 function checkClientData(clientDataJson: Uint8Array, body: Uint8Array): void {
   const { type, challenge } = stampJson("X-Stamp-WebAuthn: clientDataJson", fromUtf8(clientDataJson) ?? "");
   const wanted = Buffer.from(toUtf8(createHash("sha256").update(body).digest("hex"))).toString("base64url");
@@ -108,7 +108,7 @@ function checkAuthenticatorData(data: Uint8Array, relyingParty: string | undefin
   }
 }
 
-/** SEC1, in lower-case hex; null if invalid. */
+/** Reads SEC1 in lower-case hex. Returns null if it is invalid. */
 function compressedKey(hex: string): KeyObject | null {
   if (!/^0[23][0-9a-f]{64}$/.test(hex)) return null;
   try {

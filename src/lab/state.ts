@@ -66,9 +66,9 @@ export class State implements Reader {
   }
 }
 
-/** Includes its own changes. */
+/** A transaction, which sees its own changes. */
 export class Transaction implements Reader {
-  /** Runs after the changes are written. */
+  /** Functions that run after the changes are written. */
   readonly later: (() => void)[] = [];
   readonly #base: State;
   readonly #changes = new Map<string, unknown>();

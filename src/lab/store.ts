@@ -9,7 +9,7 @@ import { mkdir } from "node:fs/promises";
 import type { ClassicLevel } from "classic-level";
 import type { JsonValue } from "../decode/json.js";
 
-/** Without a value, removes the key. */
+/** A change. Without a value, it removes the key. */
 export interface Change {
   readonly key: string;
   readonly value?: JsonValue;
@@ -17,7 +17,7 @@ export interface Change {
 
 export interface Store {
   read(): Promise<readonly Required<Change>[]>;
-  /** Atomic. Survives a crash once it resolves. */
+  /** Writes the changes atomically. They survive a crash once it resolves. */
   write(changes: readonly Change[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,12 +26,12 @@ export function memoryStore(): Store {
   return { read: async () => [], write: async () => {}, close: async () => {} };
 }
 
-/** Another process uses the folder. */
+/** The error if another process uses the folder. */
 export class StoreInUseError extends Error {
   override readonly name = "StoreInUseError";
 }
 
-/** The package classic-level is not installed, or does not support this platform. */
+/** The error if the package classic-level is not installed, or does not support this platform. */
 export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
@@ -39,7 +39,7 @@ export class StoreMissingError extends Error {
 /** Opens or creates the store in a folder. Rejects with {@link StoreInUseError}, or with Error if that fails. */
 type OpenStore = (folder: string) => Promise<Store>;
 
-/** Loads the package on demand: a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
+/** Loads the package on demand, since a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
 export async function loadLevelStore(): Promise<OpenStore> {
   try {
     const { ClassicLevel } = await import("classic-level");

@@ -1,6 +1,6 @@
 /** The service's format of times. */
 
-/** client/README.md, "Requests". */
+/** A time in the form of client/README.md, "Requests". */
 export type Timestamp = { readonly seconds: string; readonly nanos: string };
 
 export function timestamp(date: Date): Timestamp {

@@ -16,7 +16,7 @@ export const CURVES = {
 } as const;
 export type Curve = keyof typeof CURVES;
 
-/** The curves of each format, and public key to address. */
+/** The curves of each format, and the function from public key to address. */
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
   ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
@@ -29,19 +29,19 @@ export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 export interface Account {
   readonly path: string;
   readonly addressFormat: AddressFormat;
-  /** Default: secp256k1. */
+  /** The curve. Default: secp256k1. */
   readonly curve?: Curve;
 }
 
 export interface WalletKey {
   readonly curve: Curve;
-  /** 32 bytes. */
+  /** The private key, 32 bytes. */
   readonly privateKey: Uint8Array;
-  /** Compressed. */
+  /** The compressed public key. */
   readonly publicKey: Uint8Array;
 }
 
-/** Why the lab cannot derive the account, or undefined. SLIP-10 defines only hardened Ed25519 keys. */
+/** Returns why the lab cannot derive the account, or undefined. SLIP-10 defines only hardened Ed25519 keys. */
 export function accountFault({ path, addressFormat, curve = "CURVE_SECP256K1" }: Account): string | undefined {
   const { curves }: { curves: readonly Curve[] } = ADDRESS_FORMATS[addressFormat];
   if (!curves.includes(curve)) return `${curve} has no ${addressFormat}`;
@@ -62,7 +62,7 @@ export function addressOf(seed: Uint8Array, account: Account): string {
   return ADDRESS_FORMATS[account.addressFormat].write(keyAt(seed, account).publicKey);
 }
 
-/** With checksum. */
+/** Returns the address with checksum. */
 function ethereumAddressOf(publicKey: Uint8Array): string {
   return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
 }
@@ -71,7 +71,6 @@ function uncompressed(publicKey: Uint8Array): Uint8Array {
   return secp256k1.Point.fromBytes(publicKey).toBytes(false);
 }
 
-/** SLIP-10, "Master key generation" and "Private parent key → private child key", for Ed25519. */
 function uncompressedHexOf(key: Uint8Array): string {
   return toHex(uncompressed(key));
 }
@@ -84,6 +83,7 @@ function ed25519KeyOf(key: Uint8Array): Uint8Array {
   return ed25519.getPublicKey(key);
 }
 
+/** Derives a key of Ed25519 (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
 function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
   let node = hmacSha512(toUtf8("ed25519 seed"), seed);
   for (const step of path.split("/").slice(1)) {
@@ -93,7 +93,7 @@ function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
   return node.subarray(0, 32);
 }
 
-/** BIP-32, "Master key generation" and "Private parent key → private child key". */
+/** Derives a key (BIP-32, "Master key generation" and "Private parent key → private child key"). */
 function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
   let node = hmacSha512(toUtf8("Bitcoin seed"), seed);
   for (const step of path.split("/").slice(1))
@@ -101,7 +101,7 @@ function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
   return node.subarray(0, 32);
 }
 
-/** `parent`: private key and chain code, 32 bytes each. */
+/** Derives a child. `parent` is the private key and the chain code, 32 bytes each. */
 function child(parent: Uint8Array, index: number): Uint8Array {
   const key = parent.subarray(0, 32);
   const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
@@ -110,14 +110,14 @@ function child(parent: Uint8Array, index: number): Uint8Array {
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
 }
 
-/** Four bytes. */
+/** Encodes an index in four bytes. */
 function counter(index: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, index);
   return bytes;
 }
 
-/** EIP-55: a letter is a capital if the same digit of the hash is 8 or more. */
+/** Adds the checksum of EIP-55: a letter is a capital if the same digit of the hash is 8 or more. */
 function checksummed(address: string): string {
   const hash = toHex(keccak_256(toUtf8(address)));
   const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;

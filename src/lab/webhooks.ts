@@ -7,16 +7,16 @@ import type { JsonObject } from "../decode/json.js";
 import { type KeyPair, ed25519Point, signDer } from "./keys.js";
 import { invalid } from "./refusal.js";
 
-/** Ends early when the signal is aborted. */
+/** Waits, but ends early when the signal is aborted. */
 export type Sleep = (milliseconds: number, signal: Signal) => Promise<unknown>;
 
 export interface DeliveryAttempt {
   readonly eventId: string;
   readonly activityId: string;
   readonly url: string;
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** The HTTP status; null without a response. */
+  /** The HTTP status. Null without a response. */
   readonly status: number | null;
 }
 
@@ -38,7 +38,7 @@ export function checkWebhookUrl(value: string): void {
   }
 }
 
-/** Does not keep the process alive. */
+/** Waits without keeping the process alive. */
 const realSleep: Sleep = (milliseconds, signal) => delay(milliseconds, undefined, { signal, ref: false });
 
 export class Webhooks {
@@ -63,7 +63,7 @@ export class Webhooks {
     this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
   }
 
-  /** RFC 7517 and RFC 8037. */
+  /** The keys (RFC 7517 and RFC 8037). */
   get jwks(): JsonObject {
     return { keys: [{ ...this.#jwk, kid: this.keyId, alg: "EdDSA", use: "sig" }] };
   }
@@ -102,7 +102,7 @@ export class Webhooks {
     await this.#sleep(milliseconds, this.#stop.signal).catch(() => {});
   }
 
-  /** Null if the receiver could not be reached. Redirects are not followed. */
+  /** Returns null if the receiver could not be reached. Redirects are not followed. */
   async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
     try {

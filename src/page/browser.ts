@@ -1,6 +1,6 @@
 /**
- * The script of a page: verifies the evidence in the page, or in the reader's files. The only file that uses the DOM or
- * a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
+ * The script of a page, which verifies the evidence in the page, or in the reader's files. No other file uses the DOM
+ * or a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
  */
 import { decodeBundle } from "../bundle/file.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
   return printable(error instanceof Error ? error.message : String(error));
 }
 
-/** Runs one at a time: pressing a button twice verifies once. */
+/** The work runs once at a time, so that pressing a button twice verifies once. */
 function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   let isBusy = false;
   button.disabled = false;
@@ -74,7 +74,7 @@ function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   });
 }
 
-/** Waits until the screen is drawn. */
+/** Resolves when the screen is drawn. */
 function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 }
@@ -123,7 +123,7 @@ function shortened(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** Also shows the verdict at the top of the page. */
+/** Shows the verdict on other evidence at the top of the page and in its title. */
 function markAsOther(): void {
   document.title = ANOTHER;
   document.querySelector("main")!.prepend(madeOf(paragraph(ANOTHER, { class: "message bad", id: IDS.other })));
@@ -132,7 +132,7 @@ function markAsOther(): void {
 class Verifier {
   #files: ListedFile[] = [];
   #addedValues = 0;
-  /** Of files and form. */
+  /** Number of changes of files and form. */
   #changes = 0;
 
   start(): void {
@@ -140,7 +140,7 @@ class Verifier {
     chosen.addEventListener("change", () => {
       void this.#add([...(chosen.files ?? [])]).then(() => (chosen.value = ""));
     });
-    // Anywhere else, the browser would open a dropped file.
+    // The whole page takes files, because the browser would open a file that is dropped elsewhere.
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
       find(IDS.drop)!.classList.add("over");
@@ -153,7 +153,7 @@ class Verifier {
     });
     this.#showClock();
     input(IDS.now).addEventListener("focus", () => this.#showClock());
-    // What is shown below must not be taken for the result of other entries.
+    // A result must not be taken for that of other entries.
     document.addEventListener("input", () => this.#forget());
     find(IDS.addValue)!.addEventListener("click", () => this.#addValue());
     onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
@@ -177,7 +177,7 @@ class Verifier {
     this.#say([countText(added.length, good.length - added.length), ...added.flatMap(unusedText)].join(" "));
   }
 
-  /** The result is of the files and the form as they were. */
+  /** Removes the result, which is that of earlier files and entries. */
   #forget(): void {
     this.#changes++;
     if (find(IDS.result)!.childElementCount === 0) return;
@@ -204,7 +204,7 @@ class Verifier {
     this.#forget();
     this.#list();
     this.#say(`${label} removed.`);
-    // Keeps the keyboard focus at the list.
+    // The keyboard focus stays at the list.
     const buttons = find(IDS.list)!.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }
@@ -259,7 +259,7 @@ class Verifier {
       show(result, shown);
       setTitle(titleOf(verification), true);
       this.#say(`Verdict: ${verdictSentence(report)}`);
-      // Its beginning has the verdict; by default a browser shows the middle of a tall element.
+      // The verdict is at the beginning, and by default a browser shows the middle of a tall element.
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: "instant" });
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Draws the chains of trust: one for each boot proof, every link with its reason and its checks. */
+/** Draws the chain of trust of each boot proof, every link with its reason and its checks. */
 import { labelOf } from "../report/check-lines.js";
 import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<LinkState, string>> = {
   unproven: "nothing failed, and nothing is proven",
 };
 
-/** A list with every chain, then each folded: the first failed one, or the first, is open. */
+/** A list of all chains, and each chain folded. The first failed one is open, or else the first. */
 function severalChains(chains: readonly (readonly Link[])[], report: Report): Markup[] {
   const failed = chains.findIndex((links) => links.some(({ state }) => state === "failed"));
   const open = Math.max(0, failed);
@@ -72,7 +72,7 @@ function severalChains(chains: readonly (readonly Link[])[], report: Report): Ma
   ];
 }
 
-/** `failed: Policy; 9 not proven` */
+/** Returns a sum such as `failed: Policy; 9 not proven`. */
 function chainSum(links: readonly Link[]): string {
   const failed = links.filter(({ state }) => state === "failed").map(({ title }) => title);
   const counts = (Object.keys(STATE_WORDS) as LinkState[])
@@ -128,11 +128,10 @@ function statementDetails({ statements, state }: Link): Markup | null {
   );
 }
 
-/** Checks that belong to no chain. */
 export function straySection(report: Report): MarkupNode[] {
   const checks = checksOfNoChain(report);
   if (checks.length === 0) return [];
-  const why = "By which boot proof these were judged, the report does not say: it says so of what is claimed only.";
+  const why = "The report does not say which boot proof these were verified with: it says so only for what is claimed.";
   return [
     element(
       "section",

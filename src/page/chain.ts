@@ -1,4 +1,4 @@
-/** The chain of trust of one boot proof, from a report: the state, reason and checks of each link. */
+/** The chain of trust of one boot proof in a report: the state, reason and checks of each link. */
 import { type Check, type CheckSubject, checkRow } from "../checks.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { hasBadChecks, isBad, isNote } from "../report/facts.js";
@@ -12,14 +12,14 @@ export interface Link {
   readonly title: string;
   readonly state: LinkState;
   readonly reason: string;
-  /** The warnings of its checks. It may still be proven. */
+  /** Warnings of its checks. A link with warnings may be proven. */
   readonly warnings: readonly string[];
   readonly checks: readonly Check[];
   /** The claims of this link; empty for rejected evidence. */
   readonly statements: readonly Fact[];
 }
 
-/** One chain for each boot proof, and one without any. */
+/** Each boot proof has a chain, and a report without boot proofs has one. */
 function chainCount(report: Report): number {
   const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
     return [subject, "about" in rest ? rest.about : undefined];
@@ -28,13 +28,13 @@ function chainCount(report: Report): number {
   return Math.max(1, report.claims?.bootProofs.length ?? 0, Math.max(-1, ...indices) + 1);
 }
 
-/** `stray`: checks of no chain. */
+/** Checks of each chain, and in `stray` those of no chain. */
 interface SortedChecks {
   readonly chains: readonly (readonly Check[])[];
   readonly stray: readonly Check[];
 }
 
-/** In one pass: a report may have hundreds of chains, and thousands of checks. */
+/** Sorts in one pass, because a report may have hundreds of chains and thousands of checks. */
 function sortedChecks(report: Report): SortedChecks {
   const chains = Array.from({ length: chainCount(report) }, (): Check[] => []);
   const stray: Check[] = [];
@@ -46,7 +46,7 @@ function sortedChecks(report: Report): SortedChecks {
   return { chains, stray };
 }
 
-/** The chain of each boot proof, by its index. In a rejected report no link of any chain is proven. */
+/** Returns the chain of each boot proof by its index. No link of a rejected report is proven. */
 export function chainsOfTrust(report: Report): readonly (readonly Link[])[] {
   const rejected = !isGoodVerdict(report.verdict) || hasBadChecks(report);
   return sortedChecks(report).chains.map((own, boot) => chainOfTrust(own, boot, { report, rejected }));
@@ -77,12 +77,12 @@ function chainOfTrust(
   return links;
 }
 
-/** Checks of no chain: the report does not name the boot proof of their app proofs. */
+/** Returns checks of app proofs whose boot proof the report does not name. */
 export function checksOfNoChain(report: Report): readonly Check[] {
   return sortedChecks(report).stray;
 }
 
-/** The chains of a check: every one for a check of all evidence. */
+/** Returns the chains of a check. A check of all evidence is in every chain. */
 function chainsOf(check: Check, report: Report, count: number): readonly number[] {
   const about = check.about ?? check.subject;
   const boot = indexIn("boot", about);
@@ -95,7 +95,7 @@ function chainsOf(check: Check, report: Report, count: number): readonly number[
   return proof === undefined ? [] : [proof.bootProof];
 }
 
-/** 3 of `boot[3]`. */
+/** Returns 3 for `boot[3]`. */
 function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): number | null {
   const found = /^(boot|app)\[(\d{1,6})\]$/.exec(subject ?? "");
   return found?.[1] === kind ? Number(found[2]) : null;
@@ -107,12 +107,12 @@ interface Findings {
   readonly warnings: readonly string[];
   readonly rejected: boolean;
   readonly claims: BootProofClaims | undefined;
-  /** The first link above that failed. */
+  /** First link above that failed. */
   readonly above: Link | undefined;
 }
 type Judged = Pick<Link, "state" | "reason">;
 
-/** The first that returns a state counts. */
+/** The first rule that returns a state decides. */
 const RULES: readonly ((findings: Findings) => Judged | null)[] = [
   ifFailed,
   ifNotChecked,
@@ -188,7 +188,7 @@ function ifWord({ id, claims }: Findings): Judged | null {
   const speaker = claims === undefined ? null : speakerOf(claims);
   if (!SAID_BY_IMAGE.has(id) || claims === undefined || speaker === null) return null;
   if (speaker === "its application") {
-    // The hardware attests the pinned PCRs, so this link depends on more than the application.
+    // The policy also pins PCRs, which the hardware attests, so its link depends on more than the application.
     return id === "policy" ? null : { state: "word", reason: `${LEGACY_WORD} ${WORTHLESS}` };
   }
   const why = claims.image.pinned

@@ -1,4 +1,4 @@
-/** The checks of a link: detail, compared values, and advice. */
+/** The checks of a link with details, compared values and advice. */
 import { type Check, checkRow } from "../checks.js";
 import { type ShownCheck, known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
@@ -18,7 +18,7 @@ const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
 
 const UNKNOWN_CHECK = "A check that this version does not know.";
 
-/** A complete value of the evidence. Hex wraps, and is copied without breaks. */
+/** Shows a complete value of the evidence. Hex wraps, and is copied without breaks. */
 export function shownValue(value: string): Markup {
   if (value === "") return element("span", { class: "note" }, "empty");
   return element("code", BYTES.test(value) ? { class: "hex" } : {}, printable(value));
@@ -34,7 +34,7 @@ export function valueList(entries: readonly (readonly [name: string, value: Mark
   );
 }
 
-/** Failed checks are visible, the others folded behind their number. */
+/** Failed checks are visible, and the others are folded behind their number. */
 export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
   const bad = checks.filter(isBad);
   const others = checks.filter((check) => !isBad(check));
@@ -76,7 +76,7 @@ export function checkItem(check: Check, report: Report): Markup {
   );
 }
 
-/** Both sides with differing bytes marked, and complete below if that is shortened. */
+/** Shows both sides with differing bytes marked, and complete below if they are shortened. */
 function compared({ status, expected, actual }: Check): readonly MarkupNode[] {
   const given: [string, string | undefined][] = [
     ["expected", expected],
@@ -103,7 +103,7 @@ function lines(values: readonly Markup[]): Markup {
   return element("div", { class: "lines" }, values);
 }
 
-/** Differing bytes are in `[brackets]`. */
+/** Marks differing bytes, which are in `[brackets]`. */
 function marked(line: string): Markup {
   const parts = line.split(/(\[(?:[0-9a-f]{2})+\])/);
   return element(

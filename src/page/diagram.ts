@@ -3,7 +3,7 @@ import type { Link } from "./chain.js";
 import { type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, element } from "./markup.js";
 
-/** Centred at 0, 0, with a radius of 20. */
+/** Shapes around 0, 0 with a radius of 20. */
 const SHAPES: Readonly<Record<LinkState, readonly Markup[]>> = {
   proven: [
     element("circle", { class: "solid", r: "18" }),
@@ -34,7 +34,7 @@ function shape({ state, warnings }: Pick<Link, "state" | "warnings">): Markup[] 
   return [...SHAPES[state], ...(warnings.length > 0 ? [WARNING] : [])];
 }
 
-/** Hidden from screen readers, since the text beside it is the same. */
+/** Screen readers skip the icon, since the text beside it is the same. */
 export function icon(link: Pick<Link, "state" | "warnings">): Markup {
   const attributes = { class: "icon", viewBox: "-26 -26 52 52", "aria-hidden": "true" };
   return element("svg", attributes, element("g", { class: `state-${link.state}` }, shape(link)));
@@ -42,7 +42,7 @@ export function icon(link: Pick<Link, "state" | "warnings">): Markup {
 
 const STEP = 116;
 
-/** From left to right, for wide pages; `id` makes names in the page unique. */
+/** Draws the chain from left to right for wide pages. `id` makes names in the page unique. */
 export function overview(links: readonly Link[], id: string): Markup {
   const width = STEP * links.length;
   const said = links.map(({ title, state, warnings }) => {
@@ -67,7 +67,7 @@ export function overview(links: readonly Link[], id: string): Markup {
   );
 }
 
-/** Solid if the next link is proven, otherwise dashed. */
+/** The line is solid if the next link is proven, and dashed otherwise. */
 function connector({ state }: Link, index: number): Markup {
   const [from, to] = [STEP * (index + 0.5) + 26, STEP * (index + 1.5) - 26];
   return element("path", { class: `connector to-${state}`, d: `M${from} 34H${to}` });

@@ -1,4 +1,4 @@
-/** The evidence: each piece with name, digest, every byte string in full, and its description. */
+/** The evidence, each file with its name, digest, byte strings in full and description. */
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
@@ -26,10 +26,10 @@ interface Content {
   readonly says: Described;
 }
 
-/** Limit of values under "All that it says", of all pieces: each takes 1 kB of memory. Genuine evidence has fewer. */
+/** Most values under "All that it says", each of which takes 1 kB of memory. Genuine evidence has fewer. */
 const MAX_SHOWN_VALUES = 150_000;
 
-/** Each piece folded behind its name; `isBare`: a bare attestation document. */
+/** Folds evidence behind its name. `isBare` means a bare attestation document. */
 export async function evidencePieces(
   pieces: readonly InputPiece[],
   isBare: boolean,
@@ -102,7 +102,7 @@ async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promi
   return { ...(await inspectActivity(input.value)), bytes: activityBytes(input.value) };
 }
 
-/** The input, if it could not be read. */
+/** Shows input that could not be read. */
 function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
@@ -154,7 +154,7 @@ function appBytes(json: unknown): Bytes {
   });
 }
 
-/** A signature of an app proof that is not `r ‖ s`, before it was decoded. */
+/** Returns the DER signature of an app proof as it was before it was decoded to `r ‖ s`. */
 function derOf(proof: unknown): Uint8Array | null {
   const { signature } = isJsonObject(proof) ? proof : {};
   const bytes = typeof signature === "string" ? fromHex(signature) : null;
@@ -186,7 +186,7 @@ function tree(value: Described | undefined): Markup {
   );
 }
 
-/** The members of an already verified piece. */
+/** Describes the members of evidence that is already verified. */
 function describedObject(value: unknown): Described {
   if (value instanceof Uint8Array) return toHex(value);
   if (value instanceof Date) return value.toISOString();

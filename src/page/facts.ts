@@ -3,7 +3,7 @@ import { runsOf } from "../report/compare.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims, Report } from "../report/report.js";
 import type { LinkId } from "./links.js";
 
-/** Not yet printable. */
+/** A name and a value, which are not made printable yet. */
 export interface Fact {
   readonly name: string;
   readonly value: string;
@@ -11,7 +11,6 @@ export interface Fact {
 
 type Members = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Total over the links. */
 const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, index: number) => Members>> = {
   anchor: (_, { hardware }) => ({ "trust anchor": hardware.trustAnchor }),
   certificates: (report) => ({ "checked as of": report.validationTime }),
@@ -46,7 +45,7 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
   other: () => ({}),
 };
 
-/** Empty if the report has no claims about that boot proof. */
+/** Returns the claims at a link; an empty list if the report has none about that boot proof. */
 export function linkFacts(id: LinkId, report: Report, boot: number): readonly Fact[] {
   const claims = report.claims?.bootProofs[boot];
   if (claims === undefined) return [];
@@ -55,7 +54,7 @@ export function linkFacts(id: LinkId, report: Report, boot: number): readonly Fa
   });
 }
 
-/** Non-zero PCRs in full, and the indexes of the others. */
+/** Returns non-zero PCRs in full, and the indexes of the others. */
 function measurements(pcrs: Readonly<Record<string, string>>): Members {
   const isZero = (hex: string): boolean => /^0*$/.test(hex);
   const set = Object.entries(pcrs).filter(([, hex]) => !isZero(hex));

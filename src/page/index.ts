@@ -1,4 +1,4 @@
-/** What `bootproof/page` exports. */
+/** The exports of `bootproof/page`. */
 export { evidenceInPage } from "../bundle/page.js";
 export { plainOptions } from "../plain-settings.js";
 export type { PlainOptions, PlainPolicy } from "../plain-settings.js";

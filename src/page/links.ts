@@ -1,7 +1,7 @@
 /** Tables of the links of the chain of trust, and of their states. */
 import type { ChainLink, CheckId } from "../checks.js";
 
-/** From the top: each depends on those above it. `other`: checks unknown to this version. */
+/** Links from the top. Each depends on those above it. `other` has the checks that this version does not know. */
 export const LINKS = {
   anchor: { title: "Anchor", asks: "Do the certificates start at a root that this verifier trusts?" },
   certificates: { title: "Certificates", asks: "Is each certificate signed by the one above it, valid and in place?" },
@@ -21,7 +21,7 @@ export const LINKS = {
 
 export type LinkId = keyof typeof LINKS;
 
-/** The names of states, also for screen readers. */
+/** Names of states, also for screen readers. */
 export const STATE_WORDS = {
   proven: "Proven",
   failed: "Failed",
@@ -32,7 +32,7 @@ export const STATE_WORDS = {
 
 export type LinkState = keyof typeof STATE_WORDS;
 
-/** One of these must pass for the link to be proven: other checks prove nothing alone. */
+/** One of these checks must pass for the link to be proven. Other checks prove nothing alone. */
 export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   anchor: ["chain.anchor"],
   certificates: ["chain.signature"],
@@ -47,7 +47,7 @@ export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   other: [],
 };
 
-/** Links that only the image vouches for; also the policy's pins on them, if debug mode leaves the code open. */
+/** Links that only the image vouches for. The policy's pins depend on them if debug mode leaves the code open. */
 export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
   "manifest",
   "approvals",
@@ -57,7 +57,7 @@ export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
   "policy",
 ]);
 
-/** Why no check is about the link. */
+/** Reasons why no check is about a link. */
 export const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
   manifest: "A bare attestation document comes without a manifest.",
   approvals: "A bare attestation document comes without approvals.",

@@ -1,4 +1,4 @@
-/** HTML as data, made into text here and into DOM in a browser, never by joining strings. */
+/** HTML as data. It becomes text here and DOM in a browser, never by joining strings. */
 
 export interface Markup {
   readonly tag: string;
@@ -8,10 +8,10 @@ export interface Markup {
 export type MarkupNode = Markup | string;
 
 const VOID = new Set(["br", "hr", "img", "input", "link", "meta", "wbr"]);
-/** Raw text elements: escapes have no effect there, so the content must not end the element. */
+/** Raw text elements. Escapes have no effect in them, so the content must not end the element. */
 const RAW = new Set(["script", "style"]);
 
-/** An element. Omits `null` children, and flattens lists. */
+/** Makes an element. Omits `null` children, and flattens lists. */
 export function element(
   tag: string,
   attributes: Readonly<Record<string, string>> = {},
@@ -20,10 +20,10 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
-/** Joined into one text, since each small string takes memory. */
+/** Most parts before they are joined, since each small string takes memory. */
 const MAX_PARTS = 4096;
 
-/** The HTML, with text escaped. Throws RangeError once it is longer than `most` characters. */
+/** Returns HTML with escaped text. Throws RangeError once it is longer than `most` characters. */
 export function toHtml(nodes: readonly MarkupNode[], most = Infinity): string {
   let parts: string[] = [];
   const joined: string[] = [];

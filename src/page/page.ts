@@ -1,4 +1,4 @@
-/** The page in one file: the report, the evidence, and the script that verifies. */
+/** The page in one file, with the report, the evidence, and the script that verifies. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { decodeBundle } from "../bundle/file.js";
 import type { BundleOptions } from "../bundle/options.js";
@@ -42,7 +42,7 @@ export interface PageContent {
   readonly evidence: EvidenceInput;
   readonly options: PlainOptions;
   readonly report: Report;
-  /** Of evidence that came in a bundle: {@link BundleVerification}. Default: null. */
+  /** The {@link BundleVerification} of evidence that came in a bundle. Default: null. */
   readonly bundle?: BundleFacts | null;
 }
 
@@ -54,9 +54,9 @@ const CONTENT: MembersOf<PageContent> = {
 };
 
 /**
- * The page of a verification, with its evidence, policy and report as one bundle, or with its bare document. The bundle
- * is verified again: throws Error if the report differs, for example one under other options; and {@link
- * MalformedError} for evidence whose page would be too large, and for provenance, which no browser verifies.
+ * Renders the page of a verification, with its evidence, policy and report as one bundle, or with its bare document.
+ * The bundle is verified again. Rejects with Error if the report differs, for example one under other options, and with
+ * {@link MalformedError} for evidence whose page would be too large, and for provenance, which no browser verifies.
  * @example
  * ```ts
  * const options = { policy, now: new Date() };
@@ -65,18 +65,18 @@ const CONTENT: MembersOf<PageContent> = {
  * ```
  */
 export async function renderPage(content: PageContent): Promise<string> {
-  return pageWith(pageScript(), content);
+  return pageWith(pageScript, content);
 }
 
-/** {@link renderPage} with a given script. Copies the content before it waits. */
-export async function pageWith(script: string | Promise<string>, content: PageContent): Promise<string> {
+/** Does what {@link renderPage} does with a given script. The content is copied before the first await. */
+export async function pageWith(script: string | (() => Promise<string>), content: PageContent): Promise<string> {
   const { options, report, bundle = null, ...own } = typedOptions("content", content, CONTENT);
   const evidence = ownEvidence(own.evidence);
   const isBare = isDocument(evidence);
   const verified = { evidence, report, bundle };
   const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
   const body = [...(await shownReport(verified, makersNotes(report))), "\n", thisPage(isBare ? "document" : "report")];
-  return documentOf({ title: titleOf(verified), body, carried }, await script);
+  return documentOf({ title: titleOf(verified), body, carried }, typeof script === "string" ? script : await script());
 }
 
 async function pageScript(): Promise<string> {
@@ -89,7 +89,7 @@ function ownEvidence(evidence: EvidenceInput): EvidenceInput {
   const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
   if (provenance.length > 0)
     throw new MalformedError("page", [
-      { path: "evidence.provenance", message: "a page takes none, as browsers verify none" },
+      { path: "evidence.provenance", message: "a page takes none, since browsers cannot verify it" },
     ]);
   return {
     bootProofs: bootProofs.map(ownPiece),
@@ -98,7 +98,7 @@ function ownEvidence(evidence: EvidenceInput): EvidenceInput {
   };
 }
 
-/** The command loads this module from a build of its own, whose class differs. */
+/** The command loads this module from another build, whose class differs. */
 function ownPiece(piece: unknown): unknown {
   if (!isNamed(piece)) return copyPlain(piece);
   const { name, value, bytes, ephemeralKey, latestOf } = piece;
@@ -115,7 +115,7 @@ function isNamed(input: unknown): input is NamedEvidence {
   return !isPlain && NAMED.every((name) => Object.hasOwn(input, name));
 }
 
-/** Of a bare document, which no bundle has. */
+/** Returns the base64 of a bare document, which cannot be in a bundle. */
 function documentText(document: Uint8Array | NamedEvidence): string {
   const value = document instanceof NamedEvidence ? document.value : document;
   return value instanceof Uint8Array ? toBase64(value) : "";
@@ -124,13 +124,13 @@ function documentText(document: Uint8Array | NamedEvidence): string {
 async function bundleText(evidence: Evidence, options: PlainOptions, { report, bundle }: JudgedPage): Promise<string> {
   const file = packed(evidence, options, bundle?.policyFrom === "bundle" ? "bundle" : undefined);
   const remade = (await verifyAsPacked(decodeBundle({ ...file, report })))!;
-  // In the bundle, anchors have other names than their files.
+  // Anchors in the bundle have other names than their files.
   const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
   if (difference !== undefined) {
     const { place, packed, anew } = difference;
     throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
   }
-  // Escapes every character that could end the element, or begin another one.
+  // Every character that could end the element, or begin another one, is escaped.
   const text = printableJson(JSON.stringify({ ...file, report: remade.report })).replaceAll("<", "\\u003c");
   if (text.length > MAX_BUNDLE_BYTES) throw tooLarge("bundle", MAX_BUNDLE_BYTES);
   return text;
@@ -173,7 +173,7 @@ function makersNotes(report: Report): Notice[] {
   return [{ kind: "note", text }];
 }
 
-/** The page that verifies dropped files. */
+/** Renders the page that verifies dropped files. */
 export async function renderVerifier(): Promise<string> {
   return verifierWith(await pageScript());
 }
@@ -186,7 +186,7 @@ export async function verifierWith(script: string): Promise<string> {
 interface Document {
   readonly title: string;
   readonly body: readonly MarkupNode[];
-  /** The text of the evidence. */
+  /** Text of the evidence; null for a page without evidence. */
   readonly carried: string | null;
 }
 
@@ -203,7 +203,7 @@ async function documentOf({ title, body, carried }: Document, script: string): P
       element("meta", { name: "color-scheme", content: "light dark" }),
       element("meta", { name: "referrer", content: "no-referrer" }),
       element("meta", { name: "generator", content: `${TOOL.name} ${TOOL.version}` }),
-      // Without one, browsers request it from the server.
+      // The empty icon stops browsers from requesting one from the server.
       element("link", { rel: "icon", href: "data:," }),
       element("title", {}, title),
       element("style", {}, WHOLE_STYLE),
@@ -227,7 +227,7 @@ async function documentOf({ title, body, carried }: Document, script: string): P
   return boundedText(page);
 }
 
-/** Not larger than a page that can be read and checked. */
+/** The page must not be larger than one that can be read. */
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
@@ -248,18 +248,18 @@ function utf8Length(text: string): number {
   return 3 * text.length <= MAX_PAGE_BYTES ? text.length : toUtf8(text).length;
 }
 
-/** Script and data are on their own lines, for tools that read lines. */
+/** Each element is on its own line, for tools that read lines. */
 function lines(...elements: readonly Markup[]): MarkupNode[] {
   return elements.flatMap((each) => ["\n", each]);
 }
 
-/** Only ASCII, so that every reader of the file decodes it alike. */
+/** The script is ASCII, so that every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
   if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 
-/** Nothing is loaded, sent or submitted; only this script runs, and it cannot make elements from text. */
+/** The page loads, sends and submits nothing. Only this script runs, and it cannot make elements from text. */
 async function contentPolicy(script: string): Promise<string> {
   const [scriptHash, styleHash] = await Promise.all([script, WHOLE_STYLE].map(async (text) => sha256(toUtf8(text))));
   return [

@@ -1,4 +1,4 @@
-/** Shows a verification, alike in a page's file and when a page verifies again. */
+/** Shows a verification in the same way in a page's file and when a page verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
 import { type Notice, headlineFacts, isGood, numbered, warningsOf } from "../report/facts.js";
@@ -23,7 +23,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
   rejected: "REJECTED",
 };
 
-/** The verdict first: a narrow tab cuts the rest. */
+/** The title begins with the verdict, because a narrow tab cuts the rest. */
 export function titleOf(verified: JudgedPage): string {
   const { report } = verified;
   const warnings = warningsOf(report, noticesOf(verified)).length;
@@ -36,7 +36,7 @@ export function titleText(text: string): string {
   return `${text} – bootproof`;
 }
 
-/** The names of the evidence are the caller's; a deployment is the policy's, and there is none in rejected evidence. */
+/** The caller named the evidence, and the policy its deployment, which rejected evidence does not have. */
 function subjectOf(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const [first] = boots;

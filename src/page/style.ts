@@ -1,6 +1,6 @@
-/** The style of the page: light and dark, on paper, narrow and wide. It loads nothing. */
+/** Style of the page for light and dark screens, paper, and narrow and wide windows. It loads nothing. */
 
-/** Colours by meaning; text has a contrast of at least 4.5 in both schemes. */
+/** Colours by meaning. Text has a contrast of at least 4.5 in both schemes. */
 const COLOURS = `
 :root {
   color-scheme: light dark;
@@ -21,7 +21,7 @@ const COLOURS = `
   }
 }`;
 
-/** Evidence may have right-to-left letters: they are shown in signed order. */
+/** Right-to-left letters in evidence are shown in signed order. */
 const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-behavior: smooth; }
@@ -47,7 +47,7 @@ mark { background: var(--mark); color: inherit; font-weight: 700; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
 }`;
 
-/** The verdict has its own colours, the same in both schemes; warnings are directly below. */
+/** The verdict has its own colours, the same in both schemes. Warnings are directly below. */
 const VERDICT = `
 .verdict { border-radius: .75rem; overflow: hidden; }
 .verdict-band { padding: clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }
@@ -204,7 +204,6 @@ const DETAILS = `
 .origin > .values { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
   padding: 1rem 1.25rem; }`;
 
-/** For pages with a form. */
 const FORM = `
 form { display: grid; gap: 1rem; }
 fieldset { margin: 0; padding: 1rem 1.25rem 1.25rem; border: 1px solid var(--line); border-radius: .5rem; min-width: 0;
@@ -232,7 +231,7 @@ button:disabled { background: var(--well); color: var(--soft); border-color: var
 .message.warn { border-left-color: var(--warning-line); background: var(--warning-tint); }
 .result { margin-top: 2rem; }`;
 
-/** Prints checks and values unfolded; byte strings only if the reader unfolded them. */
+/** Prints checks and values unfolded, and byte strings only if the reader unfolded them. */
 const PAPER = `
 @media print {
   .more { display: block; }

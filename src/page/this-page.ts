@@ -1,4 +1,4 @@
-/** The page about itself: how it verifies again, what it cannot prove, how to verify its evidence. */
+/** The part about the page itself: how it verifies again, what it cannot prove, how to verify its evidence. */
 import { TOOL } from "../version.js";
 import { IDS } from "./ids.js";
 import { type Markup, element } from "./markup.js";

@@ -12,7 +12,7 @@ const FILES =
 
 const HELD_AGAINST = "The policy pins the enclave that you expect.";
 
-/** The choices of a policy: messages quote them. */
+/** Choices of a policy, which messages quote. */
 export const POLICY_CHOICES = {
   file: "The policy among your files",
   none: "No policy",
@@ -26,7 +26,7 @@ const PAYLOADS =
   "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +
   "have all of them, and so has every other one of that type.";
 
-/** The titles before a verdict. */
+/** Title of a page that has no verdict yet. */
 export const NOTHING_VERIFIED = "Nothing verified yet";
 export const NOT_VERIFIED = "Not verified";
 
@@ -113,7 +113,7 @@ function expectedPart(): Markup[] {
 /** Names of the inputs of an expected value. */
 export const VALUE_INPUTS = { type: "type", pointer: "pointer", value: "value", challenge: "challenge" } as const;
 
-/** The inputs of one expected value. `key` makes their ids unique; {@link valueTitle} changes as others are removed. */
+/** Inputs of one expected value. `key` makes ids unique. {@link valueTitle} changes as others are removed. */
 export function expectedValueView(key: number): Markup {
   const id = (name: string): string => `expected-${name}-${key}`;
   return element(
@@ -130,7 +130,7 @@ export function expectedValueView(key: number): Markup {
   );
 }
 
-/** `position`: counted from 0. */
+/** Returns the title of the value at this `position`, counted from 0. */
 export function valueTitle(position: number): string {
   return `Expected value ${position + 1}`;
 }
@@ -140,7 +140,6 @@ interface InputNames {
   readonly hintId?: string;
 }
 
-/** One of the policy's choices. */
 function choice(id: string, text: string, isDefault = false): Markup {
   const checked = isDefault ? { checked: "" } : {};
   const input = element("input", { type: "radio", name: "policy-choice", id, ...checked });

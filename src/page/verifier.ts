@@ -1,4 +1,4 @@
-/** The input of the page that verifies: recognises each file by its content, and makes one verification of all. */
+/** Input of the page that verifies. Each file is recognised by its content, and all make one verification. */
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
@@ -32,14 +32,14 @@ import { POLICY_CHOICES, type PolicyChoice, valueTitle } from "./verifier-view.j
 export interface PageInputFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** In hex. */
+  /** Digest in hex. */
   readonly sha256: string;
 }
 
 export interface ListedFile extends PageInputFile {
-  /** Null: not used. */
+  /** Null means that the file is not used. */
   readonly role: PageRole | null;
-  /** Its kind in words, or why it is not used. */
+  /** Words for its kind, or why it is not used. */
   readonly is: string;
 }
 
@@ -56,7 +56,7 @@ export function shortDigest({ sha256 }: PageInputFile): string {
   return sha256.slice(0, 12);
 }
 
-/** The name, with the digest if another file has the same name. */
+/** Returns the name, with the digest if another file has the same name. */
 export function fileLabel(file: ListedFile, files: readonly ListedFile[]): string {
   const isAlone = files.every((other) => other.name !== file.name || other.sha256 === file.sha256);
   return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
@@ -66,12 +66,11 @@ export function fileLabel(file: ListedFile, files: readonly ListedFile[]): strin
 export interface FormExpectedValue {
   readonly type: string;
   readonly pointer: string;
-  /** JSON. */
+  /** Value as JSON text. */
   readonly value: string;
   readonly isChallenge: boolean;
 }
 
-/** The values of the form. */
 export interface FormValues {
   readonly policy: PolicyChoice;
   readonly organization: string;
@@ -87,7 +86,7 @@ export interface FormValues {
 type PageEvidence = Request["evidence"];
 type Requested = { readonly faults: readonly string[] } | (Request & { readonly faults: null });
 
-/** One verification of the files, or all faults. `clock`: the present, if the form has none. */
+/** Returns one verification of the files, or all faults. `clock` is the time if the form has none. */
 export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
   // A policy names anchors by their file names.
@@ -133,7 +132,7 @@ const PIECES = [
   ["activity", "activity"],
 ] as const;
 
-/** Why a file cannot be verified: it is not strict JSON, or has evidence that would not be read. */
+/** Returns faults of a file that is not strict JSON, or has evidence that would not be read. */
 function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
   const { value, faults } = attempt(() => parseJson(bytes));
   const all = value === undefined ? faults : evidenceBeside(value, piece);
@@ -164,7 +163,7 @@ function piecesOf(of: FilesOf, activity: ListedFile | undefined, faults: string[
   };
 }
 
-/** Items of a list, each named by its place; or the one value of the file. */
+/** Returns the items of a list, each named by its place, or the one value of the file. */
 function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidence[] {
   if (list === null) return [named(file, parseJson(file.bytes))];
   return list.map((value, index) => named(file, value, `${file.name}[${index}]`));
@@ -232,7 +231,7 @@ function withUnused(message: string, unused: readonly ListedFile[]): string {
   return `${message} No policy: ${unused.map(({ name, is }) => `${name} (${is})`).join("; ")}.`;
 }
 
-/** A policy names anchor files by path; here only the last part of it is known. */
+/** A policy names anchor files by path, of which a page knows only the last part. */
 function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
   const { name } = file;
   const text = textOf(file.bytes);
@@ -272,7 +271,7 @@ function policyFaults(name: string, policy: PlainPolicy): string[] {
   }
 }
 
-/** What to do if only the policy is in the way; null otherwise. `files`: those that were verified. */
+/** Returns what to do if only the policy is in the way; null otherwise. `files` are those that were verified. */
 export function policyAdvice(
   { verdict, checks }: Report,
   files: readonly ListedFile[],
@@ -348,7 +347,7 @@ function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expect
   ];
 }
 
-/** One expectation of each type, as on the command line. */
+/** Each type has one expectation, as on the command line. */
 interface TypeValues {
   readonly type: string;
   readonly values: Record<string, JsonValue>;
@@ -375,7 +374,7 @@ function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedVal
   const fault = expectationFault({ type: own.type, values: { [pointer]: json.value }, ...challenge });
   const again = [
     ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is there twice for this type`] : []),
-    ...(isChallenge && own.challenge !== undefined ? ["a type has one challenge at most"] : []),
+    ...(isChallenge && own.challenge !== undefined ? ["a type of app proof has at most one challenge"] : []),
   ];
   own.values[pointer] = json.value;
   Object.assign(own, challenge);
@@ -389,14 +388,14 @@ function jsonOf(text: string): JsonOfForm {
   const { value: literal } = attempt(() => parseJson(text.trim(), { numbers: "literal" }));
   const quoted = cut(JSON.stringify(text.trim()), MAX_SHOWN);
   if (literal === undefined) return { fault: `the value is not JSON; for a text, write ${quoted}` };
-  // Another number than the one that was written must not be compared.
+  // A number must be compared exactly as it was written.
   const { value, faults } = plainNumbers(literal);
   return faults.length > 0 ? { fault: faultText(faults) } : { fault: null, value };
 }
 
 const MAX_SHOWN = 100;
 
-/** Why the library refuses it, without the library's path. */
+/** Returns why the library refuses the expectation, without the library's path. */
 function expectationFault(one: object): string | null {
   const { faults } = readShape(expectedPayload, one);
   const shown = faults.map(({ path, message }) => ({ path: path.replace(/^values\./, ""), message }));

@@ -8,24 +8,23 @@ import { type EvidenceInput, type VerifyOptions, demandsProvenance, isDocument }
 import { type PlainOptions, optionsBesidePolicy, parsePlainPolicy } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 
-/** A bundle's file. */
 interface BundleBytes {
   readonly bundle: Uint8Array;
   readonly name: string;
 }
 
-/** What the form asks for. Its policy is the caller's, the bundle's, or none (null). */
+/** Request of the form. Its policy is the caller's, the bundle's, or none (null). */
 export interface Request {
   readonly evidence: EvidenceInput | BundleBytes;
   readonly options: PlainOptions;
 }
 
-/** A verification, as pages show it. */
+/** A verification that pages show. */
 export interface JudgedPage {
-  /** Of a bundle, the evidence inside. */
+  /** The evidence, which may come from inside a bundle. */
   readonly evidence: EvidenceInput;
   readonly report: Report;
-  /** Null for evidence outside of a bundle. */
+  /** Facts of the bundle; null for evidence outside of one. */
   readonly bundle: BundleFacts | null;
 }
 
@@ -34,7 +33,7 @@ export const NO_PROVENANCE =
   "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
   "--provenance FILE --policy FILE in its place";
 
-/** Throws {@link MalformedError} for a malformed policy or bundle, and (`page`) for invalid options. */
+/** Rejects with {@link MalformedError} for a malformed policy or bundle, and (`page`) for invalid options. */
 export async function judged(given: Request): Promise<JudgedPage> {
   const { evidence } = given;
   try {

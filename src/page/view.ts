@@ -20,7 +20,7 @@ export interface Shown {
   readonly notices: readonly Notice[];
 }
 
-/** The content of `main`: a header with the one `h1`, then a section for each part. */
+/** Returns the content of `main`: a header with the one `h1`, then a section for each part. */
 export async function reportView({ report, evidence, notices }: Shown): Promise<MarkupNode[]> {
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
   const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
@@ -111,7 +111,7 @@ function noticeList(notices: readonly Notice[]): MarkupNode[] {
   ];
 }
 
-/** Proven and not proven, side by side. Of rejected evidence nothing is proven. */
+/** Shows what is proven and what is not, side by side. Nothing of rejected evidence is proven. */
 function statementsPart(report: Report): Markup {
   const proven = provenStatements(report);
   const open = unprovenStatements(report);
@@ -135,7 +135,7 @@ function statementSection(id: string, title: string, content: readonly Markup[])
   return element("section", { class: id, "aria-labelledby": id }, heading, element("div", {}, content));
 }
 
-/** More are folded, so that a narrow page soon shows what is not proven. */
+/** Most statements in sight. More are folded, so that a narrow page soon shows what is not proven. */
 const MAX_IN_SIGHT = 12;
 
 function foldedList(statements: readonly string[]): Markup[] {

@@ -1,6 +1,6 @@
 /**
- * Verifies Sigstore bundles by the package `@sigstore/verify`, an optional peer (provenance/README.md). For Node: the
- * package has no build for browsers.
+ * Verifies Sigstore bundles with the package `@sigstore/verify`, an optional peer (provenance/README.md). It needs
+ * Node, since the package has no build for browsers.
  */
 import type { toSignedEntity, toTrustMaterial } from "@sigstore/verify";
 import type * as Sigstore from "@sigstore/verify";
@@ -21,7 +21,7 @@ interface Packages {
   readonly rootFromJSON: (json: unknown) => TrustedRoot;
 }
 
-/** The package `@sigstore/verify` is not installed, or cannot be loaded. */
+/** The error if the package `@sigstore/verify` is not installed, or cannot be loaded. */
 export class ProvenanceError extends Error {
   override readonly name = "ProvenanceError";
   readonly code = "missing";
@@ -50,7 +50,10 @@ export async function sigstoreVerifier(): Promise<ProvenanceVerifier> {
   });
 }
 
-/** The packages that parse bundles and roots are dependencies of the one that verifies, in its versions. */
+/**
+ * Loads the packages. Those that parse bundles and roots are dependencies of the one that verifies, so its versions are
+ * used.
+ */
 async function loadPackages(): Promise<Packages> {
   try {
     const sigstore = await import("@sigstore/verify");
@@ -91,7 +94,7 @@ function verified(
     ctlogThreshold: thresholds.certificateTimestamps,
     timestampThreshold: thresholds.signedTimes,
   });
-  // Without a policy: its option for the name is a regular expression without anchors.
+  // No policy is given, because its option for the name is a regular expression without anchors.
   verifier.verify(entity);
   return {
     verified: true,
@@ -101,13 +104,13 @@ function verified(
   };
 }
 
-/** The certificate that `toSignedEntity` uses: of a chain the first. */
+/** Returns the certificate that `toSignedEntity` uses, which is the first of a chain. */
 function certificateOf({ verificationMaterial: { content } }: Bundle): Uint8Array | undefined {
   if (content.$case === "certificate") return content.certificate.rawBytes;
   return content.$case === "x509CertificateChain" ? content.x509CertificateChain.certificates[0]?.rawBytes : undefined;
 }
 
-/** The integrated time of a log counts only with the log's promise, which signs it. */
+/** Returns the signed time. The integrated time of a log counts only with the log's promise, which signs it. */
 function signedTime(timestamp: Entity["timestamps"][number]): Date[] {
   if (timestamp.$case === "timestamp-authority") return [timestamp.timestamp.signingTime];
   const { inclusionPromise, integratedTime } = timestamp.tlogEntry;

@@ -1,6 +1,6 @@
 /**
- * What the listener refuses by the head of a request alone (proxy/README.md, "The listener"). Every process of this
- * machine can connect, and so can each page in a browser of this machine.
+ * Refuses requests by their heads alone (proxy/README.md, "The listener"). Every process of this machine can connect,
+ * and so can each page in a browser of this machine.
  */
 import { type Headers, stampIn } from "../exchange/http.js";
 import { operationOf } from "../exchange/question.js";
@@ -16,7 +16,7 @@ interface RequestHead {
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const MAX_SHOWN = 100;
 
-/** Null for a request whose body may be read. `port`: the one that the proxy listens on, at 127.0.0.1. */
+/** Returns null for a request whose body may be read. The proxy listens on `port` at 127.0.0.1. */
 export function refusedHead({ method, target, headers }: RequestHead, port: number): Reply | null {
   const misdirected = hostFault(valuesOf(headers, "host"), port);
   if (misdirected !== null) return refusal("misdirected", misdirected);
@@ -46,13 +46,13 @@ const FOR_BROWSERS =
   "it comes from a browser, or from an application that is built on one (Origin, Sec-Fetch-Site), and the proxy " +
   "serves none of them. Use verifiedFetch of bootproof/adapters in the application itself";
 
-/** Fetch, "Origin header"; Fetch Metadata: `none` is what the user typed into the address bar. */
+/** Whether a page sent it (Fetch, "Origin header"; Fetch Metadata). `none` means the user typed the address. */
 function isOfBrowser(headers: Headers): boolean {
   const sites = valuesOf(headers, "sec-fetch-site");
   return valuesOf(headers, "origin").length > 0 || sites.some((site) => site !== "none");
 }
 
-/** Without a Content-Type the proxy sends application/json. */
+/** The proxy sends application/json if the request has no Content-Type. */
 function typeFault(types: readonly string[]): string | null {
   const other = types.find((type) => !JSON_TYPE.test(type));
   if (other === undefined) return null;

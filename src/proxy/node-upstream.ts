@@ -1,4 +1,4 @@
-/** One exchange with the service over HTTP/1.1: a connection of its own, no redirects, and limits of time and size. */
+/** One exchange with the service over HTTP/1.1 on a new connection, without redirects, within time and size limits. */
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { MAX_ANSWER_BYTES } from "../exchange/http.js";
@@ -6,7 +6,7 @@ import type { ForwardedRequest, RawAnswer } from "./proxy.js";
 import type { RefusalKind } from "./reply.js";
 import { readWhole } from "./transit.js";
 
-/** There is no answer. */
+/** The service gave no answer that can be used. */
 export class UpstreamFault extends Error {
   override readonly name = "UpstreamFault";
   readonly kind: RefusalKind;
@@ -36,7 +36,7 @@ export class Upstream {
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
-  /** Rejects with {@link UpstreamFault}. `take` resolves once as many more bytes may be in memory, or to false. */
+  /** Rejects with {@link UpstreamFault}. `take` resolves to whether so many more bytes may be in memory. */
   async exchange(
     forwarded: ForwardedRequest,
     signal: AbortSignal,
@@ -109,20 +109,20 @@ async function received(response: IncomingMessage, take: (bytes: number) => Prom
   return { status, rawHeaders, rawTrailers: response.rawTrailers, body: bytes };
 }
 
-/** Of a request or an answer. Null for one in chunks, and for one that ends with its connection. */
+/** Returns the length of a body; null if it is in chunks or ends with its connection. */
 export function declaredLength({ headers }: IncomingMessage): number | null {
   const length = headers["content-length"];
   return length === undefined ? null : Number(length);
 }
 
-/** Calls `end` after so many milliseconds in which the proxy itself was not the one that others waited for. */
+/** Calls `end` after a time, without counting the time in which others waited for the proxy. */
 class StopWatch {
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #isStanding = false;
 
   constructor(ms: number, end: () => void) {
-    // Ticks that a long computation of the proxy delays are not made up for.
+    // Ticks that a long computation of the proxy delays are not counted later.
     this.#timer = setInterval(() => {
       if (!this.#isStanding && ++this.#ticks === TICKS) end();
     }, ms / TICKS);
@@ -138,7 +138,7 @@ class StopWatch {
   }
 }
 
-/** The platform's code only: its message may quote what was received. */
+/** Only the platform's code is used, because its message may quote what was received. */
 function faultOf(error: unknown): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   const { code } = error as NodeJS.ErrnoException;

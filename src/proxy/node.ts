@@ -19,35 +19,35 @@ import { type Reply, refusal } from "./reply.js";
 import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 
 export interface StartProxyOptions {
-  /** The address of the service, without `/public/v1`. */
+  /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
-  /** As plain data: the command is another copy of the library. */
+  /** Policy as plain data, because the command is another copy of the library. */
   readonly policy: PlainPolicy;
-  /** A client that fetches the evidence with its own key; or boot proofs. */
+  /** Either a client that fetches evidence with its own key, or the boot proofs themselves. */
   readonly evidence: Pick<Client, "query"> | { readonly bootProofs: readonly JsonObject[] };
   readonly port: number;
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
-  /** Sigstore bundles of the builds that the policy demands, as JSON text. */
+  /** JSON texts of the Sigstore bundles of the builds that the policy demands. */
   readonly provenance: readonly string[];
   /** Milliseconds that one answer of the service may take. */
   readonly timeoutMs: number;
-  /** Rewritten every few seconds while the proxy serves, and removed at its end. */
+  /** A file that is rewritten every few seconds while the proxy serves, and removed at its end. */
   readonly healthFile?: string;
   readonly now: () => Date;
-  /** A line for the operator. */
+  /** Receives a line for the operator. */
   readonly onNote: (text: string) => void;
 }
 
 interface ProxySummary {
   readonly requests: number;
-  /** Answered by the proxy itself with an error. */
+  /** Number of requests that the proxy itself answered with an error. */
   readonly refused: number;
 }
 
 export interface RunningProxy {
   readonly url: string;
-  /** Finishes the current requests, for a while, and ends. */
+  /** Waits a while for the current requests, and ends. */
   close(): Promise<ProxySummary>;
 }
 
@@ -55,25 +55,25 @@ const HOST = "127.0.0.1";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 1024;
 const MIB = 1024 * 1024;
-/** Each has room for the largest body. An exchange takes of them in this order, so that none waits in a circle. */
+/** Each pool has room for the largest body. Exchanges take from them in this order, so none waits in a circle. */
 const POOL_BYTES = { requests: 64 * MIB, questions: 144 * MIB, answers: 96 * MIB, parsed: 304 * MIB };
-/** A client that does not read its reply is cut off after one to two times: then there is room for others. */
+/** A client that does not read its reply is cut off after one to two times, which makes room before the third. */
 const WAIT_TIMES = 3;
 const HEADERS_MS = 10_000;
-/** Longer than the pools of most clients keep a connection: they close it first. */
+/** Most clients keep a connection for a shorter time, so they close it first. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const HEALTH_MS = 5000;
-/** The longest wait for requests at the end, beside the answer's own time. */
+/** Longest wait for requests at the end, beside the answer's own time. */
 const GRACE_MS = 5000;
 const MAX_NOTE = 1000;
 /** Verification may fetch the boot proofs of several keys, one after the other, and try again. */
 const VERIFICATION_TIMES = 3;
 
 /**
- * Rejects with the errors of the platform for a port that cannot be used and a health file that cannot be written, and
- * with TypeError for boot proofs without `ephemeralPublicKeyHex`, and for a policy that demands provenance without
- * bundles.
+ * Starts the proxy. Rejects with the errors of the platform for a port that cannot be used and a health file that
+ * cannot be written, and with TypeError for boot proofs without `ephemeralPublicKeyHex`, and if the policy demands
+ * provenance and there are no bundles.
  */
 export async function startProxy(options: StartProxyOptions): Promise<RunningProxy> {
   const server = new ProxyServer(options, await verifierFor(options));
@@ -94,7 +94,7 @@ class ProxyServer implements RunningProxy {
   readonly #upstream: Upstream;
   readonly #server: Server;
   readonly #active = new Set<Promise<void>>();
-  /** Those for which the proxy or the service works, while their clients wait. */
+  /** Requests that the proxy or the service works on, while their clients wait. */
   readonly #working = new Set<IncomingMessage>();
   readonly #pools: Pools;
   #requests = 0;
@@ -130,7 +130,7 @@ class ProxyServer implements RunningProxy {
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
-    // Node counts bytes that it reads, and those of a large reply that the platform takes.
+    // Node counts the bytes that it reads, and those of a large reply that the platform takes, as activity.
     this.#server.setTimeout(timeoutMs, (socket) => this.#endIdle(socket));
     this.#server.on("clientError", refuseNoise);
   }
@@ -183,7 +183,7 @@ class ProxyServer implements RunningProxy {
     else socket.destroy();
   }
 
-  /** Boot proofs of files are verified at once: an operator learns early that the policy rejects one. */
+  /** Boot proofs of files are verified at the start, so that an operator learns early if the policy rejects one. */
   async #prepare(): Promise<void> {
     const { evidence, onNote } = this.#options;
     if ("query" in evidence) return;
@@ -219,13 +219,13 @@ class ProxyServer implements RunningProxy {
     }
   }
 
-  /** Nothing but the bytes of the reply is left in memory while its client reads it. Null if the client is gone. */
+  /** Resolves to the bytes of the reply, the only ones left in memory, or to null if the client is gone. */
   async #written(request: IncomingMessage, shares: Shares, gone: AbortSignal): Promise<WrittenReply | null> {
     const refused = refusedHead(headOf(request), this.#port);
     const reply = refused ?? (await this.#replyTo(request, shares, gone));
     if (reply === null) return null;
     for (const share of [shares.requests, shares.questions, shares.parsed]) share.end();
-    // The share of the answer is now that of the reply, which is no longer.
+    // The share of the answer now holds the reply, which is not longer.
     return { ...reply, body: Buffer.from(reply.body) };
   }
 
@@ -233,14 +233,14 @@ class ProxyServer implements RunningProxy {
     const body = await this.#bodyOf(request, shares.requests, gone);
     if (!(body instanceof Uint8Array)) return body;
     return this.#during(request, async () => {
-      // The question keeps values of the body, in two bytes a character at worst.
+      // The question keeps values of the body, which take at most two bytes a character.
       if (!(await shares.questions.take(2 * body.length + valueBytes(body), gone))) return noRoom(gone);
       const decision = this.#proxy.decide({ ...headOf(request), body });
       return "refused" in decision ? decision.refused : this.#forward(decision.forwarded, shares, gone);
     });
   }
 
-  /** Null if the client is gone. */
+  /** Resolves to null if the client is gone. */
   async #bodyOf(request: IncomingMessage, share: Share, gone: AbortSignal): Promise<Uint8Array | Reply | null> {
     const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const take = (bytes: number): Promise<boolean> => this.#during(request, () => share.take(bytes, gone));
@@ -254,7 +254,7 @@ class ProxyServer implements RunningProxy {
     }
   }
 
-  /** Its client makes no progress meanwhile, and is not cut off. */
+  /** The client of the request is not cut off during the work, although it makes no progress. */
   async #during<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T> {
     this.#working.add(request);
     try {
@@ -318,19 +318,19 @@ function ofPools<T>(make: (name: keyof typeof POOL_BYTES) => T): Readonly<Record
   return { requests, questions, answers: make("answers"), parsed: make("parsed") };
 }
 
-/** Null if the client is gone, and nobody waits any more. */
+/** Returns null if the client is gone, since nobody waits any more. */
 function noRoom(gone: AbortSignal): Reply | null {
   return gone.aborted ? null : refusal("busy", NO_ROOM);
 }
 
-/** The text in two bytes a character, what is written anew in as many, and the values between. */
+/** Takes room for the text and the new text, each in two bytes a character, and for the values between. */
 async function takeParsed({ body }: RawAnswer, { answers, parsed }: Shares, signal: AbortSignal): Promise<void> {
   answers.keep(body?.length ?? 0);
   if (body === null || (await parsed.take(10 * body.length + valueBytes(body), signal))) return;
   throw new UpstreamFault("busy", NO_ROOM);
 }
 
-/** A connection that ends before the body is read would be reset, and its client could miss the reply. */
+/** Reads the rest of a body: a connection that ends before is reset, and its client could miss the reply. */
 async function drained(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   const late = AbortSignal.timeout(HEADERS_MS);
@@ -340,7 +340,7 @@ async function drained(request: IncomingMessage): Promise<void> {
   });
 }
 
-/** Resolves when the client has read it, or is gone. */
+/** Resolves when the client has read the reply, or is gone. */
 async function sent(response: ServerResponse, reply: WrittenReply, isLast: boolean): Promise<void> {
   if (response.destroyed) return;
   response.writeHead(reply.status, {
@@ -356,7 +356,7 @@ async function sent(response: ServerResponse, reply: WrittenReply, isLast: boole
   });
 }
 
-/** Input that is not HTTP, is ambiguous, or takes too long. */
+/** Refuses input that is not HTTP, is ambiguous, or takes too long. */
 function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

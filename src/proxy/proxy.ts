@@ -1,6 +1,6 @@
 /**
- * The verifying proxy without its sockets (proxy/README.md): passes requests on, and answers with what exchange/ lets
- * pass.
+ * The verifying proxy without its sockets (proxy/README.md). It passes requests on, and answers with what exchange/
+ * lets pass.
  */
 import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
@@ -20,15 +20,15 @@ import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
 interface ProxyOptions extends DemandedBuilds {
   readonly policy: Policy;
-  /** Where boot proofs and missing app proofs come from. */
+  /** Source of boot proofs and missing app proofs. */
   readonly evidence: EvidenceSource;
-  /** Whether submits without `generateAppProofs` pass, and their answers unverified. */
+  /** Whether submits without `generateAppProofs` pass, and their answers pass unverified. */
   readonly allowUnproven: boolean;
   /** `strict` refuses a result whose report has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
 }
 
-/** As received, with names of headers in lower case. */
+/** A request as received, with names of headers in lower case. */
 export interface RawRequest {
   readonly method: string;
   /** The raw request target. */
@@ -44,12 +44,12 @@ export interface ForwardedRequest {
   readonly exchange: Exchange;
 }
 
-/** As received, decoded by nothing but HTTP. */
+/** An answer as received. Nothing but HTTP has decoded it. */
 export interface RawAnswer {
   readonly status: number;
   readonly rawHeaders: readonly string[];
   readonly rawTrailers: readonly string[];
-  /** Null if it is too long. */
+  /** The body; null if it is too long. */
   readonly body: Uint8Array | null;
 }
 
@@ -82,7 +82,7 @@ export class VerifyingProxy {
     }
   }
 
-  /** Caches the boot proofs of these keys, in hex, and resolves to those that the policy rejects. */
+  /** Caches the boot proofs of these keys (hex), and resolves to the keys whose boot proofs the policy rejects. */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
     const { policy, bootProofs, source, signatures, builds } = this.#verifier;
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
@@ -94,7 +94,7 @@ export class VerifyingProxy {
     return keys.filter((_, index) => verdicts[index] !== "verified");
   }
 
-  /** Never rejects. */
+  /** Resolves to the reply, and never rejects. */
   async answer(exchange: Exchange, answer: RawAnswer, signal: Signal): Promise<Reply> {
     try {
       const headers = headersOf(answer.rawHeaders);
@@ -113,12 +113,12 @@ export class VerifyingProxy {
   }
 }
 
-/** Node's names and values in turn, with names in lower case. */
+/** Pairs Node's alternating names and values, with names in lower case. */
 export function headersOf(raw: readonly string[]): Headers {
   return raw.flatMap((value, at) => (at % 2 === 1 ? [[raw[at - 1]!.toLowerCase(), value] as const] : []));
 }
 
-/** Stamps, and what clients of the service send beside them. */
+/** Names of stamps, and of headers that clients of the service send beside them. */
 const PASSED_ON = /^(?:x-stamp(?:-webauthn|-attested)?|content-type|user-agent|x-client-version)$/;
 
 /** A repeated header could be read in two ways, and a coded body is not the one that was stamped. */

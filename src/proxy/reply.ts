@@ -4,13 +4,13 @@ import type { JsonValue } from "../decode/json.js";
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text. */
+  /** Body as JSON text. */
   readonly body: string;
-  /** For the operator: why the proxy refused; null where it did not. */
+  /** Why the proxy refused, for the operator; null if it did not refuse. */
   readonly note: string | null;
 }
 
-/** Why the proxy itself refuses, with the HTTP status and the gRPC status code of each. */
+/** Kinds of refusals of the proxy itself, with the HTTP status and the gRPC status code of each. */
 const REFUSALS = {
   "invalid-request": { status: 400, code: 3 },
   forbidden: { status: 403, code: 7 },

@@ -1,22 +1,22 @@
 /** The bytes that exchanges have in memory at one time (proxy/README.md, "Bytes in transit"). */
 import { BoundedBytes } from "../client/bounded-bytes.js";
 
-/** Shared by all exchanges. One that finds no room waits for it. */
+/** Bytes that all exchanges share. An exchange that finds no room waits for it. */
 export class Pool {
   readonly #waitMs: number;
   readonly #waiting = new Set<Waiter>();
-  /** Left to what takes less than an eighth of it: clients that do not read may hold the rest. */
+  /** Bytes that are left to shares below an eighth of them, because clients that do not read may hold the rest. */
   readonly #reserve: number;
   #free: number;
 
-  /** `waitMs`: the longest wait in which no other one got its room. */
+  /** `waitMs` is the longest wait in which no other one got its room. */
   constructor(bytes: number, waitMs: number) {
     this.#free = bytes;
     this.#reserve = bytes / 8;
     this.#waitMs = waitMs;
   }
 
-  /** False if there was no room in time, or `signal` aborts. */
+  /** Resolves to false if there was no room in time, or `signal` aborts. */
   async take(bytes: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     if (this.#takeNow(bytes)) return true;
@@ -40,7 +40,7 @@ export class Pool {
     return isFree;
   }
 
-  /** The oldest goes first, and a small one passes a large one that does not fit yet. */
+  /** Waiters get room in order of age. A small one may pass a large one that does not fit yet. */
   give(bytes: number): void {
     this.#free += bytes;
     const begun = [...this.#waiting].filter((waiter) => this.#takeNow(waiter.bytes));
@@ -55,7 +55,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** What one exchange has of a pool. */
+/** Bytes of a pool that one exchange holds. */
 export class Share {
   readonly #pool: Pool;
   #bytes = 0;
@@ -65,7 +65,7 @@ export class Share {
     this.#pool = pool;
   }
 
-  /** As {@link Pool.take}; also false if the exchange ended meanwhile. */
+  /** {@link Pool.take}, which also resolves to false if the exchange ended meanwhile. */
   async take(bytes: number, signal: AbortSignal): Promise<boolean> {
     if (!(await this.#pool.take(bytes, signal))) return false;
     this.#bytes += bytes;
@@ -73,7 +73,7 @@ export class Share {
     return !this.#isEnded;
   }
 
-  /** Gives back what is above so many bytes. */
+  /** Gives back all but so many bytes. */
   keep(bytes: number): void {
     const above = Math.max(0, this.#bytes - bytes);
     this.#bytes -= above;
@@ -87,14 +87,14 @@ export class Share {
 }
 
 interface Reading {
-  /** As declared by the head; null if it is not known. */
+  /** Length that the head declares; null if it declares none. */
   readonly length: number | null;
   readonly limit: number;
-  /** Resolves once as many more bytes may be in memory, or to false. */
+  /** Resolves to true once so many more bytes may be in memory, or to false. */
   readonly take: (bytes: number) => Promise<boolean>;
 }
 
-/** A body of unknown length takes the whole limit once it exceeds this: all of them together may take as much. */
+/** A body of unknown length takes the whole limit once it exceeds this. All connections fit in the pool with this. */
 const SMALL_BYTES = 64 * 1024;
 
 /** Takes the bytes of a body before it reads them. */
@@ -118,16 +118,16 @@ export async function readWhole(
   return bytes.bytes;
 }
 
-/** Measured: an empty object is 190 bytes, with its share of garbage 300; a name of its own costs as much. */
+/** An empty object was measured at 190 bytes, and 300 with its share of garbage. A new name costs as much. */
 const VALUE_BYTES = 300;
 const MAX_VALUES = 350_000;
 
-/** An upper estimate of what the values of JSON text occupy once it is parsed. */
+/** Returns an upper estimate of the memory of the values in JSON text once it is parsed. */
 export function valueBytes(json: Uint8Array): number {
   let values = 1;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    // , : [ {
+    // The bytes are `,`, `:`, `[` and `{`.
     if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) values++;
   }
   return VALUE_BYTES * Math.min(values, MAX_VALUES);

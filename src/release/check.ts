@@ -21,22 +21,22 @@ export type CheckReleasesOptions = ReleaseDemand & {
   /** The names of the applications that are checked. Default: all. */
   readonly applications?: readonly string[];
   /**
-   * The namespaces that every release of these applications has to be of. Each has a history of its own. Default: the
-   * releases of one application have to be of one namespace, whichever it is.
+   * The namespaces that every release of these applications must be of. Each has a history of its own. Default: the
+   * releases of one application must be of one namespace, whichever it is.
    */
   readonly namespaces?: readonly string[];
   /**
-   * Leaves out releases whose only faults are a missing `manifest` or missing approvals, and counts them. Default: they
-   * fail.
+   * Whether to leave out, and count, releases whose only faults are a missing `manifest` or missing approvals. Default:
+   * they fail.
    */
   readonly skipUnapproved?: boolean;
 };
 
 /**
- * `good`: everything holds, and a demanded set or a good release before it judged it. `bad`: something does not hold,
- * or nothing judged it (`notAnchored`). `older`: its nonce is below every `minNonce` of the policy; it fails nothing.
- * `not checked`: no `manifest` or no approvals, which is a failure. `skipped`: the same, left out because the caller
- * said so.
+ * `good` means that everything holds, and that a demanded set or a good release before it judged it. `bad` means that
+ * something does not hold, or that nothing judged it (`notAnchored`). `older` means that its nonce is below every
+ * `minNonce` of the policy, which fails nothing. `not checked` means that `manifest` or all approvals are missing,
+ * which is a failure. `skipped` means the same, but the caller chose to leave it out.
  */
 export type ReleaseStatus = CheckedStatus | "not checked" | "skipped";
 
@@ -50,17 +50,20 @@ export interface CheckedRelease {
   readonly version: string | null;
   readonly application: string | null;
   readonly status: ReleaseStatus;
-  /** Its place in `histories`, and in `releases` of that history: several can have one name. Null: in none. */
+  /**
+   * The place in `histories`, and in `releases` of that history, since several releases can have one name. Null means
+   * that the release is in none.
+   */
   readonly place: ReleasePlace | null;
-  /** In hex, and what the manifest says; null without one. */
+  /** The hash in hex, and what the manifest says. Null without a manifest. */
   readonly manifestHash: string | null;
   readonly manifestVersion: string | null;
   readonly namespace: string | null;
   readonly nonce: number | null;
-  /** The threshold of its own manifest set, and the number of its members. */
+  /** The threshold of its own manifest set, and the number of that set's members. */
   readonly threshold: number | null;
   readonly members: number | null;
-  /** Members whose approvals are valid. */
+  /** The members whose approvals are valid. */
   readonly approvedBy: readonly { readonly alias: string; readonly pubKey: string }[];
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
@@ -84,7 +87,7 @@ export interface ReleaseHistory {
   readonly newestNonce: number;
   /** Releases that neither a demanded set nor a good release before them judged: older ones, and those after a gap. */
   readonly notAnchored: readonly string[];
-  /** From each release to the next. */
+  /** The steps from each release to the next. */
   readonly steps: readonly ReleaseStep[];
   readonly faults: readonly HistoryFault[];
 }
@@ -113,10 +116,10 @@ const OPTIONS = {
 
 /**
  * Checks releases that {@link readRelease} read: the approvals of each over its own manifest, its place, and the
- * history of each application in the order of nonces. The caller demands a manifest set, the sets of a policy, or none
- * in so many words. What is wrong is in the result, with the file's name. Throws TypeError for no demand or two, and
- * {@link MalformedError} for a demand that compares nothing: no release, an application or a namespace that is not
- * there, a set that is none, a policy that pins no manifestSet for a namespace.
+ * history of each application in the order of nonces. The caller must demand a manifest set, the sets of a policy, or
+ * explicitly none. What is wrong is in the result, with the file's name. Throws TypeError for no demand or two, and
+ * {@link MalformedError} for a demand that compares nothing: no release, an application or a namespace that does not
+ * exist, a malformed set, or a policy that pins no manifestSet for a namespace.
  *
  * @example
  * const { good, releases } = await checkReleases([release], { policy: parsePolicy(text) });
@@ -184,7 +187,7 @@ function namespacesOf(
   return namespaces;
 }
 
-/** The releases of these applications. Throws {@link MalformedError} for an application without a release. */
+/** Returns the releases of these applications. Throws {@link MalformedError} for an application without a release. */
 export function ofApplications(
   releases: readonly Release[],
   applications: readonly string[] | undefined,
@@ -228,7 +231,7 @@ function withoutRepeated(releases: readonly Release[]): {
   return { once, notes };
 }
 
-/** Everything that is compared. */
+/** Returns everything that is compared as one text. */
 function textOf({ version, application, manifestHash, approvals, faults, notes }: Release): string {
   const signed = approvals.map(({ file, signature, member }) => [
     ...[file, member.alias],
@@ -259,7 +262,9 @@ function byApplication(checked: readonly Readable[], isByNamespace: boolean): [n
   return [...groups.values()];
 }
 
-/** Of folders with the same manifest only one is part of the history, a good one if there is one. */
+/**
+ * Returns the history of a group. Of folders with the same manifest only one is part of it, a good one if there is one.
+ */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   const lastFirst = group.toSorted((one, other) => one.faults.length - other.faults.length).reverse();
   const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
@@ -267,7 +272,7 @@ function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   return checkHistory(once, anchorsOf(group, demand));
 }
 
-/** A manifest stands as it does in the history, in whichever folder it is. */
+/** Returns the status of each manifest in the history, whichever folder it is in. */
 function standingsOf(
   group: readonly Readable[],
   { ordered, standings }: CheckedHistory,
@@ -276,7 +281,7 @@ function standingsOf(
   return group.map((one) => [one, ofHash.get(toHex(one.release.manifestHash))!]);
 }
 
-/** A release in a wrong folder fails, and does not decide the namespace of its history. */
+/** Returns the anchors. A release in a wrong folder fails, and does not decide the namespace of its history. */
 function anchorsOf(group: readonly Readable[], demand: Demand): ReturnType<Demand["anchorsOf"]> {
   const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code.startsWith("namespace")));
   return inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name);

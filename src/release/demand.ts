@@ -1,4 +1,4 @@
-/** Whose approvals the caller demands: nothing in a release says that its first set is the right people. */
+/** Reads whose approvals the caller demands. Nothing in a release says that its first set is the right people. */
 import type { SetFile, SetPin } from "../appraise/pins.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { memberSetFile } from "../appraise/pin.js";
@@ -7,30 +7,32 @@ import type { JsonValue } from "../decode/json.js";
 import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
 
 /**
- * Exactly one of the three: a manifest set as JSON has it (`threshold`, `members` in hex or as objects with a
- * `pubKey`); a policy whose deployments pin sets; or, in so many words, none.
+ * Exactly one of three: a manifest set in JSON (`threshold`, `members` in hex or as objects with a `pubKey`), a policy
+ * whose deployments pin sets, or explicitly none.
  */
 export type ReleaseDemand =
   { readonly manifestSet: SetFile | JsonValue } | { readonly policy: Policy } | { readonly noManifestSet: true };
 
-/** A set for the first release whose nonce is at least `minNonce`. */
+/** A set that judges the first release whose nonce is at least `minNonce`. */
 export interface Anchor {
   readonly set: SetPin;
-  /** 0 for the first release of all. */
+  /** The lowest nonce. It is 0 for the first release of all. */
   readonly minNonce: number;
-  /** Its name in messages: `the manifest set` or the name of a deployment. */
+  /** The name of the set in messages: `the manifest set` or the name of a deployment. */
   readonly source: string;
 }
 
 export interface Demand {
   readonly kind: "manifest set" | "policy" | "none";
-  /** The sets for a namespace. Throws {@link MalformedError} if the policy has none. */
+  /** Returns the sets for a namespace. Throws {@link MalformedError} if the policy has none. */
   readonly anchorsOf: (namespace: string) => readonly Anchor[];
 }
 
 const MEMBERS = ["manifestSet", "policy", "noManifestSet"] as const;
 
-/** Throws TypeError unless exactly one of the three is there, and {@link MalformedError} for a malformed set. */
+/**
+ * Throws TypeError unless exactly one of the three demands is there, and {@link MalformedError} for a malformed set.
+ */
 export function demandOf(given: object): Demand {
   const members = MEMBERS.filter((name) => Object.hasOwn(given, name) && Reflect.get(given, name) !== undefined);
   const [name] = members;

@@ -22,7 +22,7 @@ interface FoundFault {
 export interface ReleaseStep {
   readonly from: string;
   readonly to: string;
-  /** In the words of `diffUnverified`, worst first. */
+  /** The changes as `diffUnverified` describes them, worst first. */
   readonly changes: readonly Change[];
 }
 
@@ -34,28 +34,31 @@ export type Readable = CheckedAlone & {
   };
 };
 
-/** `older`: its nonce is below every `minNonce` of the demand. `good`: a demand judged it, and it has no fault. */
+/**
+ * `older` means that its nonce is below every `minNonce` of the demand, and `good` that a demand judged it and it has
+ * no fault.
+ */
 export type CheckedStatus = "good" | "bad" | "older";
 
 export interface CheckedHistory {
   readonly faults: readonly FoundFault[];
-  /** Each hash once, by nonce. */
+  /** The releases by nonce, each hash once. */
   readonly ordered: readonly Readable[];
-  /** Of each of `ordered`. */
+  /** The status of each release of `ordered`. */
   readonly standings: readonly CheckedStatus[];
-  /** From each of `ordered` to the next. */
+  /** The steps from each release of `ordered` to the next. */
   readonly steps: readonly ReleaseStep[];
-  /** Those that neither a demanded set nor a good release before them judged. */
+  /** The releases that neither a demanded set nor a good release before them judged. */
   readonly notAnchored: readonly Readable[];
 }
 
-/** `anchors`: empty if the caller demands no set. */
+/** Checks a history. `anchors` is empty if the caller demands no set. */
 export function checkHistory(releases: readonly Readable[], anchors: readonly Anchor[]): CheckedHistory {
   const ordered = [...releases].sort((one, other) => nonceOf(one) - nonceOf(other));
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
   const faults = [
-    // What follows a release with a fault of its own is not at fault for differing from it.
+    // A release that follows one with a fault of its own is not at fault for differing from it.
     ...pairs
       .filter(([before]) => before.faults.length === 0)
       .flatMap(([before, after]) => [
@@ -85,8 +88,8 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
 }
 
 /**
- * The releases that reach the set of the last good one before them, and each demanded set that applies to them until a
- * good release has reached it. A bad release judges no later one.
+ * Returns the judged releases: those that reach the set of the last good one before them, and each demanded set that
+ * applies to them until a good release has reached it. A bad release judges no later one.
  */
 function judgedOf(
   ordered: readonly Readable[],
@@ -137,7 +140,10 @@ function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
   return nonceOf(one) >= minNonce;
 }
 
-/** Of the first release that the anchor applies to; the one before each later release anchors that. */
+/**
+ * Returns the faults of the first release that the anchor applies to. Each later release is anchored by the one before
+ * it.
+ */
 function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[] {
   const first = ordered.find((one) => appliesTo(anchor, one));
   if (first === undefined || hasReached(first, anchor.set)) return [];
@@ -156,7 +162,7 @@ function hasReached({ approvers }: Readable, { threshold, members }: SetPin): bo
   return approversIn(approvers, members) >= threshold;
 }
 
-/** The number of approvers with one of these keys. */
+/** Returns the number of approvers with one of these keys. */
 export function approversIn(approvers: readonly QuorumMember[], keys: readonly string[]): number {
   return new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => keys.includes(key))).size;
 }

@@ -6,7 +6,7 @@ import { diskReason } from "../disk/reason.js";
 import { isVersion } from "./one.js";
 import { type Release, readRelease } from "./release.js";
 
-/** A folder that cannot be read. The message names the file. */
+/** The error for a folder that cannot be read. The message names the file. */
 export class ReleaseFolderError extends Error {
   override readonly name = "ReleaseFolderError";
   /** The path of the file or folder. */
@@ -28,16 +28,16 @@ export interface ReleaseFolder {
   readonly unread: readonly string[];
 }
 
-/** Of one folder and its subfolders. */
+/** The limit for one folder and its subfolders. */
 const MAX_FILES = 10_000;
-/** A genuine manifest has 14 KB. */
+/** The limit of a file. A genuine manifest has 14 KB. */
 const MAX_BYTES = 1024 * 1024;
 const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
 
 /**
  * Reads a folder: one release of an application (`2026.9.0/signer`), a release with its applications (`2026.9.0`), or a
- * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for what is not a regular file, for more
- * than 10,000 files or files above 1 MiB, and for a folder without a release. What is in the files is not judged:
+ * folder of releases. Throws {@link ReleaseFolderError} for symbolic links, for other irregular files, for more than
+ * 10,000 files or files above 1 MiB, and for a folder without a release. The content of the files is not judged:
  * `faults` of each release says what is wrong with it.
  *
  * @example
@@ -54,7 +54,7 @@ export async function readReleaseFolder(path: string): Promise<ReleaseFolder> {
   return { releases, unread: walk.unread };
 }
 
-/** The files of all releases in a folder, with their paths. Throws as {@link readReleaseFolder} does. */
+/** Returns the files of all releases in a folder, with their paths. Throws as {@link readReleaseFolder} does. */
 export function releaseFilesIn(path: string): [path: string, bytes: Uint8Array][] {
   const { walk, places } = walked(path);
   return places.flatMap((place) =>
@@ -78,7 +78,7 @@ function walked(path: string): { readonly walk: FolderWalk; readonly places: rea
 /** A folder that is one release of one application. */
 interface Place {
   readonly folder: string;
-  /** Its name in messages. */
+  /** The name of the folder in messages. */
   readonly shown: string;
   readonly version: string | null;
   readonly application: string;
@@ -95,7 +95,7 @@ class FolderWalk {
     if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is not a folder");
   }
 
-  /** A folder named by a version is one, whatever is in it; others are decided by content. */
+  /** Finds the releases. A folder named by a version is one, whatever it contains; the content decides about others. */
   placesIn(root: string, shown: string): Place[] {
     const entries = this.#entries(root, shown);
     if (isVersion(basename(root))) return this.#applications(root, shown, entries);
@@ -109,7 +109,7 @@ class FolderWalk {
     return places;
   }
 
-  /** A version with its applications; an application; or a folder that belongs to no release. */
+  /** Reads a version with its applications, an application, or a folder that belongs to no release. */
   #below(folder: string, shown: string): Place[] {
     const entries = this.#entries(folder, shown);
     if (isVersion(basename(folder))) return this.#applications(folder, shown, entries);
@@ -118,7 +118,9 @@ class FolderWalk {
     return [];
   }
 
-  /** Every folder inside a version's is an application or a version. An empty one is a release that is missing. */
+  /**
+   * Reads the folders of a version, each of which is an application or a version. An empty one is a missing release.
+   */
   #applications(folder: string, shown: string, entries: readonly Dirent[]): Place[] {
     const places: Place[] = [];
     for (const entry of entries) {
@@ -131,7 +133,7 @@ class FolderWalk {
     return places;
   }
 
-  /** The release files; others, and folders, are named and not read. */
+  /** Reads the release files. Other files, and folders, are named and not read. */
   filesOf({ folder, shown, entries }: Place): [string, Uint8Array][] {
     const files: [string, Uint8Array][] = [];
     for (const { name } of entries) {
@@ -166,7 +168,7 @@ function placeOf(folder: string, shown: string, entries: readonly Dirent[]): Pla
 }
 
 function readBounded(path: string, shown: string): Uint8Array {
-  // Refuses a file that was replaced by a link or a pipe after it was listed.
+  // The flags refuse a file that was replaced by a link or a pipe after it was listed.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   return onDisk(shown, () => {
     const file = openSync(path, flags);

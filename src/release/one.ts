@@ -18,9 +18,9 @@ export interface CheckedAlone {
 /** What the checks of several releases share. */
 interface Shared {
   readonly cache: SignatureCache;
-  /** Results for sets that were checked before: releases repeat them. */
+  /** The results for sets that were checked before, since releases repeat them. */
   readonly sets: Map<string, readonly string[]>;
-  /** The namespaces that are demanded; undefined if none is. */
+  /** The demanded namespaces. Undefined means that none is demanded. */
   readonly namespaces: readonly string[] | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function checkAlone(release: Release, { cache, sets, namespaces }: 
   return { release, faults: found, approvers };
 }
 
-/** By the whole key: two members can share an alias, and one half of their keys, in a set that is refused. */
+/** Compares whole keys. In a set that is refused, two members can share an alias and one half of their keys. */
 function isSameKey(one: QuorumMember, other: QuorumMember): boolean {
   return equalBytes(one.pubKey, other.pubKey);
 }
@@ -67,14 +67,17 @@ async function approvalFault(
 }
 
 async function setFaults(set: MemberSet, cache: SignatureCache, sets: Shared["sets"]): Promise<readonly string[]> {
-  // JSON, since an alias may hold any separator: two sets with one key would share their faults.
+  // The key is JSON, since an alias may hold any separator. Two sets with one key would share their faults.
   const key = JSON.stringify([set.threshold, set.members.map(({ alias, pubKey }) => [alias, toHex(pubKey)])]);
   const known = sets.get(key) ?? (await checkApprovals([], set, new Uint8Array(), cache)).faults;
   sets.set(key, known);
   return known;
 }
 
-/** The same operators approve all applications and all releases: a manifest has to be the one of its folder. */
+/**
+ * Checks the place. The same operators approve all applications and all releases, so a manifest must be the one of its
+ * folder.
+ */
 function placeFaults(
   { name, version, application }: Release,
   { namespace }: Manifest,
@@ -102,12 +105,15 @@ function placeFaults(
 
 const VERSION = /^[rv]?(\d+)\.(\d+)\.(\d+)$/;
 
-/** Whether a folder's name is a version. */
+/** Returns whether a folder's name is a version. */
 export function isVersion(name: string): boolean {
   return VERSION.test(name);
 }
 
-/** YYYYMMPP of `YYYY.M.P`; null for a name that is not a version, undefined for a version without such a nonce. */
+/**
+ * Returns YYYYMMPP of `YYYY.M.P`, null for a name that is not a version, and undefined for a version without such a
+ * nonce.
+ */
 function nonceOf(version: string): number | null | undefined {
   const parts = VERSION.exec(version)?.slice(1).map(Number);
   if (parts === undefined) return null;

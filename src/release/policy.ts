@@ -1,4 +1,4 @@
-/** The policy that pins published releases (release/README.md, "What is pinned"). */
+/** Makes the policy that pins published releases (release/README.md, "What is pinned"). */
 import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
@@ -19,25 +19,25 @@ import { demandOf, readSet } from "./demand.js";
 import { type Readable, approversIn } from "./history.js";
 import { type Release, requireReleases } from "./release.js";
 
-/** Facts that no release contains. */
+/** The facts that no release contains. */
 export interface ReleasePolicyOptions {
   /** The names of the applications that are pinned. Default: all. */
   readonly applications?: readonly string[];
-  /** Of the policy. Default: the namespaces. */
+  /** The name of the policy. Default: the namespaces. */
   readonly name?: string;
-  /** Default: `live`. A manifest does not say it. */
+  /** The pinned commitment, which no manifest says. Default: `live`. */
   readonly commitment?: CommitmentKind;
-  /** The approvals of each release have to reach the threshold of this set, too. */
+  /** A set whose threshold the approvals of each release must reach, too. */
   readonly manifestSet?: SetFile | JsonValue;
   /**
-   * A policy that `addToPolicy` adds the result to: of the deployments of the same namespace with the highest
-   * `minNonce`, each release has to have the quorum key and PCR3 of one, approvals that reach the threshold of its set,
-   * and a nonce that is not below its `minNonce`.
+   * A policy to which `addToPolicy` adds the result. Each release is compared with the deployments of its namespace
+   * that have the highest `minNonce`: it must have the quorum key and PCR3 of one, approvals that reach the threshold
+   * of its set, and a nonce that is not below its `minNonce`.
    */
   readonly addTo?: Policy;
-  /** Of each deployment: `appProofs.types`. */
+  /** The `appProofs.types` of each deployment. */
   readonly appProofTypes?: readonly string[];
-  /** In place of the AWS root: for an installation such as a lab. */
+  /** The anchors instead of the AWS root, for an installation such as a lab. */
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
@@ -52,11 +52,11 @@ const OPTIONS: MembersOf<ReleasePolicyOptions> = {
 };
 
 /**
- * The policy that pins each of these releases: image, program with arguments, namespace, nonce, manifest hash, quorum
- * key, manifest set and share set; the newest first. Everything of `checkReleases` is checked first, and one fault
- * anywhere pins nothing: it throws {@link MalformedError} (`release`) with all of them. Debug mode, PCRs of zeros and
- * sets of public keys are refused, too. Without `manifestSet` and `addTo`, that the set is the right people is the word
- * of the files: `notes` says so. A person reads the policy before it is committed.
+ * Makes the policy that pins each of these releases: image, program with arguments, namespace, nonce, manifest hash,
+ * quorum key, manifest set and share set; the newest first. Everything that `checkReleases` checks is checked first.
+ * One fault anywhere pins nothing: it throws {@link MalformedError} (`release`) with all of them. Debug mode, PCRs of
+ * zeros and sets of public keys are refused, too. Without `manifestSet` and `addTo`, only the files say that the set is
+ * the right people, and `notes` says so. A person reads the policy before it is committed.
  *
  * @example
  * const { policy, notes } = await releasePolicy(releases, { applications: ["signer"], manifestSet });
@@ -76,13 +76,13 @@ export async function releasePolicy(
   const notes = addTo === undefined ? [] : ordered.flatMap((one) => besidePolicy(one, addTo, faults));
   if (faults.length > 0) throw new MalformedError("release", faults);
   const policy = policyOf(ordered, pins, trustAnchors);
-  // A policy that is too large is refused here, before anyone relies on it.
+  // This refuses a policy that is too large before anyone relies on it.
   parsePolicy(JSON.stringify(policy, undefined, 2));
   const isWord = manifestSet === undefined && addTo === undefined;
   return {
     policy,
     notes: [...notes, ...notesOn(check, isWord, pins.commitment)],
-    // The approvals of each release reach the threshold of the set there.
+    // `besidePolicy` checks that the approvals of each release reach the threshold of the set.
     ...(addTo !== undefined && { judged: ["manifestSet"] as const }),
   };
 }
@@ -94,7 +94,7 @@ function faultsIn({ releases, histories }: ReleaseCheck): Fault[] {
   ];
 }
 
-/** Faults of a release that is approved, but unsafe to pin. */
+/** Returns the faults of a release that is approved, but unsafe to pin. */
 function unpinnable({ release }: Readable, written: Written): Fault[] {
   const { name, manifest, manifestHash } = release;
   const path = `${name}/manifest`;
@@ -109,8 +109,12 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
       (index) => `PCR${index} has no 48 bytes`,
     ),
     ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
-    ...(isNobodysSet(manifestSet) ? ["keys whose secrets are public reach the threshold of the manifest set"] : []),
-    ...(isNobodysSet(shareSet) ? ["keys whose secrets are public reach the threshold of the share set"] : []),
+    ...(isNobodysSet(manifestSet)
+      ? ["the manifest set has enough members with published secrets to reach its threshold"]
+      : []),
+    ...(isNobodysSet(shareSet)
+      ? ["the share set has enough members with published secrets to reach its threshold"]
+      : []),
     ...WRITTEN.filter((pin) => deployment[pin] === undefined).map((pin) => `${pin} cannot be written into a policy`),
   ];
   const { faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));
@@ -120,7 +124,7 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   }));
 }
 
-/** The pins of every deployment, from its release. */
+/** The pins of every deployment that come from its release. */
 const WRITTEN = ["pcrs", "namespace", "minNonce", "manifestHash", "quorumKey", "manifestSet", "shareSet"] as const;
 
 const PCRS = [0, 1, 2, 3];
@@ -135,7 +139,7 @@ function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Faul
   });
 }
 
-/** Notes on a release that is added to a policy. Adds faults if it does not fit the policy's deployments. */
+/** Returns notes on a release that is added to a policy. Adds faults if it does not fit the policy's deployments. */
 function besidePolicy({ release, approvers }: Readable, { deployments }: Policy, faults: Fault[]): string[] {
   const { name, manifest } = release;
   const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
@@ -156,7 +160,7 @@ function besidePolicy({ release, approvers }: Readable, { deployments }: Policy,
   return [`critical: ${name}: its manifest set is another than that of ${chosen.name}, and is written as it is`];
 }
 
-/** Null if the release may follow what the deployment pins. */
+/** Returns null if the release may follow what the deployment pins. */
 function whyNotBeside(
   { name, quorumKey, pcrs, manifestSet, minNonce = 0 }: DeploymentPins,
   release: { readonly approvers: Readable["approvers"]; readonly facts: BootProof; readonly role: string },

@@ -1,4 +1,4 @@
-/** One release of one application, read from its files (release/README.md, "Files"). Nothing is verified here. */
+/** Reads one release of one application from its files (release/README.md, "Files"). Nothing is verified here. */
 import { typedOptions } from "../decode/options.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
@@ -43,24 +43,24 @@ export type ReleaseFault = AboutFile<ReleaseFaultCode>;
 export type ReleaseNote = AboutFile<ReleaseNoteCode>;
 
 export interface ReleaseApproval extends Approval {
-  /** The name of its file, without the release's. */
+  /** The name of the file, without the name of the release. */
   readonly file: string;
 }
 
-/** One release of one application: a claim of its files until {@link checkReleases} has checked it. */
+/** One release of one application. It is only what its files claim until {@link checkReleases} has checked it. */
 export interface Release {
-  /** Its name in messages, such as `2026.9.0/signer`. */
+  /** The name of the release in messages, such as `2026.9.0/signer`. */
   readonly name: string;
-  /** The version that names its folder, such as `2026.9.0`; null if none does. */
+  /** The version that names the folder, such as `2026.9.0`. Null if none does. */
   readonly version: string | null;
-  /** The name of its own folder, such as `signer`; null if it has none. */
+  /** The name of the application's folder, such as `signer`. Null if there is none. */
   readonly application: string | null;
-  /** Of the file `manifest`, never of `manifest.json`; null if it is missing or malformed. */
+  /** The manifest from the file `manifest`, never from `manifest.json`. Null if it is missing or malformed. */
   readonly manifest: Manifest | null;
-  /** 32 bytes; null without a manifest. */
+  /** The hash of the manifest, 32 bytes. Null without a manifest. */
   readonly manifestHash: Uint8Array | null;
   readonly approvals: readonly ReleaseApproval[];
-  /** Faults of reading. {@link checkReleases} adds its own. */
+  /** The faults of reading. {@link checkReleases} adds its own. */
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
 }
@@ -76,7 +76,7 @@ const READ_OPTIONS: MembersOf<ReadReleaseOptions> = { version: nullish(text), ap
 const MANIFEST = "manifest";
 const MANIFEST_JSON = "manifest.json";
 const APPROVAL = /\.approval$/;
-/** More than any set has members. Each approval costs a signature. */
+/** The limit is above the members of any set, since each approval costs a signature. */
 const MAX_FILES = 1000;
 
 const RELEASES = /* @__PURE__ */ privateMark<Release>();
@@ -120,7 +120,7 @@ export async function readRelease(
   return Object.freeze(release);
 }
 
-/** The name of a file in messages: the release's name and the file's. */
+/** Returns the name of a file in messages, which begins with that of the release. */
 export function fileIn(release: string, file: string): string {
   return release === "" ? shownName(file) : `${release}/${shownName(file)}`;
 }
@@ -170,7 +170,7 @@ class ReleaseReading {
     });
   }
 
-  /** Only compared with `manifest`. */
+  /** Reads `manifest.json`, which is only compared with `manifest`. */
   manifestJson(manifest: Manifest | null): void {
     const bytes = this.#files.get(MANIFEST_JSON);
     if (bytes === undefined) return;
@@ -201,19 +201,19 @@ class ReleaseReading {
   }
 }
 
-/** Decoding refuses hashed bytes that two versions share, so that equal bytes are one manifest. */
+/** Compares the hashed bytes. Decoding refuses bytes that two versions share, so equal bytes are one manifest. */
 function isSameManifest(one: Manifest, other: Manifest): boolean {
   return equalBytes(manifestHashInput(one), manifestHashInput(other));
 }
 
-/** JSON of a manifest as releases of 2025 have it for people: without `qosCommit` or `patchSet`. */
+/** Returns whether the JSON is that of releases of 2025, which lacks `qosCommit` or `patchSet`. */
 function isIncomplete(bytes: Uint8Array): boolean {
   const json = attempt((): JsonValue => parseJson(bytes, { numbers: "literal" })).value;
   if (!isJsonObject(json) || !isJsonObject(json["namespace"]) || !isJsonObject(json["enclave"])) return false;
   return !Object.hasOwn(json, "patchSet") || !Object.hasOwn(json["enclave"], "qosCommit");
 }
 
-/** Throws TypeError for anything but releases of {@link readRelease}, and MalformedError if there are none. */
+/** Throws TypeError for anything but results of {@link readRelease}, and MalformedError if there are none. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))
     throw new TypeError("releases: expected what readRelease returned, in an array");

@@ -1,4 +1,4 @@
-/** A check of releases for a person at a terminal. */
+/** Renders a check of releases for a terminal. */
 import { listed } from "../errors.js";
 import { CHANGES, SEVERITIES } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
@@ -18,7 +18,7 @@ const STYLES: Readonly<Record<ReleaseStatus, readonly Style[]>> = {
 const FAIL: LabelOptions = { styles: STYLES.bad };
 const LABEL = 13;
 const MAX_NAME = 160;
-const WANTED = "check: expected a whole check, as checkReleases returns it once awaited";
+const WANTED = "check: expected the awaited result of checkReleases";
 
 /**
  * The first line is `good` or `not good` with the counts; then each history by nonce with what changed, the releases of
@@ -45,9 +45,9 @@ function checkText({ good, demand, counts, releases, histories, unknowable }: Re
 }
 
 const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
-const NOT_ANCHORED = "not anchored: its approvers do not reach the set of a good release before it, or a demanded set";
+const NOT_ANCHORED = "not anchored: too few approvers in the set of a good release before it, or in a demanded set";
 
-/** By place, never by name, which several can have. */
+/** Returns the releases of a history by place, never by name, which several can have. */
 function ofHistory(releases: readonly CheckedRelease[], history: number): CheckedRelease[] {
   const found = releases.filter(({ place }) => place?.history === history);
   return found.sort((one, other) => one.place!.index - other.place!.index);
@@ -82,7 +82,7 @@ function releaseLines(page: Page, release: CheckedRelease): string[] {
     ...(manifestHash === null ? [] : [page.hex(manifestHash)]),
     ...(threshold === null
       ? []
-      : [`approved by ${who === "" ? "nobody" : who} (expected ${threshold} of ${members!})`]),
+      : [`approved by ${who === "" ? "nobody" : who} (${threshold} of ${members!} required)`]),
   ];
   return [
     ...labelled(page, status, facts.join(", "), { styles: STYLES[status], indent: "" }),

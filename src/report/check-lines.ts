@@ -1,11 +1,11 @@
-/** Checks as lines: the detail and, beneath a failure, what was compared and what to do. */
+/** Checks as lines, with the detail and, beneath a failure, the compared values and the advice. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { sideBySide } from "./compare.js";
 import { type Page, type Style, padded, wrapped } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
 
-/** A check as it is shown: if its status is `warn`, and that weakens nothing, it is a note. */
+/** A check as it is shown. A status `warn` that weakens nothing is a note. */
 export type ShownCheck = Omit<Check, "status"> & { readonly status: CheckStatus | "note" };
 
 const WORDS: Readonly<Record<ShownCheck["status"], string>> = {
@@ -23,16 +23,16 @@ const STYLES: Readonly<Record<ShownCheck["status"], Style[]>> = {
   skip: ["dim"],
 };
 export const INDENT = "  ";
-/** A hash of 32 bytes fits into 80 columns beside it. */
+/** Indentation that leaves room for a hash of 32 bytes in 80 columns. */
 const DEEP_INDENT = " ".repeat(6);
 const ID_WIDTH = 20;
-/** On a narrower page a column of ids leaves too little room for the details. */
+/** Least width for a column of ids, which leaves too little room for details on a narrower page. */
 const WIDE_ENOUGH = 80;
 const MAX_LINES = 16;
-/** Details may quote long evidence; the JSON report has all of it. */
+/** Maximum characters of a detail, which may quote long evidence. The JSON report has all of it. */
 const MAX_DETAIL = 1200;
 
-/** Undefined for a key of another version's report, which a total table does not have. */
+/** Returns the value, or undefined for a key of another version's report. */
 export function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K): V | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
@@ -43,13 +43,13 @@ export function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evide
 
 type Pieces = Report["evidence"];
 
-/** By subject, for reports with thousands of pieces: every check needs a label. */
+/** Index of evidence by subject. Every check needs a label, and a report can have thousands. */
 const PLACES = new WeakMap<Pieces, ReadonlyMap<CheckSubject, number>>();
 
 export function evidencePiece(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {
   const place = placesIn(evidence).get(subject);
   const piece = place === undefined ? undefined : evidence[place];
-  // A caller may have changed the report since.
+  // The caller may have changed the report since the index was made.
   return piece?.subject === subject ? piece : evidence.find((one) => one.subject === subject);
 }
 
@@ -64,7 +64,7 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
   return places;
 }
 
-/** `prefix`: text before the detail. `shown`: advice that was shown before. */
+/** Returns the lines of a check. `prefix` is text before the detail, and `shown` is advice that was shown before. */
 export function checkLines(check: ShownCheck, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
   if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];
@@ -89,7 +89,7 @@ function shownDetail({ detail }: ShownCheck, page: Page): string {
   return printableStart(detail, page.detail === "verbose" ? Infinity : MAX_DETAIL);
 }
 
-/** `before`: text between the painted status and the text. */
+/** Returns lines that begin with a status. `before` is text between the painted status and the text. */
 export function statusLines({ status }: Pick<ShownCheck, "status">, text: string, page: Page, before = ""): string[] {
   // An unknown status is never shown as good.
   const word = known(WORDS, status) ?? "????";

@@ -1,4 +1,4 @@
-/** What was verified, as data for the report. Unverified claims never go in here. */
+/** Verified facts as data for the report, without any unverified claim. */
 import { toHex } from "../bytes.js";
 import type { Appraisal, MatchedDeployment } from "../appraise/appraisal.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
@@ -21,7 +21,7 @@ import type {
   ProvenanceClaims,
 } from "./report.js";
 
-/** A verified boot proof never changes: its claims are made once for all its reports. */
+/** Claims of boot proofs. A verified boot proof never changes, so its claims are made once for all its reports. */
 const known = new WeakMap<VerifiedBootProof, LastingClaims>();
 
 interface LastingClaims {
@@ -30,8 +30,8 @@ interface LastingClaims {
 }
 
 /**
- * `trustAnchor`: by the name that the caller uses now, which may differ from the first verification. `matched`: null
- * without a policy. `givenPcrs`: those that the caller gave.
+ * Makes the claims of a boot proof. `trustAnchor` has the name that the caller uses now, which may differ from the
+ * first verification. `matched` is null without a policy. `givenPcrs` are the PCRs that the caller pinned.
  */
 export function bootProofClaims(
   bootProof: VerifiedBootProof,
@@ -74,7 +74,7 @@ export function evidenceClaims(
   };
 }
 
-/** The claims with those of the bundles that meet a demand; left out where none does. */
+/** Adds the claims of bundles that meet a demand, if any does. */
 export function withProvenance(claims: Claims, provenance: readonly (VerifiedProvenance | null)[]): Claims {
   const met = provenance.flatMap((verified, index) => (verified ? [provenanceClaims(verified, index)] : []));
   return met.length === 0 ? claims : { ...claims, provenance: met };
@@ -179,7 +179,7 @@ function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
   return { pivotHash: null, pivotArgs: null, pivotEnv: null, workloads: Object.fromEntries(digests) };
 }
 
-/** `bootProof`: index of the boot proof that attests its key. */
+/** Makes the claims of an app proof. `bootProof` is the index of the boot proof that attests its key. */
 export function appProofClaims({ payload, expectation, answers }: VerifiedAppProof, bootProof: number): AppProofClaims {
   const { type, timestampMs, json } = payload;
   const time = timestampMs === null ? null : new Date(timestampMs).toISOString();

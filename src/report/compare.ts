@@ -1,20 +1,20 @@
-/** Two values side by side, as short as the difference allows: of long hex only the bytes that differ. */
+/** Two values side by side, with only the differing bytes of long hex. */
 import { printable, printableStart, shortHex } from "./printable.js";
 
 /** Hex of 16 bytes and more is compared byte by byte. */
 const LONG_HEX = /(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-zA-Z])/g;
-/** Equal bytes shown on each side of a difference. */
+/** Number of equal bytes shown on each side of a difference. */
 const CONTEXT = 3;
-/** With more differing bytes than this, marking them helps no one. */
+/** Maximum number of differing bytes that are marked. */
 const FEW = 12;
-/** Longest hex, in digits, that is shown in full. */
+/** Number of digits of the longest hex that is shown in full. */
 const WHOLE = 96;
 const MAX_TEXT = 600;
 
 interface Sides {
   readonly expected: readonly string[];
   readonly actual: readonly string[];
-  /** Shown beneath the two, such as how many bytes differ. */
+  /** Text beneath the two values, such as how many bytes differ. */
   readonly note: string | null;
 }
 
@@ -25,7 +25,7 @@ interface LinePair {
 }
 
 /**
- * The lines of both values, printable, with the differing bytes in `[brackets]` where they are few. Where two lines
+ * Returns the printable lines of both values, with the differing bytes in `[brackets]` if they are few. If two lines
  * differ only in hex, each hex is compared with its counterpart, and equal ones are shortened.
  */
 export function sideBySide(expected: string, actual: string): Sides {
@@ -57,7 +57,7 @@ function compareLines(expected: string, actual: string): LinePair {
   };
 }
 
-/** Pairs of long hex; null where the rest of the two texts differs. */
+/** Returns pairs of long hex, or null if the rest of the two texts differs. */
 function hexPairs(expected: string, actual: string): [string, string][] | null {
   const one = expected.match(LONG_HEX);
   const other = actual.match(LONG_HEX);
@@ -103,7 +103,7 @@ function ranges(indices: readonly number[]): string {
     .join(", ");
 }
 
-/** The first and the last of each run of consecutive numbers. */
+/** Returns the first and the last of each run of consecutive numbers. */
 export function runsOf(indices: readonly number[]): [first: number, last: number][] {
   const runs: [number, number][] = [];
   for (const index of indices) {
@@ -114,7 +114,7 @@ export function runsOf(indices: readonly number[]): [first: number, last: number
   return runs;
 }
 
-/** The bytes at the indices in brackets, a few bytes around each, and `…` for the rest. */
+/** Returns the bytes at the indices in brackets, with a few bytes around each, and `…` for the rest. */
 function windows(hex: string, differing: readonly number[]): string {
   const marked = new Set(differing);
   const near = (index: number): boolean => differing.some((at) => Math.abs(at - index) <= CONTEXT);

@@ -1,4 +1,4 @@
-/** The end of every verification: the verdict, and the report. */
+/** The last step of every verification, which makes the verdict and the report. */
 import type { Appraisal } from "../appraise/appraisal.js";
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
@@ -21,7 +21,7 @@ interface Conclusion {
     readonly acceptance: "standard" | "strict";
     readonly context: { readonly now: Date };
   };
-  /** In the order of the report. */
+  /** Evidence in the order of the report. */
   readonly given: readonly {
     readonly subject: CheckSubject;
     readonly piece: {
@@ -32,13 +32,13 @@ interface Conclusion {
     };
   }[];
   readonly checklists: readonly Checklist[];
-  /** Null for a piece that was rejected. */
+  /** Verified evidence, with null for each that was rejected. */
   readonly pieces: readonly unknown[];
   readonly appraisal: Appraisal | null;
-  /** After the checks of the policy, which decides what they compare. */
+  /** Checks of provenance, which follow those of the policy because it decides what they compare. */
   readonly provenance?: readonly Checklist[];
   readonly validationTime: Date | null;
-  /** Called only where nothing was rejected. */
+  /** Makes the claims. It is called only if nothing was rejected. */
   readonly claims: () => Claims;
 }
 
@@ -47,11 +47,11 @@ export interface VerdictAndReport {
   readonly stale: boolean;
   /** All checks, without the caller's names. */
   readonly checks: readonly Check[];
-  /** Asynchronous, because of digests and advice. */
+  /** Makes the report. It is asynchronous because of digests and advice. */
   readonly report: () => Promise<Report>;
 }
 
-/** Returns the verdict at once; the report is made on demand. */
+/** Returns the verdict at once. The report is made on demand. */
 export function conclude(conclusion: Conclusion): VerdictAndReport {
   const { setting, checklists, pieces, appraisal, provenance = [] } = conclusion;
   const checks: Check[] = [];
@@ -83,8 +83,8 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
 }
 
 /**
- * The report of a caller who accepts no warning, neither of the report nor of what is around its evidence
- * (`others`). Rejects where the warnings cannot be loaded: without them the report would look accepted.
+ * Returns the report of a caller who accepts no warning, neither of the report nor of the circumstances of its evidence
+ * (`others`). Rejects if the warnings cannot be loaded, since the report would look accepted without them.
  */
 export async function strictReport(report: Report, others: readonly string[] = []): Promise<Report> {
   if (report.verdict === "rejected") return report;
@@ -92,7 +92,7 @@ export async function strictReport(report: Report, others: readonly string[] = [
   return refusedReport(report, [...others, ...caveats(report)]);
 }
 
-/** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */
+/** Returns the caller's policy. One that came with the evidence decides neither verdict nor report. */
 function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): ParsedPolicy | null {
   return policyFrom === "caller" ? policy : null;
 }
@@ -102,7 +102,7 @@ function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy:
   return policy === null ? "authentic" : "verified";
 }
 
-/** Every piece was verified, and only checks of age failed. */
+/** Whether all evidence was verified, and only checks of age failed. */
 function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean {
   return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
 }
@@ -119,8 +119,8 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
 }
 
 /**
- * Loads the usual advice, which only a rejection needs. Where loading fails, as in a browser without its network, the
- * report is the same without it.
+ * Loads the usual advice, which only a rejection needs. If loading fails, as in a browser without its network, the
+ * report is the same without advice.
  */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   const usual = await import("./advice.js").then(
@@ -134,7 +134,7 @@ async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   });
 }
 
-/** Pieces of one file share its digest. */
+/** Lists the evidence. Evidence from one file has the same digest. */
 async function evidencePieces(given: Conclusion["given"]): Promise<EvidencePiece[]> {
   const digests = new Map<unknown, string | null>();
   for (const content of new Set(given.map(({ piece }) => contentOf(piece))))
@@ -149,7 +149,7 @@ function contentOf({ bytes, value }: Conclusion["given"][number]["piece"]): unkn
   return bytes ?? value;
 }
 
-/** SHA-256 in hex, of bytes or text; null for any other value, which has no bytes. */
+/** Returns SHA-256 in hex of bytes or text, and null for any other value, which has no bytes. */
 async function digestOf(value: unknown): Promise<string | null> {
   if (typeof value === "string") return toHex(await sha256(toUtf8(value)));
   return value instanceof Uint8Array ? toHex(await sha256(value)) : null;

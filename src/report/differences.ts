@@ -1,12 +1,12 @@
-/** Where a report that came with evidence differs from the report made anew. */
+/** Comparison of a report that came with evidence with a new report of that evidence. */
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 
-/** With more differences it is simply another report. */
+/** Maximum number of differences. With more, it is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
 
-/** Values as JSON text, long ones cut; null where one side has none. */
+/** A difference with both values as JSON text. Long ones are truncated, and a missing one is null. */
 interface ReportDifference {
   readonly place: string;
   readonly theirs: string | null;
@@ -16,15 +16,15 @@ interface ReportDifference {
 interface Comparison {
   /** Descriptions of the `checks`, by index. */
   readonly checks: readonly string[];
-  /** Whether an object without a counterpart is reported value by value instead of as a whole. */
+  /** Whether an object without a counterpart is reported by value instead of as a whole. */
   readonly byValue?: boolean;
-  /** `theirs`: what the received report has at this place. */
+  /** Whether a place is ignored. `theirs` is the received report's value there. */
   readonly isIgnored?: (path: string, theirs: unknown) => boolean;
 }
 
 /**
- * The places where two reports differ, at most a hundred, in the order of the one made anew. The received one may be of
- * any shape and size: the comparison ends at the hundredth difference, so its cost is bounded.
+ * Returns at most a hundred places where two reports differ, in the order of the new one. The received one may have any
+ * shape and size, but the comparison ends at the hundredth difference, so its cost is bounded.
  */
 export function reportDifferences(theirs: object, anew: object, how: Comparison): ReportDifference[] {
   const { checks, byValue = false, isIgnored = () => false } = how;

@@ -1,4 +1,4 @@
-/** The explanation of each check and term, whose words are in `explanations.md`. Verification loads none of this. */
+/** Explanations of checks and terms, whose texts are in `explanations.md`. Verification does not load them. */
 import { CHECK_IDS, CHECK_TITLES, type CheckFamily, type CheckId, isCheckId } from "../checks.js";
 import { editDistance } from "../decode/nearest.js";
 import { ADVICE } from "./advice.js";
@@ -14,25 +14,25 @@ export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
 /** The usual advice after a failure of each check. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = ADVICE;
 
-/** What `bootproof explain` shows of a check. */
+/** The explanation of a check, which `bootproof explain` shows. */
 export interface CheckExplanation {
   readonly id: CheckId;
-  /** What is true when it passes. */
+  /** Statement that is true when it passes. */
   readonly title: string;
   /** The heading of its checks in reports. */
   readonly group: string;
-  /** What is known once it passes, and how far that can be believed. */
+  /** Facts that are known once it passes, and how far they can be believed. */
   readonly proves: string;
-  /** Why it fails without an attack, and which attacks make it fail. */
+  /** Causes of a failure without an attack, and attacks that make it fail. */
   readonly fails: { readonly genuine: string; readonly hostile: string };
-  /** When it is a warning instead of a failure; null where it never is. */
+  /** Cases in which it is a warning instead of a failure, or null if it never is. */
   readonly warns: string | null;
   readonly advice: string;
-  /** The source of its rule: a section of a document in this package, or of a public one. */
+  /** Sources of its rule, which are sections of documents in this package or of public ones. */
   readonly sources: readonly string[];
 }
 
-/** The explanation of a check. Throws TypeError for an unknown id. */
+/** Returns the explanation of a check. Throws TypeError for an unknown id. */
 export function explainCheck(id: CheckId): CheckExplanation {
   if (!isCheckId(id)) throw new TypeError(`id: expected one of CHECK_IDS, such as ${CHECK_IDS[0]!}`);
   const { proves, genuine, hostile, warns = null, advice, next, sources } = EXPLAINED[id];
@@ -55,7 +55,7 @@ function groupOf(id: CheckId): string {
 /** Former words of this tool. */
 const FORMER: Readonly<Record<string, string>> = { but: "warning", appraisal: "policy" };
 
-/** `word`: in lower case, with hyphens for spaces. */
+/** Explains a term, given in lower case with hyphens for spaces. Returns null for an unknown one. */
 export function explainTerm(word: string): TermExplanation | null {
   return known({ ...TERMS, ...GLOSSARY }, known(FORMER, word) ?? word) ?? null;
 }
@@ -66,7 +66,7 @@ export function explainedWords(): string[] {
 
 export const HEADINGS = { genuine: "Why it fails without an attack", hostile: "Which attacks it stops" } as const;
 
-/** The explanation of a check as text, in lines of `width` columns (60 to 200, by default 80). */
+/** Renders the explanation of a check as text in lines of `width` columns (60 to 200, by default 80). */
 export function renderCheckExplanation(explanation: CheckExplanation, options: ExplanationOptions = {}): string {
   const { id, title, group, proves, fails, warns, advice, sources } = explanation;
   const sections: [string, readonly string[]][] = [
@@ -118,10 +118,10 @@ function rendered(
 }
 
 const MAX_NEAR = 5;
-/** Longer words are compared with none. */
+/** Maximum length of a word that is compared. */
 const MAX_COMPARED = 64;
 
-/** Up to five known words: those that contain the word, else those that differ from it in few letters. */
+/** Returns up to five known words that contain the word or, if there are none, differ from it in few letters. */
 export function nearestWords(word: string): string[] {
   const known = explainedWords();
   if (word === "" || word.length > MAX_COMPARED) return [];
@@ -131,7 +131,7 @@ export function nearestWords(word: string): string[] {
   return [...near].sort((a, b) => distanceOf(word, a) - distanceOf(word, b)).slice(0, MAX_NEAR);
 }
 
-/** To an id, or to a part of it: `nonse` is near `bind.nonce`. */
+/** Returns the distance to an id or to a part of it. `nonse` is near `bind.nonce`. */
 function distanceOf(word: string, known: string): number {
   return Math.min(...[known, ...known.split(".")].map((part) => editDistance(word, part)));
 }

@@ -1,4 +1,4 @@
-/** What every rendering of a report shows: which checks are bad, how many there are, the warnings, and the head. */
+/** Facts that every rendering of a report shows: bad checks, counts, warnings, and the head. */
 import { type Check, type CheckSubject, subjectLabel } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
 import type { ShownCheck } from "./check-lines.js";
@@ -7,21 +7,21 @@ import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
 import { CAVEATS, caveats } from "./unproven.js";
 
-/** What is shown beside the verdict, but is not in the report. `item`: an item in a list of what a warning means. */
+/** A text shown beside the verdict that is not in the report. `item` is an item of a list that explains a warning. */
 export interface Notice {
   readonly kind: "warning" | "note" | "item";
   readonly text: string;
 }
 
 /**
- * Whether a report may be shown as good. A report from a file may have been altered: with a failed check it is not
+ * Whether a report may be shown as good. A report from a file may have been altered, so with a failed check it is not
  * good, whatever its verdict.
  */
 export function isGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): boolean {
   return isAccepted(report) && !hasBadChecks(report);
 }
 
-/** Why a report is not good, although its verdict is, in words for every format; null for any other report. */
+/** Returns the reason why a report with a good verdict is not good, or null for any other report. */
 export function whyNotGood(report: Pick<Report, "verdict" | "checks" | "refusedFor">): string | null {
   const { verdict } = report;
   if (isGood(report) || !isGoodVerdict(verdict)) return null;
@@ -32,7 +32,7 @@ export function hasBadChecks({ checks }: Pick<Report, "checks">): boolean {
   return checks.some(isBad);
 }
 
-/** A failure, or an unknown status. */
+/** Whether the status is a failure or unknown. */
 export function isBad({ status }: Pick<Check, "status">): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
 }
@@ -41,19 +41,19 @@ export function shownCheck(check: Check, report: Pick<Report, "claims">): ShownC
   return isNote(check, report) ? { ...check, status: "note" } : check;
 }
 
-/** Of an app proof only a missing time is a warning. Rejected evidence has no verdict that could be weakened. */
+/** Whether a check is a note. An app proof's missing time is a warning, and rejected evidence has only notes. */
 export function isNote({ id, status, subject }: Check, { claims }: Pick<Report, "claims">): boolean {
   if (status !== "warn" || claims === null) return status === "warn";
   if (id !== "app.time") return !Object.hasOwn(CAVEATS, id);
   return claims.appProofs.some(({ time }, index) => subject === `app[${index}]` && time !== null);
 }
 
-/** The line of counts. It has as many warnings as there are WARNING lines. */
+/** Returns the line of counts, whose number of warnings is that of the WARNING lines. */
 export function countsOf(report: Report, notices: readonly Notice[]): string {
   return countWords(report.checks, report, warningsOf(report, notices).length);
 }
 
-/** The counts of some checks of a report. */
+/** Returns the counts of some checks of a report. */
 export function countWords(checks: readonly Check[], report: Pick<Report, "claims">, warnings?: number): string {
   const shown = checks.map((check) => shownCheck(check, report));
   const count = (wanted: ShownCheck["status"]): number => shown.filter(({ status }) => status === wanted).length;
@@ -68,45 +68,45 @@ export function countWords(checks: readonly Check[], report: Pick<Report, "claim
   return found.map(([number, word]) => (/ed$/.test(word) ? `${number} ${word}` : numbered(number, word))).join(", ");
 }
 
-/** `1 note`, `2 notes`. */
+/** Returns a count such as `1 note` or `2 notes`. */
 export function numbered(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
-/** Everything that weakens the verdict, and every reason of the caller to refuse it: each is a WARNING line. */
+/** Returns everything that weakens the verdict, and the caller's reasons to refuse it. Each is a WARNING line. */
 export function warningsOf(report: Report, notices: readonly Notice[]): string[] {
   const told = notices.filter(({ kind }) => kind === "warning").map(({ text }) => text);
   return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
 }
 
-/** What the head shows of one boot proof. All text is printable. */
+/** Facts of one boot proof in the head, in printable text. */
 interface EnclaveFacts {
   readonly label: string;
-  /** Null in a bare document, which has no manifest. */
+  /** Namespace, or null for a bare document, which has no manifest. */
   readonly namespace: string | null;
-  /** Null where the namespace is proven, or there is none. */
+  /** Source of an unproven namespace, or null if it is proven or absent. */
   readonly namespaceSaidBy: "its image" | "its application" | null;
-  /** Null without a policy. */
+  /** Matching deployment, or null without a policy. */
   readonly deployment: string | null;
-  /** RFC 3339. */
+  /** Time of the document in RFC 3339. */
   readonly documentDate: string;
-  /** At the time of verification: `3 days old`. */
+  /** Age at the time of verification, such as `3 days old`. */
   readonly age: string;
 }
 
 interface HeadlineFacts {
-  /** One for each boot proof; empty for rejected evidence, of which nothing is proven. */
+  /** Facts of each boot proof. There are none for rejected evidence, about which nothing is proven. */
   readonly enclaves: readonly EnclaveFacts[];
-  /** RFC 3339. */
+  /** Time of verification in RFC 3339. */
   readonly verifiedAt: string;
   /**
-   * All but the time of verification, as text: a line for each of up to `most` boot proofs, otherwise one for all. Of
-   * rejected evidence: which boot proofs it was.
+   * The facts as text without the time of verification, in a line for each of up to `most` boot proofs, or one for all.
+   * For rejected evidence, the text only names the boot proofs.
    */
   readonly lines: readonly string[];
 }
 
-/** `most`: more boot proofs than these share a line. */
+/** Returns the facts of the head. More than `most` boot proofs share a line. */
 export function headlineFacts(report: Report, most = 3): HeadlineFacts {
   const verifiedAt = printable(report.verifiedAt);
   if (report.claims === null) return { enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
@@ -135,14 +135,14 @@ function printableFacts(enclave: EnclaveFacts): EnclaveFacts {
   return { ...enclave, namespace: namespace && printable(namespace), deployment: deployment && printable(deployment) };
 }
 
-/** In milliseconds. Each unit is used from two of it on, so that rounding hides less than half. */
+/** Units in milliseconds. Each is used from two of it on, so that rounding hides less than half. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [
   ["days", 86_400_000],
   ["hours", 3_600_000],
   ["minutes", 60_000],
 ];
 
-/** Rounded down. The document's clock may be ahead of the verifier's. */
+/** Returns an age, rounded down. The document's clock may be ahead of the verifier's. */
 function ageText(milliseconds: number): string {
   if (Number.isNaN(milliseconds)) return "of unknown age";
   const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
@@ -151,14 +151,14 @@ function ageText(milliseconds: number): string {
   return milliseconds < 0 ? `${words} in the future` : `${words} old`;
 }
 
-/** Claims of rejected evidence are not repeated: a reader would take them for findings. */
+/** Returns a line without claims of rejected evidence, which a reader would take for findings. */
 function rejectedLine(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const labels = shortList(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
   return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 
-/** The namespace is last, because the evidence chose it: where a line is cut, it is cut first. */
+/** Returns the lines. The namespace is last, because the evidence chose it and the end of a line is truncated first. */
 function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[] {
   if (enclaves.length > Math.max(1, most)) return [togetherLine(enclaves)];
   return enclaves.map((enclave) => {
@@ -167,7 +167,7 @@ function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[]
   });
 }
 
-/** The oldest document and the newest, and each deployment and namespace once. */
+/** Returns a line with the oldest and newest document, and each deployment and namespace once. */
 function togetherLine(enclaves: readonly EnclaveFacts[]): string {
   const each = (text: (enclave: EnclaveFacts) => string): string => shortList([...new Set(enclaves.map(text))]);
   const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);

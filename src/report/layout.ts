@@ -1,32 +1,32 @@
-/** Lines of text for a terminal: wrapped to its width, coloured on request. */
+/** Lines of text for a terminal, wrapped to its width and coloured on request. */
 import { ownMembers } from "../decode/input.js";
 import { printable, shortHex } from "./printable.js";
 import { displayWidth, piecesOf } from "./width.js";
 
-/** `summary`: one screen. `normal`: every check; of several pieces a line each. `verbose`: everything in full. */
+/** `summary` is one screen, `normal` has every check or a line for each of several, and `verbose` has everything. */
 export type Detail = "summary" | "normal" | "verbose";
 
 export interface TextOptions {
   /** ANSI colours. Default: none. */
   readonly color?: boolean;
-  /** Columns of the terminal, 60 to 200; values beyond count as the nearest of these. Default: 80. */
+  /** Columns of the terminal, 60 to 200. Values beyond count as the nearest of these. Default: 80. */
   readonly width?: number;
-  /** Rows of the terminal: a longer text repeats the verdict at its end. Default: no limit. */
+  /** Rows of the terminal. A longer text repeats the verdict at its end. Default: no limit. */
   readonly height?: number;
-  /** How much of a report is shown; `renderSummary` makes the summary. Default: `normal`. */
+  /** Amount of detail. `renderSummary` makes the summary. Default: `normal`. */
   readonly detail?: Exclude<Detail, "summary">;
 }
 
 const DEFAULT_WIDTH = 80;
 const LEAST_WIDTH = 60;
 const MOST_WIDTH = 200;
-/** Text in fewer columns is not readable. */
+/** Least number of columns for readable text. */
 const LEAST_ROOM = 24;
 
 /**
- * The terminal defines its colours, and its background may be light or dark: yellow or bright green letters cannot be
- * read on white. So warnings, and what is good in bold, are black on a ground of that colour. Dim may be almost
- * invisible: it is only for what the text beside it says too.
+ * ANSI codes. The terminal defines its colours and may have a light or dark background, so yellow or bright green
+ * letters may not be readable. Warnings and good verdicts are therefore black on that colour. Dim may be almost
+ * invisible, so it is only for text that other text repeats.
  */
 const STYLES = { bold: "1", dim: "2", red: "31", green: "32", onGreen: "30;42", onYellow: "30;43" } as const;
 export type Style = keyof typeof STYLES;
@@ -39,7 +39,7 @@ export interface Page {
   readonly width: number;
   readonly detail: Detail;
   readonly paint: Paint;
-  /** Long hex as this page shows it: in full, or its two ends. */
+  /** Returns long hex as this page shows it, in full or only its two ends. */
   readonly hex: (hex: string) => string;
 }
 
@@ -57,7 +57,7 @@ export function ownPageOptions<O extends PageOptions>(options: O): O {
 export function pageOf(options: PageOptions): Page {
   const { color = false, width = DEFAULT_WIDTH, detail = "normal" } = ownPageOptions(options);
   return {
-    // NaN takes the default.
+    // NaN becomes the default.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),
     detail,
     paint: color ? painted : (text) => text,
@@ -70,8 +70,8 @@ function painted(text: string, ...styles: readonly Style[]): string {
 }
 
 /**
- * The words of a text in lines of the page's width: the first line after `first`, the others indented as far. Where
- * that leaves too little room, `first` is a line above. A word longer than a line is cut into even pieces.
+ * Wraps a text to the page's width. The first line follows `first`, and the others are indented as far. If that leaves
+ * too little room, `first` is a line above. A word longer than a line is cut into parts of even length.
  */
 export function wrapped({ width }: Pick<Page, "width">, first: string, text: string): string[] {
   const head = displayWidth(first);
@@ -126,7 +126,7 @@ function wordsIn(text: string, room: number): string[] {
 function evenPieces(word: string, room: number): string[] {
   const columns = displayWidth(word);
   if (columns <= room) return [word];
-  // An even number of columns, so that no byte of a hex text is cut in two.
+  // The number of columns is even, so that no byte of a hex text is cut in two.
   const count = Math.ceil(columns / (room - (room % 2)));
   return piecesOf(word, 2 * Math.ceil(columns / count / 2));
 }

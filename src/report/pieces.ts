@@ -1,4 +1,4 @@
-/** The checks in paragraphs: every check of a single piece; of several pieces of a kind a line each. */
+/** Paragraphs of checks: every check of a single boot proof, app proof or bundle, or a line for each of several. */
 import type { Check, CheckFamily, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
 import { countWords, isBad, isNote, shownCheck } from "./facts.js";
@@ -22,16 +22,16 @@ export const GROUPS: Readonly<Record<CheckFamily, string>> = {
   policy: "Policy",
   provenance: "Build provenance",
 };
-/** For checks of another version. */
+/** Heading for checks of another version. */
 const OTHER = "Other";
 
-/** Columns kept free beside labels, for status and counts. */
+/** Number of columns beside labels for status and counts. */
 const COUNTS_WIDTH = 34;
 const MAX_DETAIL = 1200;
 
 export function checkParagraphs(report: Report, page: Page): string[][] {
   const several = severalOf(report.checks);
-  // With several boot proofs, the policy's checks of one are shown with that boot proof.
+  // If there are several boot proofs, the policy's checks of each are shown with that boot proof.
   const pieceOf = ({ subject, about = subject }: Check): CheckSubject => (several.has(kindOf(about)) ? about : subject);
   const byKind = grouped(report.checks, (check) => kindOf(pieceOf(check)));
   return [...byKind].flatMap(([kind, checks]) => {
@@ -74,7 +74,7 @@ function groupLines(heading: string, checks: readonly Check[], report: Report, p
   ];
 }
 
-/** Consecutive checks that are skipped for the same reason are one run; any other check is a run of its own. */
+/** Joins consecutive checks that are skipped for the same reason. Any other check is a run by itself. */
 function runsOfSkips(checks: readonly Check[]): Check[][] {
   const runs: Check[][] = [];
   for (const check of checks) {
@@ -85,7 +85,7 @@ function runsOfSkips(checks: readonly Check[]): Check[][] {
   return runs;
 }
 
-/** A line for each piece of a kind, its failures beneath; then the warnings of all, and the notes of all. */
+/** Returns a line for each subject of a kind with its failures beneath, then the warnings and notes of all. */
 function piecesParagraphs(
   kind: string,
   byPiece: ReadonlyMap<CheckSubject, readonly Check[]>,
@@ -100,7 +100,7 @@ function piecesParagraphs(
   const first = new Map<string, CheckSubject>();
   const inner = { ...page, width: page.width - INDENT.length };
   const failureLines = (subject: CheckSubject) => (check: Check) => {
-    // A failure that repeats one of an earlier piece is shown in full only there.
+    // A failure that repeats one of an earlier subject is shown in full only there.
     const key = [check.id, check.detail, check.expected, check.actual].join("\n");
     const other = first.get(key);
     if (other === undefined) first.set(key, subject);
@@ -112,7 +112,7 @@ function piecesParagraphs(
   };
   const lines = pieces.flatMap(({ subject, checks, label }) => {
     const status = statusOf(checks);
-    // The skipped checks of a good piece are only what its policy does not pin.
+    // The skipped checks of a good subject are only those that its policy does not pin.
     const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
     const text = `${padded(label, column)}  ${countWords(counted, report)}`;
     return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];
@@ -130,7 +130,7 @@ function piecesParagraphs(
   ];
 }
 
-/** `skip` where no check of the piece ran. */
+/** Returns the worst status, or `skip` if no check ran. */
 function statusOf(checks: readonly Check[]): CheckStatus {
   const bad = checks.find(isBad);
   if (bad !== undefined) return bad.status;
@@ -149,7 +149,7 @@ function warningParagraphs(kind: string, checks: readonly Check[], report: Repor
   });
 }
 
-/** `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */
+/** Returns `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */
 export function whoText(checks: readonly Check[], report: Report): string {
   const subjects = checks.map(({ subject, about = subject }) => about);
   if (subjects.length === 1) return labelOf(subjects[0]!, report);

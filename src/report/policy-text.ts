@@ -1,4 +1,4 @@
-/** A checked policy for a person: its faults, or what each deployment pins and leaves open. */
+/** Text of a checked policy: its faults, or the pins and open questions of each deployment. */
 import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
 import type { AppProofRules } from "../appraise/parsed-policy.js";
 import type { PinName } from "../appraise/pins.js";
@@ -10,8 +10,8 @@ const INDENT = "  ";
 const MAX_SENTENCE = 1200;
 
 /**
- * The result of `checkPolicy` as text, in lines of `width` columns (by default 80), with a line feed at its end.
- * `name`: the name of the policy's file.
+ * Renders the result of `checkPolicy` as text in lines of `width` columns (by default 80), with a line feed at its end.
+ * `name` is the name of the policy's file.
  */
 export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions = {}): string {
   const page = new PolicyPage(pageOf(options));
@@ -92,7 +92,7 @@ function appProofText({ types, maxAge, untimed, required, coverage, decision }: 
     maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
     ...(untimed.length === 0
       ? []
-      : [`without a time where of type ${untimed.map((type) => printable(type)).join(" or ")}`]),
+      : [`without a time if of type ${untimed.map((type) => printable(type)).join(" or ")}`]),
     required ? "one is required" : "none is required",
     ...(coverage ? ["every address of a result needs one"] : []),
     ...(decision ? ["one for the decision to allow is required"] : []),

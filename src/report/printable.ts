@@ -1,23 +1,23 @@
-/** Text from evidence, made safe to print: it cannot control a terminal or imitate our own text. */
+/** Text from evidence that is safe to print, since it cannot control a terminal or imitate this tool's text. */
 import { UNPRINTABLE } from "../decode/json.js";
 import { startOf } from "../errors.js";
 
-/** The text with each unprintable character written as `\u{hex}`. */
+/** Returns the text with each unprintable character written as `\u{hex}`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 }
 
-/** At most `length` characters, no surrogate pair cut in two; the rest is counted. */
+/** Returns at most `length` characters, and counts the rest. No surrogate pair is cut in two. */
 export function printableStart(text: string, length: number): string {
   return printable(startOf(text, length)) + rest(text, length);
 }
 
-/** In double quotes, for names that evidence chose: they cannot run into the words around them. */
+/** Returns a name that evidence chose in double quotes, so that it does not run into the words around it. */
 export function quoted(text: string, length = 80): string {
   return `"${printable(startOf(text, length).replace(/["\\]/g, "\\$&"))}"${rest(text, length)}`;
 }
 
-/** `ab12cd34…5678ef90` of a long hex text; a short one in full. */
+/** Returns long hex as `ab12cd34…5678ef90`, and short hex in full. */
 export function shortHex(hex: string, digits = 8): string {
   return printable(hex.length <= 3 * digits ? hex : `${hex.slice(0, digits)}…${hex.slice(-digits)}`);
 }

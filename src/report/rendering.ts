@@ -2,8 +2,8 @@
 import { isJsonObject } from "../decode/json.js";
 
 /**
- * The result of `render`. Throws TypeError (`wanted`) where the value has not the right shape: a renderer reads every
- * member, so it fails on a missing or wrong one, and no second list of members is needed.
+ * Returns the result of `render`. Throws TypeError (`wanted`) if the value does not have the right shape. A renderer
+ * reads every member and fails on a missing or wrong one, so no second list of members is needed.
  */
 export function renderWhole(value: unknown, wanted: string, render: () => string): string {
   if (!isJsonObject(value)) throw new TypeError(wanted);

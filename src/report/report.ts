@@ -1,6 +1,6 @@
 /**
- * The report, a public contract (`bootproof-report/1`; report/README.md, "JSON report"). It is data, made once by
- * `makeReport`, and never changes.
+ * The report, a public contract (`bootproof-report/1`; report/README.md, "JSON report"). It is data that `makeReport`
+ * makes once and that never changes.
  */
 import { privateMark } from "../decode/private-mark.js";
 import { MANIFEST_PINS } from "../appraise/appraisal.js";
@@ -15,8 +15,9 @@ import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
 /**
- * `verified`: every check passed, and the deployment is one that the policy pins. `authentic`: every check passed, but
- * the caller chose to give no policy: a genuine enclave, anybody's. `rejected`: a check failed.
+ * `verified` means that every check passed, and the policy pins the deployment. `authentic` means that every check
+ * passed, but the caller chose to give no policy, so it is anybody's genuine enclave. `rejected` means that a check
+ * failed.
  */
 export type Verdict = "verified" | "authentic" | "rejected";
 
@@ -31,47 +32,47 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;
-  /** Rejected only because the evidence is older than the policy allows. */
+  /** Whether it was rejected only because the evidence is older than the policy allows. */
   readonly stale: boolean;
   readonly tool: { readonly name: string; readonly version: string };
-  /** The policy's name; null without a policy or a name. */
+  /** The policy's name, or null without a policy or a name. */
   readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex; null without a policy, or where it was passed as a value. */
+  /** SHA-256 of the policy's bytes in hex, or null without a policy or if it was passed as a value. */
   readonly policyDigest: string | null;
-  /** RFC 3339: the current time that the caller gave, from which ages count. */
+  /** The current time that the caller gave, from which ages count, in RFC 3339. */
   readonly verifiedAt: string;
-  /** RFC 3339: the time at which certificates have to be valid; null where the evidence does not show it. */
+  /** The time at which certificates must be valid, in RFC 3339, or null if the evidence does not show it. */
   readonly validationTime: string | null;
-  /** The verified pieces, so that the report can be filed and found again. */
+  /** The evidence, so that the report can be filed and found again. */
   readonly evidence: readonly EvidencePiece[];
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
   /**
-   * Rules of the policy that were not applied, such as `appProofs.required` in a verification of boot proofs only. Left
-   * out where all were.
+   * Rules of the policy that were not applied, such as `appProofs.required` in a verification of boot proofs only.
+   * It is absent if all were applied.
    */
   readonly notApplied?: readonly string[];
   /**
-   * Why a good verdict is not accepted: what weakens it, where the caller's `acceptance` is `strict`; of a page that is
-   * not intact, that. Never empty; left out where there is nothing, and under `rejected`.
+   * Reasons why a good verdict is not accepted, such as what weakens it if the caller's `acceptance` is `strict`. It is
+   * never empty, and absent if there are no reasons or the verdict is `rejected`.
    */
   readonly refusedFor?: readonly string[];
-  /** Only what was verified; null where the verdict is `rejected`. */
+  /** Verified facts only, or null if the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
 
-/** The report of an activity: claims always include the activity. */
+/** The report of an activity, whose claims always include the activity. */
 export interface ActivityReport extends Report {
   readonly claims: (Claims & { readonly activity: ActivityClaims }) | null;
 }
 
 export interface EvidencePiece {
   readonly subject: CheckSubject;
-  /** The caller's name for it, such as a file name; null where there is none. */
+  /** The caller's name for it, such as a file name, or null if there is none. */
   readonly name: string | null;
-  /** SHA-256 of its bytes as they were passed, in hex; null where it was passed as a value. */
+  /** SHA-256 in hex of its bytes as they were passed, or null if it was passed as a value. */
   readonly sha256: string | null;
-  /** Of a boot proof that was fetched as the latest of an application: that application. Otherwise left out. */
+  /** The application, if the boot proof was fetched as the latest one of it. */
   readonly latestOf?: string;
 }
 
@@ -79,7 +80,7 @@ export interface Claims {
   readonly bootProofs: readonly BootProofClaims[];
   readonly appProofs: readonly AppProofClaims[];
   readonly activity: ActivityClaims | null;
-  /** The bundles that meet a demand of the caller's policy; left out where there are none. */
+  /** The bundles that meet a demand of the caller's policy, absent if there are none. */
   readonly provenance?: readonly ProvenanceClaims[];
 }
 
@@ -87,26 +88,26 @@ export interface Claims {
 export interface ProvenanceClaims {
   /** Its index among the bundles. */
   readonly bundle: number;
-  /** What it is about: the digest in the verified manifest of that boot proof. */
+  /** The demands that it meets, each about a digest in the verified manifest of a boot proof. */
   readonly meets: readonly {
     readonly bootProof: number;
     readonly deployment: string;
-    /** Null: the application. */
+    /** The workload. Null means the application. */
     readonly workload: string | null;
     /** SHA-256. */
     readonly digest: string;
   }[];
   readonly predicateType: string;
   readonly signer: BuildSignerClaims;
-  /** RFC 3339: those that were verified, by a log or a timestamp authority. */
+  /** Times in RFC 3339 that were verified by a log or a timestamp authority. */
   readonly signedTimes: readonly string[];
   /** Its name in the policy, and SHA-256 of its JSON text. */
   readonly trustedRoot: { readonly name: string; readonly sha256: string };
-  /** How many of each that root demands. */
+  /** Thresholds of that root. */
   readonly demanded: ProvenanceThresholds;
 }
 
-/** By the certificate that signed; null where it lacks the extension. */
+/** Identity in the certificate that signed. A missing extension is null. */
 export interface BuildSignerClaims {
   readonly issuer: string | null;
   readonly repository: string | null;
@@ -115,7 +116,7 @@ export interface BuildSignerClaims {
   readonly workflow: string | null;
   readonly ref: string | null;
   readonly commit: string | null;
-  /** URI of the workflow that signed: another one where that is reusable. */
+  /** URI of the workflow that signed, which differs if that is a reusable one. */
   readonly signer: string | null;
   readonly runner: string | null;
   readonly trigger: string | null;
@@ -123,56 +124,56 @@ export interface BuildSignerClaims {
   readonly identity: string;
 }
 
-/** All byte strings in lower-case hex, all times in RFC 3339. */
+/** Claims of a boot proof. All byte strings are in lower-case hex, and all times in RFC 3339. */
 export interface BootProofClaims {
-  /** Only of provisioning details, as share holders are shown; otherwise left out. */
+  /** Form of provisioning details, which share holders see. It is absent for other boot proofs. */
   readonly form?: Exclude<BootProofForm, "service">;
   readonly hardware: HardwareClaims;
   readonly image: ImageClaims;
-  /** The deployment of the policy that matched, by its name or its place in the policy; null without a policy. */
+  /** Name or place of the policy's deployment that matched, or null without a policy. */
   readonly deployment: string | null;
-  /** What that deployment leaves open. */
+  /** Questions that this deployment leaves open. */
   readonly open: readonly Question[];
-  /** The reasons of `policy.scope`, a sentence each: what is open or weakly pinned, and what an attacker could do. */
+  /** Reasons of `policy.scope` as sentences: what is open or weakly pinned, and what an attacker could do. */
   readonly scope: readonly string[];
 }
 
-/** What the hardware signed, whatever image runs on it. */
+/** Facts that the hardware signed, whatever image runs on it. */
 export interface HardwareClaims {
   /** The name of the trust anchor at which the certificate path starts. */
   readonly trustAnchor: string;
   readonly moduleId: string;
   readonly documentTime: string;
-  /** By index: those that the document attests. */
+  /** The attested PCRs by index. */
   readonly pcrs: Readonly<Record<string, string>>;
-  /** The attested key; null in a bare document without one. */
+  /** The attested key, or null for a bare document without one. */
   readonly publicKey: string | null;
-  /** Null where the document has none. */
+  /** User data, or null if the document has none. */
   readonly userData: string | null;
-  /** Null where the document has none. `bind.nonce` checks whether it is the caller's. */
+  /** Nonce, or null if the document has none. `bind.nonce` checks whether it is the caller's. */
   readonly nonce: string | null;
 }
 
-/** What the measured image vouches for: the word of an unknown image, unless a policy pins the image. */
+/** Facts that the measured image vouches for. Unless a policy pins the image, anybody may have made it. */
 export interface ImageClaims {
-  /** A deployment of the policy matched, so the policy determines the image. */
+  /** Whether a deployment of the policy matched, so that the policy determines the image. */
   readonly pinned: boolean;
-  /** The PCRs that the deployment pins for every image that it accepts, in order; empty where nothing is pinned. */
+  /** Ordered PCRs that the deployment pins for every image that it accepts. There are none if nothing is pinned. */
   readonly pinnedPcrs: readonly number[];
-  /** The attested PCRs that the caller gave beside any policy, for example those of an image that they built. */
+  /** Attested PCRs that the caller gave beside any policy, for example those of an image that they built. */
   readonly givenPcrs?: readonly number[];
-  /** The enclave or the application is in debug mode, which the caller allowed: nothing about its code is proven. */
+  /** Whether the enclave or application is in (allowed) debug mode, where nothing about its code is proven. */
   readonly debug: boolean;
-  /** Null for a bare document. */
+  /** Manifest, or null for a bare document. */
   readonly manifest: ManifestClaims | null;
-  /** What the enclave itself committed to; null for a bare document. */
+  /** Commitment of the enclave itself, or null for a bare document. */
   readonly commitment: CommitmentKind | null;
   /**
-   * Why the enclave booted with this manifest: its own commitment or, for a legacy document, a pin of the policy. Null:
-   * only an application in the enclave says so, or there is no manifest.
+   * Evidence that the enclave booted with this manifest: its own commitment or, for a legacy document, a pin of the
+   * policy. Null means that only an application in the enclave says so, or that there is no manifest.
    */
   readonly restsOn: RestsOn | null;
-  /** The enclave committed to the manifest in PCR18 too. */
+  /** Whether the enclave also committed to the manifest in PCR18. */
   readonly manifestCommitted: boolean;
 }
 
@@ -185,13 +186,13 @@ export interface ManifestClaims {
   readonly namespace: string;
   readonly nonce: number;
   readonly quorumKey: string;
-  /** SHA-256 of the application binary; null where the manifest runs workloads. */
+  /** SHA-256 of the application binary, or null if the manifest runs workloads. */
   readonly pivotHash: string | null;
-  /** Null where the manifest runs workloads. */
+  /** Arguments, or null if the manifest runs workloads. */
   readonly pivotArgs: readonly string[] | null;
-  /** By name; null where the manifest runs workloads. */
+  /** Environment by name, or null if the manifest runs workloads. */
   readonly pivotEnv: Readonly<Record<string, string>> | null;
-  /** The image digest of each workload, `sha256:…`, by name; null where the manifest runs one application. */
+  /** Image digest (`sha256:…`) of each workload by name, or null if the manifest runs one application. */
   readonly workloads: Readonly<Record<string, string>> | null;
   readonly threshold: number;
   readonly members: number;
@@ -203,13 +204,13 @@ export interface AppProofClaims {
   /** Index of the boot proof that attests its key. */
   readonly bootProof: number;
   readonly type: string;
-  /** Null: the payload has no time. */
+  /** Time of the payload. Null means that it has none. */
   readonly time: string | null;
   /** The signed payload in full. */
   readonly payload: JsonObject;
-  /** Index in `expected.payload` of the expectation that it meets; null if none names its type. */
+  /** Index in `expected.payload` of the expectation that it meets, or null if none names its type. */
   readonly expectation: number | null;
-  /** The caller's challenge that it repeats: the enclave signed it after the caller made that. Null without one. */
+  /** The caller's challenge that it repeats, so the enclave signed it afterwards. Null means that there is none. */
   readonly answers: { readonly pointer: string; readonly value: string } | null;
 }
 
@@ -218,13 +219,14 @@ export interface ActivityClaims {
   readonly organizationId: string;
   readonly type: string;
   /**
-   * What the caller specified of `organizationId`, `id`, `type`, `parameters`, `requestedAt`, `addresses`. Empty: whose
-   * activity it should be is not known.
+   * Members that the caller specified of `organizationId`, `id`, `type`, `parameters`, `requestedAt` and `addresses`.
+   * If there are none, it is not known whose activity it should be.
    */
   readonly asked: readonly string[];
   /**
-   * What the activity was compared with: `request`, the caller's parameters; `id`, its id, but no parameters;
-   * `fingerprint`, where the caller voted on it: type and parameters are the service's word. Null: none of these.
+   * The comparison with the caller's request. `request` means the caller's parameters, and `id` its id without
+   * parameters. `fingerprint` means that the caller voted on it, so type and parameters are unsigned claims of the
+   * service. Null means that there was none of these.
    */
   readonly question: ActivityQuestion | null;
   /** Addresses in its result that a verified app proof backs. */
@@ -232,25 +234,25 @@ export interface ActivityClaims {
   readonly uncoveredAddresses: readonly string[];
   /** Paths of the members of its result that no app proof covers. */
   readonly resultWithoutProof: readonly string[];
-  /** The organization that the activity creates, where its proofs are about that one; otherwise null. */
+  /** The organization that the activity creates, or null if its proofs are not about that one. */
   readonly subOrganizationId: string | null;
-  /** Null where it has no wallet. */
+  /** The wallet, or null if it has none. */
   readonly walletId: string | null;
-  /** The verified signatures of a request that signs; otherwise left out. */
+  /** The verified signatures, absent if the request does not sign. */
   readonly signatures?: readonly SignatureClaims[];
-  /** How many of its app proofs are policy outcomes. */
+  /** Number of its app proofs that are policy outcomes. */
   readonly decisions: number;
 }
 
-/** A signature in the result of an activity. No app proof covers it: the signature itself was verified. */
+/** A signature in the result of an activity. No app proof covers it, so the signature itself was verified. */
 export interface SignatureClaims {
-  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  /** Index of the payload among the submitted ones, or 0 for a transaction. */
   readonly index: number;
   /** The address, public key or id that the caller submitted. */
   readonly signWith: string;
-  /** The key that verifies the signature, in hex; null where it could not be checked. */
+  /** The key, in hex, that verifies the signature, or null if it could not be checked. */
   readonly publicKey: string | null;
-  /** What is not proven, a sentence; null where the signature verifies under `signWith`. */
+  /** Sentence on what is not proven, or null if the signature verifies under `signWith`. */
   readonly open: string | null;
 }
 
@@ -270,8 +272,8 @@ export interface ReportParts {
 const REPORTS = /* @__PURE__ */ privateMark<Report>();
 
 /**
- * Makes the report, frozen at every depth with its parts. Throws Error where the parts contradict each other: a failed
- * check or no claims under a good verdict, claims under `rejected`, `stale` with a failure that is not of age.
+ * Makes the report, and freezes it and its parts at every depth. Throws Error if the parts contradict each other: a
+ * failed check or no claims under a good verdict, claims under `rejected`, `stale` with a failure that is not of age.
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
@@ -294,7 +296,7 @@ export function makeReport(parts: ReportParts): Report {
   return deepFrozen(report);
 }
 
-/** The report of a caller who refuses a good verdict for these reasons; the report itself where there is none. */
+/** Returns the report of a caller who refuses a good verdict for these reasons. Without reasons it is the same. */
 export function refusedReport(report: Report, reasons: readonly string[]): Report {
   if (reasons.length === 0 || report.verdict === "rejected") return report;
   const { claims, ...others } = report;
@@ -311,17 +313,17 @@ function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): 
   if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
 }
 
-/** There is a failure, and every failure is of age alone. */
+/** Whether there is a failure, and every failure is of age alone. */
 export function areStale(failed: readonly Check[]): boolean {
   return failed.length > 0 && failed.every((check) => check.stale === true);
 }
 
-/** Whether {@link makeReport} made this object: a report that was read or altered proves nothing. */
+/** Whether {@link makeReport} made this object. A report that was read or altered proves nothing. */
 export function isMadeReport(value: unknown): value is Report {
   return REPORTS.isOn(value);
 }
 
-/** For plain objects, arrays and primitives. Whatever is frozen already is frozen at every depth. */
+/** Freezes plain objects and arrays at every depth. Those that are frozen already are frozen at every depth. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);

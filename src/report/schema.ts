@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a report, `bootproof-report/1`. Each table is total over what `report.ts` and `checks.ts` declare,
- * so the compiler reports here every member that is new, is optional or changed its type.
+ * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that `report.ts` and `checks.ts`
+ * declare, so the compiler reports here every member that is new, is optional or changed its type.
  */
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";
@@ -232,16 +232,16 @@ interface WrittenReport extends Report {
   readonly bundle?: BesideBundle;
 }
 
-/** A report as JSON, with what `verify --format json` may add. */
+/** Shape of a report as JSON, with the members that `verify --format json` may add. */
 const WRITTEN = objectOf<WrittenReport>({ ...REPORT, bundle: optional(BUNDLE) });
 
-/** The JSON Schema of what `renderJson` writes of a report, and `verify --format json`. */
+/** Returns the JSON Schema of reports that `renderJson` and `verify --format json` write. */
 export function reportSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A report of bootproof (bootproof-report/1)",
     ...schemaOf(WRITTEN),
-    // A rejected report has no claims, and every other has.
+    // A rejected report has no claims, and every other report has some.
     if: { properties: { verdict: { const: "rejected" } } },
     then: { properties: { claims: { type: "null" } } },
     else: { properties: { claims: { type: "object" } } },

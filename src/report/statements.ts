@@ -1,6 +1,6 @@
 /**
- * What a report proves, and what an unproven image says, as sentences. Long hex is shortened; the claims have all of
- * it. Text from evidence is made printable here.
+ * Sentences on what a report proves, and on what an unproven image says. Long hex is shortened, but the claims have all
+ * of it. Text from evidence is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
@@ -24,15 +24,15 @@ import type {
 const MAX_LISTED = 8;
 const LONG_HEX = /^[0-9a-fA-F]{48,}$/;
 
-/** With `verbose` each boot proof has its own statements. */
+/** The settings of a page that affect statements. With `verbose` each boot proof has its own statements. */
 type Wording = Pick<Page, "hex" | "detail">;
 
 const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
 
-/** `alike`: the statement without the values in which boot proofs differ, for a list of many. */
+/** A statement. For a list of many, `alike` is its text without the values in which boot proofs differ. */
 type Statement = string | { readonly text: string; readonly alike: string };
 
-/** Empty where the evidence was rejected. */
+/** Returns what is proven. Nothing is if the evidence was rejected. */
 export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -45,7 +45,7 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
   ];
 }
 
-/** A statement about the binary: which enclave runs it is for the statements about its manifest. */
+/** Returns a statement about the binary. Statements about the manifest name the enclave that runs it. */
 function buildStatement({ signer, meets, predicateType, signedTimes }: ProvenanceClaims, { hex }: Wording): string {
   const { issuer, repository, workflow, ref, commit, identity } = signer;
   const named = (text: string | null): string => quoted(text ?? "", MAX_NAME);
@@ -63,7 +63,7 @@ function buildStatement({ signer, meets, predicateType, signedTimes }: Provenanc
   );
 }
 
-/** Characters: of workflows, which have the repository and the ref in their name. */
+/** Maximum characters of workflow names, which contain repository and ref. */
 const MAX_NAME = 300;
 
 /** Whether a build of every application of the boot proof is attested, and its manifest is proven. */
@@ -83,8 +83,8 @@ interface UnprovenWord {
 }
 
 /**
- * What manifest, approvals, commitment and app proofs say, where that is not proven: no policy pins the image, it is in
- * debug mode, or only an application in it vouches for the manifest.
+ * Returns unproven statements of manifest, approvals, commitment and app proofs. They are unproven if no policy pins
+ * the image, it is in debug mode, or only an application in it vouches for the manifest.
  */
 export function unprovenWords(report: Report, wording: Wording = SHORT): UnprovenWord[] {
   const { claims } = report;
@@ -103,7 +103,7 @@ export function unprovenWords(report: Report, wording: Wording = SHORT): Unprove
   });
 }
 
-/** Who states manifest, key and app proofs, where they are not proven; null where they are. */
+/** Returns the source of manifest, key and app proofs if they are not proven, otherwise null. */
 export function speakerOf(boot: BootProofClaims): "its image" | "its application" | null {
   if (isVouchedFor(boot)) return null;
   return boot.image.pinned && !boot.image.debug ? "its application" : "its image";
@@ -118,7 +118,7 @@ function unprovenHeading(boot: BootProofClaims): string | null {
 
 const MANY = 4;
 
-/** Several boot proofs are named before their statements, and equal statements are listed once. */
+/** Merges statements. Several boot proofs are named before theirs, and equal statements are listed once. */
 export function mergedStatements(all: readonly (readonly Statement[])[], { detail }: Wording = SHORT): string[] {
   const each = detail === "verbose";
   const form = all.length > MANY && !each ? "alike" : "text";
@@ -132,7 +132,7 @@ export function mergedStatements(all: readonly (readonly Statement[])[], { detai
   });
 }
 
-/** Groups and items keep their order. */
+/** Groups items. Groups and items keep their order. */
 export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
@@ -143,20 +143,20 @@ export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: 
   return groups;
 }
 
-/** `boot[0], boot[2] … boot[5]` of 0, 2, 3, 4, 5. */
+/** Returns `boot[0], boot[2] … boot[5]` for 0, 2, 3, 4, 5. */
 export function subjectRanges(kind: string, indices: readonly number[]): string {
   return shortList(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
 }
 
 /**
- * Whether the statements about the image are proven: a policy pins it, it is not in debug mode, and the manifest rests
- * on more than an application's word.
+ * Whether the statements about the image are proven. That is so if a policy pins it, it is not in debug mode, and the
+ * manifest rests on more than an application's claim.
  */
 export function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug && (image.manifest === null || basisOf(image) !== undefined);
 }
 
-/** A statement that begins with a subject, such as `app[0]`, stays as it is. */
+/** Capitalizes a statement, unless it begins with a subject such as `app[0]`. */
 export function capitalized(statement: string): string {
   return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
 }
@@ -214,7 +214,7 @@ function imageNote(boot: BootProofClaims): string {
   return attested + (pinned ? "" : " Nothing pins that image.");
 }
 
-/** PCR0 measures the whole image; in debug mode it is zeros, which identify none. */
+/** Whether the caller gave PCR0, which measures the whole image. In debug mode it is zeros, which identify none. */
 export function isGiven({ image }: BootProofClaims): boolean {
   return image.givenPcrs?.includes(0) === true && !image.debug;
 }
@@ -226,14 +226,14 @@ function imageStatements(boot: BootProofClaims, { hex }: Wording): Statement[] {
 }
 
 const UNCOMMITTED = "although the legacy document commits to none";
-/** Why the manifest is the one that was booted. The statement about the key names the commitment. */
+/** Reasons why the manifest is the one that was booted. The statement about the key names the commitment. */
 const BASES: Readonly<Record<RestsOn, string>> = {
   commitment: "",
   manifestHash: `; the policy pins that manifest (manifestHash), ${UNCOMMITTED}`,
   manifestSet: `; the policy pins who approves it (manifestSet), ${UNCOMMITTED}`,
 };
 
-/** Undefined also where a report of another version has another value. */
+/** Returns the reason. It is also undefined if a report of another version has another value. */
 function basisOf({ restsOn }: ImageClaims): string | undefined {
   return restsOn === null ? undefined : known(BASES, restsOn);
 }
@@ -277,7 +277,7 @@ function shownDigest(text: string, hex: Wording["hex"]): string {
   return `${printableStart(algorithm, 20)}:${hex(digest)}`;
 }
 
-/** What each kind of commitment says about the key. */
+/** Statement about the key by kind of commitment. */
 const COMMITTED: Readonly<Record<CommitmentKind, string>> = {
   live: "; the enclave committed to this key and manifest when it went live.",
   setup: "; the enclave committed to this key and manifest for its setup.",
@@ -297,7 +297,7 @@ function keyStatements({ hardware, image }: BootProofClaims, hex: Wording["hex"]
   ];
 }
 
-/** Said by the commitment, whatever form the boot proof has. */
+/** Returns the statement about shares, which depends on the commitment and not on the form of the boot proof. */
 function shareStatement(
   { quorumKey }: ManifestClaims,
   { publicKey }: BootProofClaims["hardware"],
@@ -325,7 +325,7 @@ function appProofStatement(proof: AppProofClaims, index: number, claims: Claims)
 }
 
 function answerStatement({ answers }: AppProofClaims): string {
-  // Reports of earlier versions have none.
+  // Reports of earlier versions have no answers.
   if (!answers) return "";
   const challenge = `${printableStart(answers.value, 120)} (${printableStart(answers.pointer, 120)})`;
   return ` It answers your challenge ${challenge}, so the enclave was alive after you made that.`;
@@ -366,7 +366,7 @@ function member(object: JsonObject, name: string): string {
   return printableStart(typeof value === "string" ? value : "?", 120);
 }
 
-/** The comparison with the request needs no proven image; a backed address needs all of them. */
+/** Returns statements about an activity. Only those about backed addresses need images that are all proven. */
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
     ...(activity.asked.length === 0
@@ -380,7 +380,7 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
   ];
 }
 
-/** A signature proves itself: no image vouches for it. */
+/** Returns statements about signatures, which need no proven image. */
 function signatureStatements({ signatures = [] }: ActivityClaims): string[] {
   const groups = grouped(
     signatures.filter(({ open }) => open === null),
@@ -399,12 +399,12 @@ function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] 
   return [`in activity ${quoted(id)}, ${words} ${shortList(addresses)} ${are} backed by an app proof.`];
 }
 
-/** `chain.anchor` passes only for AWS's own root, whatever its name; another root is a warning. */
+/** Whether the root is AWS's. Only then does `chain.anchor` pass, and another root is a warning. */
 export function isAws(report: Report, index: number): boolean {
   return passedFor(report, "chain.anchor", index);
 }
 
-/** Whether the document carries the caller's nonce: a bare document may carry one of another party. */
+/** Whether the document has the caller's nonce. A bare document may have one of another party. */
 export function carriesNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);

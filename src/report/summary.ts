@@ -1,4 +1,4 @@
-/** The report on one screen: each part has its share of the lines, and what does not fit is counted. */
+/** The report on one screen. Each part has its share of the lines, and anything that does not fit is counted. */
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
@@ -13,23 +13,24 @@ import { WANTED, originLines, paintedVerdict, verdictSentence } from "./text.js"
 import { unprovenStatements } from "./unproven.js";
 import { piecesOf } from "./width.js";
 
-/** Rows of the smallest screen in use. */
+/** Number of rows of the smallest screen in use. */
 const LINES = 24;
 const FAILURE = 4;
-/** Two empty lines, a heading, a line beneath it, and the last line. */
+/** Number of lines after the failures: two empty lines, a heading, a line beneath it, and the last line. */
 const AFTER = 5;
 const MAX_TEXT = 400;
 const MORE = "More: omit --summary, or use --verbose.";
 
 const MAX_HEADLINE = 4;
-/** A warning is never cut: more lines of warnings than these make the summary longer. */
+/** Number of lines for warnings. Warnings are never truncated, so more lines make the summary longer. */
 const WARNING_LINES = 4;
 const MAX_FACTS = 3;
 
 /**
- * The report on one screen of 24 lines, at any width, with a line feed at its end: verdict, warnings, enclaves, the
- * first failures, and the topics that are not proven. Warnings are never cut: more than four lines of them make it that
- * much longer. `notices`: see `renderReport`; notes are left out. Throws TypeError for a value that is not a report.
+ * Renders the report on one screen of 24 lines, at any width, with a line feed at its end: verdict, warnings, enclaves,
+ * the first failures, and the topics that are not proven. Warnings are never truncated, so more than four lines of them
+ * make it longer. `notices` are those of `renderReport`, without notes. Throws TypeError for a value that is not a
+ * report.
  */
 export function renderSummary(
   report: Report,
@@ -40,7 +41,7 @@ export function renderSummary(
   return `${summaryOf(report, options, own)}\n${MORE}\n`;
 }
 
-/** {@link renderSummary} without its last line. */
+/** Renders as {@link renderSummary} does, without the last line. */
 function summaryOf(report: Report, options: Pick<TextOptions, "color" | "width">, notices: readonly Notice[]): string {
   const page = pageOf({ ...options, detail: "summary" });
   return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
@@ -80,14 +81,14 @@ function aboveAll(
   };
 }
 
-/** An empty line, the first failures, and how many more there are. */
+/** Returns an empty line, the first failures, and the number of others. */
 function failureLines(report: Report, page: Page, room: number): string[] {
   const failed = report.checks.filter(({ status }) => status === "fail");
   const alike = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()];
   const lines: string[] = [];
   let shown = 0;
   for (const group of alike) {
-    // The empty line, and the one that counts the others.
+    // Two lines are the empty one and the one that counts the others.
     if (lines.length + FAILURE + 2 > room) break;
     lines.push(...failureOf(group, report, page));
     shown += group.length;
@@ -103,7 +104,7 @@ function failureOf(group: readonly Check[], report: Report, page: Page): string[
   return [...cutTo(FAILURE - compared.length, besideId(first, text, page), page), ...compared];
 }
 
-/** The words before the colon of each statement; a single statement in full. */
+/** Returns the words before the colon of each statement, or a single statement in full. */
 function topics(statements: readonly string[]): string {
   return statements.length === 1
     ? statements[0]!
@@ -121,14 +122,14 @@ function comparedLines({ expected, actual }: Check, page: Page): string[] {
   ];
 }
 
-/** Does not match hex with differing bytes in brackets. */
+/** Long hex without differing bytes in brackets. */
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
 function clipped(page: Page, first: string, text: string, most: number): string[] {
   return cutTo(most, wrapped(page, first, text), page);
 }
 
-/** Cut lines end in `…`. */
+/** Truncates lines, which then end in `…`. */
 function cutTo(most: number, lines: readonly string[], { width }: Page): string[] {
   if (lines.length <= most) return [...lines];
   const [start] = piecesOf(lines[most - 1]!, width - 1);

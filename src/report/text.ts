@@ -1,4 +1,4 @@
-/** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
+/** The report as text for a terminal: the verdict, every check, and statements on what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
 import { type Notice, countsOf, headlineFacts, numbered, warningsOf, whyNotGood } from "./facts.js";
 import {
@@ -18,7 +18,7 @@ import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
 import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
-/** By the first word of the sentence; any other word is bad. */
+/** Styles by the first word of the sentence. Any other word is bad. */
 const GOOD_STYLES: Readonly<Record<string, Style[]>> = { VERIFIED: ["onGreen"], AUTHENTIC: ["onYellow"] };
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
@@ -27,8 +27,8 @@ export const WANTED =
   "report: expected a whole report (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
 
 /**
- * The report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError for a
- * value that is not a report.
+ * Renders the report as text, with a line feed at its end, in lines no wider than the options allow. Throws TypeError
+ * for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
@@ -39,13 +39,13 @@ export function renderText(report: Report, options: TextOptions = {}): string {
   return renderReport(report, options, []);
 }
 
-/** {@link renderText} with notices beside the verdict. */
+/** Renders as {@link renderText} does, with notices beside the verdict. */
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
   const { height = Infinity, ...others } = ownPageOptions(options);
   const page = pageOf(others);
   return renderWhole(report, WANTED, () => {
     const text = reportText(report, notices, page);
-    // The prompt takes a row too.
+    // The prompt also takes a row.
     const isLonger = text.split("\n").length > height;
     return isLonger ? `${text}\n${paragraphs([headlineLines(report, notices, page)])}` : text;
   });
@@ -63,7 +63,7 @@ function reportText(report: Report, notices: readonly Notice[], page: Page): str
   ]);
 }
 
-/** The verdict and the failed checks alone, for commands whose result is not the report. */
+/** Renders only the verdict and the failed checks, for commands whose result is not the report. */
 export function renderFailures(report: Report, options: TextOptions): string {
   const page = pageOf(options);
   const failed = report.checks.filter((check) => check.status === "fail");
@@ -84,8 +84,8 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
 /**
- * The first sentence of every format, with the number of WARNING lines. A good verdict that does not count is not its
- * first word.
+ * Returns the first sentence of every format, with the number of WARNING lines. A good verdict that is not accepted is
+ * not its first word.
  */
 export function verdictSentence(report: Report, notices: readonly Notice[] = []): string {
   const count = warningsOf(report, notices).length;
@@ -134,7 +134,7 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
   ];
 }
 
-/** Which policy, when, and by which tool. */
+/** Returns lines with the policy, the time and the tool. */
 export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, { hex }: Page): string[] {
   const digest = policyDigest === null ? "" : ` (SHA-256 ${hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);

@@ -1,14 +1,14 @@
-/** What bin/texts.mjs makes of `explanations.md` and `docs/glossary.md`. */
+/** Texts that bin/texts.mjs makes of `explanations.md` and `docs/glossary.md`. */
 import type { CheckId } from "../checks.js";
 
 interface Explained {
   readonly proves: string;
   readonly genuine: string;
   readonly hostile: string;
-  /** Only of a check that can warn. */
+  /** Text for a check that can warn. */
   readonly warns?: string;
   readonly advice: string;
-  /** Follows the usual advice of the check. */
+  /** Text that follows the usual advice of the check. */
   readonly next: string;
   readonly sources: readonly string[];
 }
@@ -16,7 +16,7 @@ interface Explained {
 export interface TermExplanation {
   /** The term as it is written. */
   readonly name: string;
-  /** What it is, in one line. */
+  /** Definition in one line. */
   readonly title: string;
   readonly means: string;
 }
@@ -24,5 +24,5 @@ export interface TermExplanation {
 export declare const EXPLAINED: Readonly<Record<CheckId, Explained>>;
 /** Verdicts, statuses and exit codes. */
 export declare const TERMS: Readonly<Record<string, TermExplanation>>;
-/** By the word that `explain` takes: in lower case, with hyphens for spaces. */
+/** Terms by the word that `explain` takes, in lower case with hyphens for spaces. */
 export declare const GLOSSARY: Readonly<Record<string, TermExplanation>>;

@@ -1,6 +1,6 @@
 /**
- * What a report leaves open, as sentences (report/README.md, "Not proven"), and the warnings. Text from evidence
- * is made printable here.
+ * Sentences on what a report leaves open (report/README.md, "Not proven"), and the warnings. Text from evidence is made
+ * printable here.
  */
 import type { CheckId, WarningCheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
@@ -19,13 +19,13 @@ import {
   subjectRanges,
 } from "./statements.js";
 
-/** These identify the release of an image; PCR8 identifies who signed it. */
+/** PCRs that identify the release of an image. PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
 const REJECTED = "Anything: the evidence was rejected. Believe none of it, not even the parts that passed.";
 
-/** What is left open, the most serious first. */
+/** Returns statements on what is left open, the most serious first. */
 export function unprovenStatements(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [REJECTED];
@@ -40,7 +40,7 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/** What can weaken a good verdict, in the order in which it is shown: warnings of checks, and rules left out. */
+/** Sources of warnings in the order in which they are shown: checks that warn, and rules that were not applied. */
 export const CAVEATS = {
   "chain.anchor": (report, claims) =>
     ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
@@ -57,13 +57,13 @@ function ofBoots({ bootProofs }: Claims, caveatsOf: (boot: BootProofClaims, inde
   return mergedStatements(bootProofs.map(caveatsOf));
 }
 
-/** The warnings: what weakens a good verdict. */
+/** Returns the warnings, which weaken a good verdict. */
 export function caveats(report: Report): string[] {
   const { claims } = report;
   return claims === null ? [] : Object.values(CAVEATS).flatMap((caveatsOf) => caveatsOf(report, claims));
 }
 
-/** As a warning, and as a statement under "Not proven". */
+/** Returns rules that were not applied, as a warning and as a statement under "Not proven". */
 function rulesNotApplied({ notApplied = [] }: Report): { readonly warning: string; readonly open: string }[] {
   if (notApplied.length === 0) return [];
   const rules = shortList(notApplied.map(printable), " and ");
@@ -89,14 +89,14 @@ function rootCaveat({ trustAnchor }: HardwareClaims): string {
   return `the certificates lead to ${quoted(trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`;
 }
 
-/** Of a setup document under a policy without `maxAge`. */
+/** Returns warnings about a setup document under a policy without `maxAge`. */
 function ageCaveats({ checks }: Report, index: number): string[] {
   return checks
     .filter(({ id, status, about }) => id === "policy.age" && status === "warn" && about === `boot[${index}]`)
     .map(({ detail }) => `${printableStart(detail, MAX_REASON)}.`);
 }
 
-/** Each reason on its own; where the claims have none, the detail of the check. */
+/** Returns a warning for each reason or, if the claims have none, the detail of the check. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
   const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
     return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
@@ -110,7 +110,7 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** The challenge of an answer is younger than the answer's question. */
+/** Returns a warning about app proofs without a time, unless they answer a challenge and so are new. */
 function untimedCaveats(_: Report, { appProofs }: Claims): string[] {
   const untimed = appProofs.flatMap(({ time, answers }, index) => (time === null && !answers ? [index] : []));
   if (untimed.length === 0) return [];
@@ -128,7 +128,7 @@ function warnings(report: Report, id: CheckId): string[] {
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
-/** Whether the policy was chosen by the evidence's maker: the verdict is then `authentic` at best. */
+/** Whether the evidence's maker chose the policy. The verdict is then `authentic` at best. */
 export function isByMakersPolicy({ verdict, checks }: Report): boolean {
   return verdict === "authentic" && checks.some(({ id }) => isOfPolicy(id));
 }
@@ -177,7 +177,7 @@ function openQuestion(question: Question): string {
   return sentence ?? `What the policy leaves open: ${quoted(String(question))}.`;
 }
 
-/** The quorum key is that of the manifest, the attested key that of the document. */
+/** Returns open questions about shares: the manifest's quorum key, and the document's attested key. */
 function openShares({ form, hardware, image }: BootProofClaims): string[] {
   if (form !== "provisioning" || image.manifest === null) return [];
   return [
@@ -221,7 +221,7 @@ function openAboutDocument({ image }: BootProofClaims): string[] {
   ];
 }
 
-/** The service chooses the boot proof that it returns, and what it says about it is unsigned. */
+/** Returns open questions about the latest boot proof. The service chooses it, and does not sign that choice. */
 function openLatest({ evidence, verdict }: Report): string[] {
   const apps = evidence.flatMap((piece) => (Object.hasOwn(piece, "latestOf") ? [quoted(piece.latestOf!)] : []));
   if (apps.length === 0) return [];
@@ -252,7 +252,7 @@ function openResults(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** `app.request` is skipped where the caller named nothing, and warns where a proof names no organization. */
+/** Returns open owners. `app.request` is skipped if nothing was expected, and warns if no organization is named. */
 function whoseProofs(report: Report, claims: Claims): string[] {
   const others = otherProofs(claims);
   if (others !== null) return others;
@@ -265,7 +265,7 @@ function whoseProofs(report: Report, claims: Claims): string[] {
     : [];
 }
 
-/** Null if no payload is expected. An activity is compared with app proofs of the types that this tool knows. */
+/** Returns null if no payload is expected. An activity is compared with app proofs of types that this tool knows. */
 function otherProofs({ appProofs, activity }: Claims): string[] | null {
   const isNamed = appProofs.map(({ expectation }) => typeof expectation === "number");
   if (!isNamed.includes(true)) return null;
@@ -322,7 +322,7 @@ function openSecrets(walletId: string | null, addresses: readonly string[]): str
   return [`That the key behind the address was made by your request, and that no one else knows it: ${ORIGIN}.`];
 }
 
-/** Why the parameters were not compared. */
+/** Reasons why the parameters were not compared. */
 const NOT_COMPARED: Readonly<Record<string, string>> = {
   id: "only the id of the activity was compared",
   fingerprint: "you voted on the activity, and only its fingerprint was compared, which no enclave signed",
@@ -331,12 +331,12 @@ const NOT_COMPARED: Readonly<Record<string, string>> = {
 function openRequest({ coveredAddresses, uncoveredAddresses, question }: ActivityClaims): string {
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
-  // Reports of earlier versions have no question.
+  // Reports of earlier versions have no `question`.
   const why = known(NOT_COMPARED, question ?? "") ?? "you gave no request to compare with";
   return `${what}: ${why}, so what was requested is only the service's word.`;
 }
 
-/** Equal reasons are listed once. */
+/** Returns open signatures. Equal reasons are listed once. */
 function openSignatures({ signatures = [] }: ActivityClaims): string[] {
   const open = signatures.flatMap(({ index, open: reason, publicKey, signWith }) =>
     reason === null ? [] : [{ index, said: openSignature(reason, publicKey, signWith) }],
@@ -379,7 +379,7 @@ function openAlways(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** Provenance is about the binary: who built the image, and from what, stays open. */
+/** Returns open sources. Provenance is about the binary, so it stays open who built the image, and from what. */
 function openSource(claims: Claims): string {
   const isAttested = claims.bootProofs.length > 0 && claims.bootProofs.every((_, i) => isBuiltAsAttested(claims, i));
   if (isAttested)
@@ -397,7 +397,7 @@ const UNSIGNED_DETAILS =
   "The time and the deployment that provisioning details name beside the document: no enclave signed them, and no " +
   "check uses them.";
 
-/** A document with the caller's nonce was made after the nonce was chosen; so was an answer to a challenge. */
+/** Returns open liveness. A document with the caller's nonce, or an answer to a challenge, is new. */
 function openLife(report: Report, claims: Claims): string[] {
   const isAlive = (index: number): boolean =>
     carriesNonce(report, index) || claims.appProofs.some(({ bootProof, answers }) => bootProof === index && answers);
@@ -410,7 +410,7 @@ function openLife(report: Report, claims: Claims): string[] {
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
-/** Under `authentic` the caller gave no policy, so checks of a policy do not count. */
+/** Whether a check passed. Under `authentic` the caller gave no policy, so its checks do not count. */
 function passed(report: Report, id: CheckId): boolean {
   if (report.verdict === "authentic" && isOfPolicy(id)) return false;
   const own = report.checks.filter((check) => check.id === id);

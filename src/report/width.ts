@@ -1,11 +1,11 @@
 /**
- * The columns of a text on a terminal (report/README.md, "Width"): printable text, code point by code point. What a
- * terminal draws as one, such as an emoji with a skin tone, counts as its parts: too wide, never too narrow.
+ * Width of printable text on a terminal, by code points (report/README.md, "Width"). Code points that a terminal draws
+ * as one, such as an emoji with a skin tone, count separately, so the width may be too large but is never too small.
  */
 
-/** Drawn over the character before. */
+/** Marks that are drawn over the character before. */
 const MARK = /[\p{Mn}\p{Me}]/u;
-/** Makes a keycap of a digit, as wide as an emoji. */
+/** The mark that makes a keycap of a digit, as wide as an emoji. */
 const KEYCAP = "\u20e3";
 
 /**
@@ -36,8 +36,8 @@ function columnsOf(char: string): number {
 }
 
 /**
- * Pieces of at most `columns` columns, 2 at least. A character and its marks stay together where they fit into one
- * piece.
+ * Cuts text into parts of at most `columns` columns, which must be 2 or more. A character and its marks stay together
+ * if they fit into one part.
  */
 export function piecesOf(text: string, columns: number): string[] {
   if (ASCII.test(text)) return text.match(new RegExp(`.{1,${columns}}`, "g")) ?? [text];
@@ -56,7 +56,7 @@ export function piecesOf(text: string, columns: number): string[] {
   return [...pieces, piece];
 }
 
-/** Spacing marks have columns of their own, so a cluster may be wider than a piece. */
+/** Returns clusters. Spacing marks have their own columns, so a cluster may be wider than a part and is then split. */
 function clustersOf(text: string, columns: number): string[] {
   return [...text.matchAll(CLUSTER)].flatMap(([cluster]) =>
     displayWidth(cluster) > columns ? [...cluster] : [cluster],

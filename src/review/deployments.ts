@@ -1,9 +1,11 @@
-/** The pins of a policy that speak of manifests, against one manifest (review/README.md, "Which deployment"). */
+/**
+ * Compares the pins of a policy with one manifest, as far as manifests say them (review/README.md, "Which deployment").
+ */
 import { ownMembers } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
-/** Whether a manifest says what the pin is about. Total: a new pin needs a line. */
+/** Whether a manifest says what the pin is about. The table is total, so a new pin needs a line. */
 const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
   pcrs: true,
   manifestHash: true,
@@ -29,17 +31,17 @@ export interface ReviewedPin {
   readonly holds: boolean;
   /** A phrase for people. */
   readonly detail: string;
-  /** Null if it holds, or the manifest has nothing to compare. */
+  /** Null if the pin holds, or the manifest has nothing to compare. */
   readonly expected: string | null;
   readonly actual: string | null;
 }
 
 export interface ReviewedDeployment {
   readonly name: string;
-  /** Every pin that speaks of manifests holds. */
+  /** Whether every pin that can be compared with a manifest holds. */
   readonly holds: boolean;
   readonly pins: readonly ReviewedPin[];
-  /** Pins of what no manifest says, such as `commitment` and `pcrs.4`: only a boot proof shows it. */
+  /** Pins of what no manifest says, such as `commitment` and `pcrs.4`. Only a boot proof shows it. */
   readonly notCompared: readonly string[];
 }
 
@@ -49,7 +51,7 @@ export interface Candidate {
   readonly reviewed: ReviewedDeployment;
 }
 
-/** Of kind `qos`: the other kind pins bare documents, and no manifest. */
+/** Returns the deployments of kind `qos`. The other kind pins bare documents, and no manifest. */
 export function candidatesOf({ deployments }: Policy, facts: DocumentFacts): Candidate[] {
   return deployments
     .filter(({ kind }) => kind === "qos")
@@ -75,8 +77,8 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
 }
 
 /**
- * The pins without the PCRs that neither the manifest nor the image has. An alternative of which nothing is left would
- * accept every manifest, and is left out.
+ * Returns the pins without the PCRs that neither the manifest nor the image has. An alternative without any other PCR
+ * would accept every manifest, so it is left out.
  */
 function withKnownPcrs(
   pins: DeploymentPins,

@@ -1,4 +1,4 @@
-/** What fails a review, by a stable code, and what to do about each (review/README.md, "What fails"). */
+/** What fails a review, by a stable code, and what to do about it (review/README.md, "What fails"). */
 import { ownMembers } from "../decode/input.js";
 
 interface FaultRow {
@@ -36,14 +36,14 @@ const FAULTS = {
   "unused-accept": { advice: "Leave it out: nothing of that name is open, and it would accept a later value unread." },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 
-/** Stable. */
+/** The codes are stable. */
 export type ReviewFaultCode = keyof typeof FAULTS;
 
 export interface ReviewFault {
   readonly code: ReviewFaultCode;
-  /** The member of the manifest, the pin, or the alias of the approval; empty where it is about the whole. */
+  /** The member of the manifest, the pin, or the alias of the approval. It is empty for a fault of the whole. */
   readonly about: string;
-  /** The deployment whose pin it is; null for any other fault. */
+  /** The deployment that has the pin. Null for any other fault. */
   readonly deployment: string | null;
   readonly expected: string | null;
   readonly actual: string | null;

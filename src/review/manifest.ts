@@ -10,7 +10,7 @@ import { manifestHash } from "../verify/manifest-binding.js";
 
 interface ReadManifest {
   readonly manifest: Manifest;
-  /** The file; null for Borsh. */
+  /** The JSON of the file. Null for Borsh. */
   readonly json: Content | null;
   readonly manifestSetApprovals: readonly Approval[];
   readonly shareSetApprovals: readonly Approval[];
@@ -20,7 +20,7 @@ export interface GivenManifest extends ReadManifest {
   readonly hash: Uint8Array;
 }
 
-/** `what` begins the path of its faults. Throws {@link MalformedError} (`manifest`). */
+/** `what` begins the path of each fault. Throws {@link MalformedError} (`manifest`). */
 export async function readGivenManifest(what: string, bytes: Uint8Array): Promise<GivenManifest> {
   const { value, faults } = attempt(() => readEither(bytes));
   if (value === undefined)
@@ -31,7 +31,7 @@ export async function readGivenManifest(what: string, bytes: Uint8Array): Promis
   return { ...value, hash: await manifestHash(value.manifest) };
 }
 
-/** The fault of one of several files. */
+/** Names the file of a fault, where several are given. */
 export function faultIn(what: string, { path, message }: Fault): Fault {
   if (what === "") return { path, message };
   return { path: path === "" ? what : `${what}: ${path}`, message };
@@ -59,14 +59,14 @@ function malformed(message: string): MalformedError {
   return new MalformedError("manifest", [{ path: "", message }]);
 }
 
-/** Every change of what an approval signs. */
+/** Returns every change of what an approval signs. */
 export function changesBetween(before: GivenManifest, after: GivenManifest): readonly Change[] {
   return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
 }
 
 /**
- * Differences of two files in JSON that are no changes of what an approval signs, which are `signed`. Each version has
- * its own layout.
+ * Returns the differences of two JSON files that do not change what an approval signs (`signed`). Each version has its
+ * own layout.
  */
 export function unsignedChanges(
   before: GivenManifest,

@@ -18,7 +18,7 @@ import type { Change } from "../diff/diff.js";
 import { contentAt, contentJson } from "../diff/content.js";
 import { decodedContent } from "../diff/manifest.js";
 
-/** What a pin cannot compare, and the caller's files can. */
+/** What the caller's files can decide, and a pin cannot. */
 export interface Beside {
   /** The PCRs of the image. */
   readonly pcrs: readonly number[];
@@ -26,23 +26,26 @@ export interface Beside {
   readonly hasPrevious: boolean;
 }
 
-/** Whether a deployment, or a file of the caller, decides the value. `changes`: of the member, since the previous. */
+/**
+ * Whether a deployment, or a file of the caller, decides the value. `changes` are those of the member since the
+ * previous manifest.
+ */
 type IsHeld = (pins: DeploymentPins, beside: Beside, changes: readonly Change[]) => boolean;
 
 interface Row {
-  /** As `accept` names it. */
+  /** The name that `accept` takes. */
   readonly name: string;
   readonly isHeld: IsHeld;
 }
 
-/** Null: a rule of its own decides every value of it. */
+/** Null means that a rule of its own decides every value of the member. */
 type Rows<T> = { readonly [K in keyof T]-?: Row | null };
 
 function pinned(name: PinName): IsHeld {
   return (pins) => pins[name] !== undefined;
 }
 
-/** A pin has the keys and the threshold, and no aliases. */
+/** Makes the row of a set. A pin has the keys and the threshold, but no aliases. */
 function pinnedSet(name: "manifestSet" | "shareSet"): Row {
   const isHeld: IsHeld = (pins, _, changes) =>
     pins[name] !== undefined && !changes.some(({ what }) => what === "member.alias");
@@ -62,7 +65,7 @@ function pcr(index: number): Row {
 
 const NAMESPACE: Rows<Namespace> = {
   name: { name: "namespace", isHeld: pinned("namespace") },
-  // A higher one than before is what a successor has.
+  // A successor has a higher nonce than the manifest before it.
   nonce: { name: "nonce", isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious },
   quorumKey: { name: "quorumKey", isHeld: pinned("quorumKey") },
 };
@@ -85,7 +88,7 @@ const ENCLAVE: Rows<EnclaveMeasurements> = {
   qosCommit: unpinnable("qosCommit"),
 };
 
-/** The row of the name is that of the workload itself: whether it is there, and its image. */
+/** The row of a workload's name decides about the workload itself: whether it is there, and its image. */
 const WORKLOAD: Rows<Omit<Workload, "imageDigest">> = {
   name: { name: "workloads", isHeld: pinned("workloads") },
   restart: unpinnable("restart"),
@@ -106,7 +109,7 @@ const OTHERS: Rows<Others> = {
   volumes: unpinnable("volumes"),
 };
 
-/** The names that `accept` knows, in the order of a manifest, but those of single workloads. */
+/** The names that `accept` takes, in the order of a manifest, without those of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
   ...new Set(
     [NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].flatMap((rows) =>
@@ -115,7 +118,7 @@ export const ACCEPTABLE: readonly string[] = [
   ),
 ];
 
-/** Why `accept` cannot have the name; null if it can. */
+/** Returns why `accept` does not take the name, or null if it does. */
 export function unknownName(name: string): string | null {
   const [, workload = ""] = /^workloads\.([^.]+)(?:\.(?:restart|mounts))?$/.exec(name) ?? [];
   if (ACCEPTABLE.includes(name) || WORKLOAD_NAME.test(workload)) return null;
@@ -124,16 +127,16 @@ export function unknownName(name: string): string | null {
 
 /** A member of the manifest, or of the previous one. */
 export interface ManifestMember {
-  /** Such as `pivot.env` and `workloads.signer.mounts`. */
+  /** The place of the member, such as `pivot.env` and `workloads.signer.mounts`. */
   readonly place: string;
-  /** As `accept` names it wherever it is. */
+  /** The name that `accept` takes for the member wherever it is. */
   readonly name: string;
-  /** As `accept` names it, if another workload has the same. */
+  /** The name that `accept` takes if another workload has the same member. */
   readonly ownName: string;
-  /** JSON, bytes in hex; null: absent. */
+  /** The value as JSON, with bytes in hex. Null means absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Since the previous manifest. */
+  /** Whether the member differs from the previous manifest. */
   readonly isChanged: boolean;
   readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
 }
@@ -151,7 +154,7 @@ interface Place {
   readonly row: Row | null;
 }
 
-/** Every member that the manifest or the previous one has. */
+/** Returns every member that the manifest or the previous one has. */
 export function manifestMembers(given: Manifest, since: Since | null): readonly ManifestMember[] {
   const manifests = [since?.previous, given];
   const sides = manifests.map((manifest) => manifest && decodedContent(manifest));
@@ -175,12 +178,12 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
   return [...members, ...[...rest].map(withoutRow)];
 }
 
-/** A change of no member, such as the order of workloads: nothing holds it. */
+/** Represents a change that belongs to no member, such as the order of workloads. Nothing holds it. */
 function withoutRow({ place, before, after }: Change): ManifestMember {
   return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
 }
 
-/** Only of workloads has the order a meaning; lists whose order counts are compared whole. */
+/** Only the order of workloads has a meaning. Lists whose order counts are compared whole. */
 function isNoOrderOfSet({ what, place }: Change): boolean {
   return what !== "order" || place === "workloads";
 }
@@ -193,7 +196,9 @@ function isWithin(place: string, outer: string): boolean {
   return place === outer || place.startsWith(`${outer}.`);
 }
 
-/** In the order of a manifest. A workload itself comes after its members, which are within its place. */
+/**
+ * Returns the places in the order of a manifest. A workload itself comes after its members, which are within its place.
+ */
 function placesIn(manifests: readonly Manifest[]): readonly Place[] {
   const workloads = new Set(manifests.flatMap((one) => one.workloads ?? []).map(({ name }) => name));
   const rowsAt = (rows: Readonly<Record<string, Row | null>>, ...path: readonly string[]): Place[] =>

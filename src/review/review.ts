@@ -1,4 +1,4 @@
-/** Reviewing a manifest before anyone approves it (review/README.md). */
+/** Reviews a manifest before anyone approves it (review/README.md). */
 import { fileBytes, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
@@ -23,23 +23,28 @@ export interface ReviewOptions {
   readonly policy: Policy;
   /** The manifest, or its envelope, that this one replaces. Its own approvals are not verified. */
   readonly previous?: Uint8Array;
-  /** Of the image and the binary that were built, from `bootproof/image`. PCR3 of a role may be among them. */
+  /** The measurements of the image and the binary, from `bootproof/image`. PCR3 of a role may be among them. */
   readonly measured?: Measured;
-  /** Approvals in files of their own, beside those of an envelope: JSON or Borsh. */
+  /** Approvals in their own files, beside those of an envelope: JSON or Borsh. */
   readonly approvals?: readonly Uint8Array[];
-  /** Members that no pin holds, and whose values the caller has read, before and after: names of `members`. */
+  /** Names of `members` that no pin holds, and whose values the caller has read, before and after. */
   readonly accept?: readonly string[];
 }
 
 /** A member of the manifest, or of the previous one, that no pin of the deployment holds. `open` fails the review. */
 export interface UnpinnedMember {
-  /** As `accept` takes it, such as `bridgeConfig`, or `workloads.signer.mounts` where another workload has the same. */
+  /**
+   * The name that `accept` takes, such as `bridgeConfig`, or `workloads.signer.mounts` where another workload has the
+   * same.
+   */
   readonly name: string;
-  /** Such as `pivot.bridgeConfig`. */
+  /** The place of the member, such as `pivot.bridgeConfig`. */
   readonly place: string;
-  /** In the previous manifest: JSON, with bytes in hex. Null: absent, or there is no previous manifest. */
+  /**
+   * The previous value as JSON, with bytes in hex. Null means that it is absent, or that there is no previous manifest.
+   */
   readonly before: string | null;
-  /** Null: absent. */
+  /** Null means absent. */
   readonly after: string | null;
   readonly status: "open" | "unchanged" | "accepted";
 }
@@ -51,35 +56,35 @@ export interface ReviewedApproval {
   readonly status: ApprovalStatus;
 }
 
-/** What was compared. Frozen. */
+/** The result of a review. It is frozen. */
 export interface ManifestReview {
   readonly format: "bootproof-review/1";
-  /** Sentences: what no review can know, first that no hardware booted the manifest. */
+  /** Sentences on what no review can know. The first says that no hardware booted the manifest. */
   readonly unknowable: readonly string[];
-  /** Everything that was given was compared, and holds. */
+  /** Whether everything that was given was compared, and holds. */
   readonly ok: boolean;
-  /** In hex: the 32 bytes that an approval signs. */
+  /** The 32 bytes that an approval signs, in hex. */
   readonly manifestHash: string;
   readonly manifestVersion: string;
   readonly namespace: string;
   readonly nonce: number;
-  /** The deployment whose pins all hold; null where none does, or several do. */
+  /** The deployment whose pins all hold. Null if none or several do. */
   readonly deployment: string | null;
   /** Every deployment of kind `qos`, in the policy's order. */
   readonly deployments: readonly ReviewedDeployment[];
-  /** What was compared with `measured`, such as `pcr0` and `pivotHash`. */
+  /** The names of what was compared with `measured`, such as `pcr0` and `pivotHash`. */
   readonly measured: readonly string[];
   readonly members: readonly UnpinnedMember[];
-  /** Since `previous`, worst first, as `diffUnverified` describes them; null without `previous`. */
+  /** The changes since `previous`, worst first, as `diffUnverified` describes them. Null without `previous`. */
   readonly changes: readonly Change[] | null;
-  /** Who may approve: the manifest's own set. */
+  /** The people who may approve: the manifest's own set. */
   readonly approvers: {
     readonly threshold: number;
     readonly members: readonly { readonly alias: string; readonly pubKey: string; readonly approved: boolean }[];
   };
   readonly approvals: readonly ReviewedApproval[];
   readonly faults: readonly ReviewFault[];
-  /** Sentences: what a person should know, and no failure. */
+  /** Sentences that a person should know, and that are not failures. */
   readonly notes: readonly string[];
 }
 
@@ -115,7 +120,7 @@ export async function reviewManifest(manifest: Uint8Array, given: ReviewOptions)
   return new Review({ given: read, policy, previous, built, accept, beside }).result();
 }
 
-/** What was measured, in hex. */
+/** The measurements in hex. */
 interface Built {
   readonly pcrs: ReadonlyMap<number, string>;
   readonly pivotHash: string | null;
@@ -158,7 +163,7 @@ interface Input {
 }
 
 const PCRS = [0, 1, 2, 3] as const;
-/** The certificate that signed an image: the image has it, and no manifest. */
+/** The PCR of the certificate that signed an image. The image has it, and no manifest does. */
 const SIGNER = 8;
 
 class Review {
@@ -222,7 +227,7 @@ class Review {
     this.#faults.push(faultOf(code, about, message, facts));
   }
 
-  /** Only pins decide. Where none of several fits, or more than one does, all of them are the candidates. */
+  /** Only pins choose a deployment. If none or several fit, all of them are the candidates. */
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
     if (holding.length === 1) return holding;
@@ -320,7 +325,7 @@ class Review {
     for (const name of ["manifestSet", "shareSet"] as const) {
       const set = this.#manifest[name];
       const { faults } = await checkApprovals([], set, this.#input.given.hash, this.#cache);
-      // A review is before the approvals: only a threshold that no approvals can reach is a fault.
+      // A review precedes the approvals, so only a threshold that no approvals can reach is a fault.
       for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
         this.#fault("set", name, `${name}: ${message}`);
     }
@@ -352,7 +357,7 @@ class Review {
     return changes;
   }
 
-  /** What some candidate does not hold: where one deployment applies, that one. */
+  /** Returns the members that some candidate does not hold. If one deployment applies, it is the only candidate. */
   #unpinnedMembers(candidates: readonly Candidate[], changes: readonly Change[] | null): UnpinnedMember[] {
     const { previous, accept, built } = this.#input;
     const since = previous && changes && { previous: previous.manifest, changes };
@@ -413,7 +418,8 @@ class Review {
     const checked = await checkApprovals(approvals, members, this.#input.given.hash, this.#cache);
     return checked.approvals.map(({ member: { alias, pubKey }, status, message }) => {
       const code = APPROVAL_CODES[status];
-      // QOS records one for every posted share: a repeated one is not a fault (verify/README.md, "Approvals").
+      // QOS records an approval for every posted share, so a repeated one is not a fault (verify/README.md,
+      // "Approvals").
       if (set === "share" && status === "repeated") this.#notes.push(`share set: ${message}: it counts once`);
       else if (code !== null) this.#fault(code, alias, `${set} set: ${message}`);
       return Object.freeze({ set, alias, pubKey: toHex(pubKey), status });
@@ -443,7 +449,7 @@ function describeMember(
   return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
 }
 
-/** By their own names, and by the common name of only one. */
+/** Finds members by their own names, and by a common name if only one has it. */
 function acceptedBy(changed: readonly ManifestMember[]): ReadonlyMap<string, ManifestMember> {
   const alone = changed.filter(({ name }) => changed.filter((other) => other.name === name).length === 1);
   return new Map([

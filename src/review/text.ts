@@ -1,4 +1,4 @@
-/** A review for a person at a terminal. */
+/** Renders a review for a terminal. */
 import { listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import { changeLines } from "../diff/text.js";
@@ -12,15 +12,15 @@ import type { ManifestReview, ReviewedApproval, UnpinnedMember } from "./review.
 
 const LABEL = 14;
 const MAX_VALUE = 1000;
-/** Of a value that needs no reading. */
+/** The limit of a value that needs no reading. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
-const WANTED = "review: expected a whole review, as reviewManifest returns it once awaited";
+const WANTED = "review: expected the awaited result of reviewManifest";
 
 /**
- * The first sentence is what no review can know; then the verdict with the hash that an approval signs, every fault
- * with what to do, the pins, the members that no pin holds, what changed, and who may approve. Ends with a line feed.
- * Throws TypeError for what is not a review.
+ * Renders a review. The first sentence is what no review can know. Then come the verdict with the hash that an approval
+ * signs, every fault with what to do, the pins, the members that no pin holds, the changes, and who may approve. Ends
+ * with a line feed. Throws TypeError for what is not a review.
  */
 export function renderReview(review: ManifestReview, options: TextOptions = {}): string {
   return renderWhole(review, WANTED, () => reviewText(review, pageOf(options)));
@@ -73,7 +73,7 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
     ...lines.map((line) => page.paint(line, "bold", ok ? "green" : "red")),
     ...labelled(page, "manifest", `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}`),
     ...labelled(page, "built", measured.length === 0 ? "nothing was given" : listed(measured, ", ")),
-    // Unbroken, for copying.
+    // The hash is unbroken, for copying.
     ...labelled(page, "signs", "the hash that an approval signs:"),
     `  ${printable(manifestHash)}`,
   ];
@@ -84,7 +84,7 @@ function faultLines({ code, message, expected, actual, advice }: ReviewFault, pa
   return [
     first!.replace("FAIL", page.paint("FAIL", "bold", "red")),
     ...others,
-    // The values of an open member are among the members, in full.
+    // An open member's values are shown in full among the members.
     ...(code === "open-member" ? [] : sidesOf(expected, actual)).flatMap(([label, text]) =>
       labelled(page, label, text),
     ),

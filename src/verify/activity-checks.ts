@@ -1,7 +1,7 @@
 /**
  * The checks of an activity: whether it is the response to the request, and whether its app proofs agree with what the
- * service reports (verify/README.md, "Activities"). Loaded only for an activity. The package has this file bundled with
- * what it imports (bin/build.mjs), so nothing here may keep state.
+ * service reports (verify/README.md, "Activities"). This file is loaded only for an activity. The package has it
+ * bundled with what it imports (bin/build.mjs), so nothing here may keep state.
  */
 import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
@@ -29,7 +29,7 @@ import type { Expectation, Expected } from "./expectation.js";
 
 export { signaturesOf } from "./activity-signatures.js";
 
-/** Addresses in their results are new: what repeats the intent there may be a name that an end user chose. */
+/** Types whose results have new addresses. A text that repeats the intent there may be an end user's name. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
 export interface ActivityFacts {
@@ -50,7 +50,7 @@ type ReadActivity = Reading<Activity>["value"];
 export interface ActivityReading {
   readonly checklist: Checklist;
   readonly value: ReadActivity;
-  /** Null if there is a fault. */
+  /** The whole activity, or null if it has a fault. */
   readonly whole: Activity | null;
 }
 
@@ -64,21 +64,21 @@ export function readActivityInput(input: InputCopy): ActivityReading {
 
 export interface ActivityDemands {
   readonly expectation: Expectation | null;
-  /** An address without a proof fails instead of warning. */
+  /** Whether an address without a proof is a failure instead of a warning. */
   readonly coverage: boolean;
-  /** Null: reuse is not checked. */
+  /** Memory of used app proofs. Null means that reuse is not checked. */
   readonly uses: AppProofUses | null;
-  /** Null: the request asks for none. */
+  /** The signatures, or null if the request asks for none. */
   readonly signatures: VerifiedSignatures | Unverified | null;
-  /** Reasons of the caller to refuse the activity. */
+  /** Reasons for which the caller refuses the activity. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Runs `activity.request`, `activity.claims`, `activity.coverage`, and `activity.signature` of a request that asks for
- * signatures. `appProofs`: those inside the activity and
- * beside it; null for a rejected one. Returns null unless every check passed. Synchronous, so that nothing is awaited
- * between the check of reuse and its record.
+ * Runs `activity.request`, `activity.claims` and `activity.coverage`, and `activity.signature` if the request asks for
+ * signatures. `appProofs` are those inside the activity and beside it, with null for a rejected one. Returns null
+ * unless every check passed. The function is synchronous, so that nothing is awaited between the check of reuse and its
+ * record.
  */
 export function checkActivity(
   decoded: ActivityReading,
@@ -130,7 +130,7 @@ export function checkActivity(
   };
 }
 
-/** Identifies the activity that uses app proofs: by its id, and the submitted request if there is one. */
+/** Identifies the activity that uses app proofs by its id, and by the submitted request if there is one. */
 export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
@@ -169,11 +169,11 @@ function checkRequest(
 
 interface Organizations {
   readonly contradictions: readonly string[];
-  /** Null unless proofs name the organization that the activity creates. */
+  /** The organization that the activity creates, or null if no proof names it. */
   readonly subOrganizationId: string | null;
 }
 
-/** Proofs name the activity's organization, or the sub-organization that it creates. */
+/** Checks that proofs name the activity's organization, or the sub-organization that it creates. */
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
@@ -199,7 +199,7 @@ function claimedOrganization({
   return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
-/** Null unless the activity is of the one type that creates an organization, and no other type is expected. */
+/** Returns the organization that the activity creates. Returns null if its type, or the expected type, makes none. */
 function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
   const asked = expectation?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
@@ -213,7 +213,7 @@ function textMember(value: JsonValue | undefined, name: string): string | null {
 
 interface ActivityWallet {
   readonly id: string | null;
-  /** If not null, a proof without a wallet contradicts it. */
+  /** The wallet in the result. If it is not null, a proof without a wallet contradicts it. */
   readonly inResult: string | null;
   readonly contradictions: readonly string[];
 }
@@ -307,7 +307,7 @@ const UNVERIFIED: Readonly<Record<Unverified, string>> = {
   unproven: "an app proof was rejected, so the signatures were not verified",
 };
 
-/** The check exists only where there is something to verify. */
+/** Runs `activity.signature`, which exists only where there is something to verify. */
 function checkSignatures(signatures: ActivityDemands["signatures"], checklist: Checklist): boolean {
   if (signatures === null) return true;
   if (typeof signatures === "string") {
@@ -324,7 +324,7 @@ function checkSignatures(signatures: ActivityDemands["signatures"], checklist: C
 
 const MAX_WITHOUT_PROOF = 100;
 
-/** Paths of the result that no app proof covers. An object or list is split only if part of it is covered. */
+/** Returns paths of the result that no app proof covers. An object or list is split only if part of it is covered. */
 function membersWithoutProof(
   { result }: Activity,
   proofs: readonly VerifiedAppProof[],
@@ -349,7 +349,7 @@ function membersWithoutProof(
   return walk(soleMember(result), "").slice(0, MAX_WITHOUT_PROOF);
 }
 
-/** Of `wallet.addresses[0]`: `wallet.addresses` and `wallet`. */
+/** Returns the paths above one. For `wallet.addresses[0]`, they are `wallet` and `wallet.addresses`. */
 function ancestorsOf(path: string): string[] {
   return [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index));
 }

@@ -1,4 +1,4 @@
-/** Which requests ask for signatures. `signatures.ts` verifies them, and is loaded only then. */
+/** Detection of requests that ask for signatures. Only then is `signatures.ts` loaded, which verifies them. */
 import type { Activity } from "../decode/activity.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Reading } from "../errors.js";
@@ -15,7 +15,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   TRANSACTION: "transaction",
 };
 
-/** Only what the caller submitted decides; a service could name another type. Null: the request asks for none. */
+/** Returns the request if it asks for signatures. Only the caller's submission decides, as a service could lie. */
 function signedRequest(expectation: Expectation | null): SignedRequest | null {
   if (expectation === null || expectation.parameters === null) return null;
   const { type, parameters } = expectation;
@@ -34,13 +34,13 @@ function kindOfParameters(parameters: JsonObject): Kind | null {
   return "payloads" in parameters ? "payloads" : "payload";
 }
 
-/** Why no signature was verified, where there is one to verify. */
+/** Reason why no signature was verified, although there is one to verify. */
 export type Unverified = "unasked" | "unread" | "unproven";
 
 /**
- * Null where the caller's request asks for no signature. `unasked`: the activity is one that signs, but the caller gave
- * no request. `unread`, `unproven`: the activity could not be read, or an app proof was rejected, so that nothing is
- * computed for whoever made it.
+ * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
+ * activity signs but the caller gave no request. Returns `unread` if the activity could not be read, or `unproven` if
+ * an app proof was rejected. In both cases, no work is done for whoever made the activity.
  */
 export async function signaturesOf(
   expectation: Expectation | null,

@@ -1,4 +1,4 @@
-/** Activities (verify/README.md, "Activities"). `activity-checks.ts` has the checks. */
+/** Verified activities (verify/README.md, "Activities"). The checks are in `activity-checks.ts`. */
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
 import type { VerifiedSignature } from "./signatures.js";
@@ -13,24 +13,24 @@ export class VerifiedActivity {
   readonly #verified = true;
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
-  /** Members of the expectation that it was compared with. Empty: nothing was expected. */
+  /** Members of the expectation that it was compared with. The list is empty if nothing was expected. */
   readonly asked: readonly (keyof Expected)[];
   /**
-   * `request`: the caller's parameters were compared with the intent. `id`: its id was compared, but no parameters.
-   * `fingerprint`: it is the answer to the caller's vote, and only the unsigned fingerprint was compared. Null: none of
-   * these was expected.
+   * Strongest comparison with the caller's request, or null if nothing of it was expected. `request` means that the
+   * caller's parameters were compared with the intent, and `id` that the id was compared, but no parameters.
+   * `fingerprint` means that this is the answer to the caller's vote, and only the unsigned fingerprint was compared.
    */
   readonly question: ActivityQuestion | null;
   /** Addresses in the result with an app proof, and those without. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
-  /** Null if it is about no wallet. */
+  /** The wallet, or null if the activity is about none. */
   readonly walletId: string | null;
-  /** The new organization that app proofs name; null if they all name the activity's own. */
+  /** The new organization that app proofs name, or null if they all name the activity's own. */
   readonly subOrganizationId: string | null;
   /** Paths of the result that no app proof covers. */
   readonly resultWithoutProof: readonly string[];
-  /** Null where the caller's request asks for no signature. */
+  /** The signatures, or null if the caller's request asks for none. */
   readonly signatures: readonly VerifiedSignature[] | null;
 
   /** @internal */
@@ -54,7 +54,7 @@ export class VerifiedActivity {
   }
 }
 
-/** Stays in this module, so that no other code can make the verified type. */
+/** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 /** A decoded activity with its checks. */
@@ -64,7 +64,7 @@ export interface DecodedActivity extends ActivityReading {
     expectation: Expectation | null,
     appProofs: readonly (VerifiedAppProof | null)[],
   ) => Promise<ActivityDemands["signatures"]>;
-  /** {@link VerifiedActivity}, or null unless every check passed. Synchronous. */
+  /** Runs the other checks synchronously. Returns null unless every check passed. */
   readonly check: (
     appProofs: readonly (VerifiedAppProof | null)[],
     demands: ActivityDemands,
@@ -72,7 +72,7 @@ export interface DecodedActivity extends ActivityReading {
   readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
 }
 
-/** Loads the checks, and runs `activity.decode`. Rejects if they cannot be loaded. */
+/** Loads the checks and runs `activity.decode`. Rejects if the checks cannot be loaded. */
 export async function decodeActivityInput(input: InputCopy): Promise<DecodedActivity> {
   const { checkActivity, readActivityInput, signaturesOf, usedFor } = await import("./activity-checks.js");
   const reading = readActivityInput(input);

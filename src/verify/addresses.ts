@@ -1,15 +1,15 @@
-/** Addresses of the result that an app proof backs (verify/README.md, "Activities"). */
+/** Comparison of a result's addresses with app proofs (verify/README.md, "Activities"). */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { comparableAddress, isEmpty } from "./contradictions.js";
 
 interface Place {
   readonly path: string;
-  /** Null if the value is not an address. */
+  /** The address, or null if the value is not one. */
   readonly address: string | null;
   /** Comparable form of the address. */
   readonly key: string | null;
-  /** Path of its account: undefined if the intent has no accounts, null if none belongs here. */
+  /** Path of its account. It is undefined if the intent has no accounts, and null if none belongs here. */
   readonly derivationPath?: string | null;
 }
 
@@ -26,7 +26,7 @@ interface CoverageInput {
   readonly intent: JsonValue | undefined;
   readonly result: JsonValue | undefined;
   readonly walletId: string | null;
-  /** The addresses of such an activity are new, whatever its intent says. */
+  /** Whether the activity's addresses are new, whatever its intent says. */
   readonly makesKeys: boolean;
   readonly proofs: readonly AddressDerivationProof[];
 }
@@ -81,7 +81,7 @@ function fitsNone(places: readonly Place[]): ProofTest {
   return ({ address }) => !keys.has(comparableAddress(address));
 }
 
-/** A proof matches path and address of an account. If the lists differ in length, any account's path will do. */
+/** Returns a test for proofs that match no account. If the lists differ in length, any account's path is accepted. */
 function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[]): ProofTest {
   const exact = new Set<string>();
   const unplaced = new Set<string | null>();
@@ -92,7 +92,7 @@ function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[])
   const paths = new Set(accounts.map((account) => memberOf(account, "path") ?? ""));
   return ({ address, derivationPath }) => {
     const key = comparableAddress(address);
-    // Null: an address is missing or is not one.
+    // Null in `unplaced` means that an address is missing or is not one.
     const fitsSome = unplaced.has(null) || unplaced.has(key);
     return !exact.has(JSON.stringify([derivationPath, key])) && !(fitsSome && paths.has(derivationPath ?? ""));
   };
@@ -113,7 +113,7 @@ interface AddressList {
   readonly list: readonly JsonValue[];
 }
 
-/** The lists whose items belong to the accounts. */
+/** Returns the lists whose items belong to the accounts. */
 function addressLists(result: JsonValue | undefined): AddressList[] {
   const holders = [
     { path: "addresses", list: memberOf(result, "addresses") },
@@ -122,7 +122,7 @@ function addressLists(result: JsonValue | undefined): AddressList[] {
   return holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
 }
 
-/** Places of the lists, with the accounts' paths if the lengths are equal. A missing address is a place, too. */
+/** Returns the lists' places, with the accounts' paths if lengths are equal. A missing address is a place, too. */
 function positionalPlaces(lists: readonly AddressList[], accounts: readonly JsonValue[]): Place[] {
   const pathOf = (index: number, list: readonly JsonValue[]): string | null => {
     const path = memberOf(accounts[index], "path");
@@ -154,7 +154,7 @@ interface FoundPlace extends Place {
   readonly repeatsIntent: boolean;
 }
 
-/** Without the items of the lists in `taken`. */
+/** Returns the places of addresses, except for the items of the lists in `taken`. */
 function placesIn(
   result: JsonValue | undefined,
   intent: JsonValue | undefined,
@@ -165,7 +165,7 @@ function placesIn(
   return finder.found;
 }
 
-/** Walks the result, and `stated`, what the intent has at the same place. */
+/** A walk over the result, with `stated` as the intent's value at the same place. */
 class PlaceFinder {
   readonly found: FoundPlace[] = [];
   readonly #taken: ReadonlySet<unknown>;

@@ -1,6 +1,6 @@
 /**
- * The checks of app proofs (verify/README.md, "App proofs"). Loaded only for app proofs, or where some are expected.
- * The package has this file bundled with what it imports (bin/build.mjs), so nothing here may keep state.
+ * The checks of app proofs (verify/README.md, "App proofs"). This file is loaded only if there are app proofs or some
+ * are expected. The package has it bundled with what it imports (bin/build.mjs), so nothing here may keep state.
  */
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
@@ -40,7 +40,7 @@ export interface AppProofFacts {
 
 interface BootProofCandidate {
   readonly statedKey: Uint8Array | null;
-  /** Null if it was rejected. */
+  /** The verified boot proof, or null if it was rejected. */
   readonly verified: VerifiedBootProof | null;
 }
 
@@ -53,18 +53,18 @@ type ActivityTimes = Parameters<typeof requestTime>[1];
 
 interface AppProofSetting {
   readonly candidates: readonly BootProofCandidate[];
-  /** The expectation is then compared with the activity. */
+  /** Whether there is an activity. The expectation is then compared with it. */
   readonly withActivity: boolean;
-  /** Earliest time, in milliseconds since the epoch, apart from skew. Null: unknown. */
+  /** Earliest time in milliseconds since the epoch, without the allowed skew. Null means unknown. */
   readonly requestedAt: number | null;
-  /** What is expected of the proofs together, and none has: reported as faults of the first proof. */
+  /** Expectations that no proof meets. They are reported as faults of the first proof. */
   readonly missing: readonly string[];
   readonly verifies: (signed: SignedPayload) => Promise<boolean>;
 }
 
 interface CheckedAppProof {
   readonly checklist: Checklist;
-  /** Null unless every check passed. */
+  /** The facts, or null unless every check passed. */
   readonly facts: AppProofFacts | null;
 }
 
@@ -75,12 +75,12 @@ interface DecodedAppProof {
   readonly checklist: Checklist;
   readonly proof: ReadAppProof;
   readonly payload: ReadPayload;
-  /** Null if there is a fault. */
+  /** The decoded proof, or null if it has a fault. */
   readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
   readonly compared: PayloadComparison;
 }
 
-/** Runs `app.decode` and `app.payload`. `budget` is shared by all payloads of the verification. */
+/** Runs `app.decode` and `app.payload`. All payloads of the verification share `budget`. */
 function decodeAppProofInput(
   input: InputCopy,
   subject: CheckSubject,
@@ -125,7 +125,7 @@ export interface SignedPayload {
   readonly bootProof: VerifiedBootProof | null;
 }
 
-/** `verifies`: an argument, since one choice of cryptography serves the whole process. */
+/** Runs all checks. `verifies` is an argument because the whole process uses one choice of cryptography. */
 export async function runAppProofChecks(
   inputs: readonly InputCopy[],
   { boots, activity }: AppProofCompany,
@@ -153,7 +153,7 @@ export async function runAppProofChecks(
   };
 }
 
-/** Expected addresses and payloads that no proof has. With an activity, that is compared with the addresses. */
+/** Returns expected payloads that no proof has, and expected addresses unless an activity is compared with them. */
 function missingFromAll(
   decoded: readonly DecodedAppProof[],
   expectation: Expectation | null,
@@ -168,7 +168,7 @@ function missingFromAll(
       );
   const payloads = [...(expectation?.payload ?? []).entries()].filter(([index, { type }]) => {
     const isMet = decoded.some(({ compared }) => compared.met.includes(index));
-    // A proof of the type that meets none fails by itself, and says how it differs.
+    // If a proof of the type meets no expectation, its own check fails and says how it differs.
     return !isMet && !decoded.some(({ payload, compared }) => payload.type === type && compared.met.length === 0);
   });
   return [
@@ -177,7 +177,7 @@ function missingFromAll(
   ];
 }
 
-/** `app.request` if something is expected of app proofs, and there are none. */
+/** Runs `app.request` if something is expected of app proofs and there are none. */
 function missingProofs(expectation: Expectation | null, withActivity: boolean): Checklist[] {
   if (expectation === null || (withActivity && expectation.payload === null)) return [];
   const checklist = new Checklist("app[0]");
@@ -210,7 +210,7 @@ async function checkAppProof(
   return { checklist, facts: { ...whole, bootProof: named.signer, ...met } };
 }
 
-/** Of several, one with a challenge. */
+/** Returns the expectation that a proof meets. If there are several, one with a challenge is preferred. */
 function metExpectation(
   { compared }: DecodedAppProof,
   expectation: Expectation | null,
@@ -251,10 +251,10 @@ function checkKey(
   return NO_BOOT_PROOF;
 }
 
-/** Otherwise the order of the boot proofs would decide which key a caller encrypts to. */
+/** Fault of an ambiguous signing half. The order of boot proofs must not decide which key a caller encrypts to. */
 const SHARED_HALF = "boot proofs of different keys attest this signing half: only the whole key tells which one signed";
 
-/** A proof names the whole key, or its signing half. */
+/** Whether a proof's key is the attested one. A proof names the whole key or its signing half. */
 function isKeyOf(publicKey: Uint8Array, attested: Uint8Array): boolean {
   return equalBytes(publicKey.length === P256_POINT_LENGTH ? signingPoint(attested) : attested, publicKey);
 }
@@ -298,19 +298,19 @@ async function checkSignature(
 
 interface TimeBounds {
   readonly bootProof: VerifiedBootProof | null;
-  /** Null: unknown. */
+  /** Milliseconds since the epoch. Null means unknown. */
   readonly requestedAt: number | null;
   readonly now: number;
   readonly answers: Challenge | null;
 }
 
-/** `timestampMs`: undefined if it could not be read; null if its type may have none. */
+/** Runs `app.time`. `timestampMs` is undefined if it could not be read, and null if its type may have none. */
 function checkTime(timestampMs: number | null | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
   if (timestampMs === undefined) return checklist.skip("app.time", "timestampMs could not be read");
   if (timestampMs === null) return checkUntimed(bounds, checklist);
   const { bootProof } = bounds;
   const beforeBoot = bootProof === null ? null : bootFault(timestampMs, bootProof);
-  // Such an enclave may make its document after it signed the app proof.
+  // An enclave that attests its key at any time may make its document after it signed the app proof.
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
   if (faults.length > 0) {

@@ -1,21 +1,21 @@
-/** App proofs name no activity, so each may be used for one activity only. */
+/** Memory of used app proofs. App proofs name no activity, so each may be used for one activity only. */
 import { toHex } from "../bytes.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 
 export interface UsedFor {
   readonly activityId: string;
-  /** Key of the submitted request; null if the activity was read by its id. */
+  /** Key of the submitted request, or null if the activity was read by its id. */
   readonly submitted: string | null;
 }
 
 const DEFAULT_LIMIT = 4096;
 
-/** Remembers what verified app proofs were used for. Forgets the oldest first. */
+/** Remembers the activities that verified app proofs were used for. Forgets the oldest first. */
 export class AppProofUses {
   readonly #limit: number;
   readonly #uses = new Map<string, UsedFor>();
 
-  /** `limit`: number of app proofs. Throws TypeError below 1. */
+  /** `limit` is the number of remembered app proofs. Throws TypeError if it is below 1. */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: expected a whole number of 1 or more");
     this.#limit = limit;
@@ -40,18 +40,18 @@ export class AppProofUses {
   }
 }
 
-/** Compares requests first: the service chooses ids. */
+/** Whether two uses are by one activity. Requests are compared first, because the service chooses ids. */
 function isSame(known: UsedFor, use: UsedFor): boolean {
   if (known.submitted !== null && use.submitted !== null) return known.submitted === use.submitted;
   return known.activityId === use.activityId;
 }
 
-/** By key and payload: one payload has many valid signatures, and a signature two encodings. */
+/** Names a proof by key and payload, since a payload has many valid signatures, and a signature two encodings. */
 function nameOf({ bootProof, payloadDigest }: VerifiedAppProof): string {
   return `${toHex(bootProof.ephemeralKey)}:${toHex(payloadDigest)}`;
 }
 
-/** Equal payloads without a time may be honest. */
+/** Whether a proof counts as used. Equal payloads without a time may be honest. */
 function isCounted({ payload }: VerifiedAppProof): boolean {
   return payload.timestampMs !== null;
 }

@@ -1,4 +1,4 @@
-/** App proofs: a payload signed by an attested key (verify/README.md, "App proofs"). */
+/** Verified app proofs, which are payloads signed by an attested key (verify/README.md, "App proofs"). */
 import { toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
@@ -17,14 +17,14 @@ import { PublicKey } from "./signature-cache.js";
 export class VerifiedAppProof {
   readonly #verified = true;
   readonly payload: AppProofPayload;
-  /** SHA-256 of the signed payload, 32 bytes. */
+  /** SHA-256 of the signed payload (32 bytes). */
   readonly payloadDigest: Uint8Array;
-  /** `r ‖ s`, 64 bytes. */
+  /** `r ‖ s` of 64 bytes. */
   readonly signature: Uint8Array;
   readonly bootProof: VerifiedBootProof;
-  /** Index in `expected.payload` of the expectation that it meets; null if none names its type. */
+  /** Index in `expected.payload` of the expectation that it meets, or null if none names its type. */
   readonly expectation: number | null;
-  /** The challenge of that expectation, which the payload repeats; null without one. */
+  /** The challenge of that expectation, which the payload repeats, or null if it has none. */
   readonly answers: Challenge | null;
 
   /** @internal */
@@ -44,21 +44,21 @@ export class VerifiedAppProof {
   }
 }
 
-/** Stays in this module, so that no other code can make the verified type. */
+/** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 interface CheckedAppProofs {
-  /** Null for a rejected app proof. */
+  /** The verified app proofs, with null for a rejected one. */
   readonly verified: readonly (VerifiedAppProof | null)[];
   readonly checklists: readonly Checklist[];
 }
 
-/** Kept, since an import takes longer than the checks. */
+/** The loaded checks. They are kept because an import takes longer than the checks. */
 let checks: typeof AppProofChecks | undefined;
 
 /**
  * Checks app proofs, each with the boot proof whose attested key it names. Loads the checks unless there is nothing to
- * check; rejects if they cannot be loaded.
+ * check, and rejects if they cannot be loaded.
  */
 export async function checkAppProofs(
   inputs: readonly InputCopy[],
@@ -90,7 +90,7 @@ function pointOf(publicKey: Uint8Array): Uint8Array {
   return publicKey.length === P256_POINT_LENGTH ? publicKey : signingPoint(publicKey);
 }
 
-/** Outcomes with the latest timestamp, by organization. The order of the proofs is ignored. */
+/** Returns the outcomes with the latest timestamp, by organization. The order of the proofs has no effect. */
 export function lastDecisions(proofs: readonly VerifiedAppProof[]): ReadonlyMap<string, readonly PolicyOutcome[]> {
   const latest = new Map<string, { timestampMs: number; outcomes: PolicyOutcome[] }>();
   for (const {

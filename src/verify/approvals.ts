@@ -1,30 +1,30 @@
-/** Approvals of a manifest by the members of a set (verify/README.md, "Approvals"). */
+/** Verification of a manifest's approvals by the members of a set (verify/README.md, "Approvals"). */
 import { toHex } from "../bytes.js";
 import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
-/** `stranger`: of no member of the set, by alias and key. `repeated`: valid, and not the first of its member. */
+/** `stranger` means that no member of the set has this alias and key. `repeated` is a member's second valid one. */
 export type ApprovalStatus = "valid" | "stranger" | "invalid" | "repeated";
 
 interface CheckedApproval {
   readonly member: QuorumMember;
   readonly status: ApprovalStatus;
-  /** What is wrong; empty if it is valid. */
+  /** The fault, or an empty text if the approval is valid. */
   readonly message: string;
 }
 
 interface CheckedApprovals {
-  /** Of the set, then of the approvals. */
+  /** Faults of the set, followed by those of the approvals. */
   readonly faults: readonly string[];
   readonly repeated: readonly string[];
-  /** Each once. */
+  /** Members with a valid approval, each once. */
   readonly approvers: readonly QuorumMember[];
-  /** Every approval, in its order. */
+  /** Every approval, in the given order. */
   readonly approvals: readonly CheckedApproval[];
 }
 
-/** Verifies every approval of the hash, repeated ones too. The caller checks repetition and threshold. */
+/** Verifies every approval of the hash, also repeated ones. The caller checks repetition and threshold. */
 export async function checkApprovals(
   approvals: readonly Approval[],
   set: MemberSet,

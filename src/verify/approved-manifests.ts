@@ -1,13 +1,13 @@
-/** What many entries of one setting need again: checked manifests, and what depends on a boot proof and the setting. */
+/** Memory for many verifications with one setting: checked manifests, and values that depend on a boot proof. */
 import { equalBytes } from "../bytes.js";
 import type { Check } from "../checks.js";
 
 const MAX_MANIFESTS = 16;
-/** Genuine ones have ten thousand bytes together. */
+/** Maximum size of a manifest and its envelope. Genuine ones have ten thousand bytes together. */
 const MAX_BYTES = 131_072;
 
 interface Fields {
-  /** Null: inside the envelope only. Undefined: unreadable. */
+  /** The manifest beside the envelope. Null means that only the envelope has one, undefined that it is unreadable. */
   readonly manifest?: Uint8Array | null | undefined;
   readonly manifestEnvelope?: Uint8Array | undefined;
   readonly declaredManifestVersion?: string | null | undefined;
@@ -15,13 +15,13 @@ interface Fields {
 
 interface Entry<Checked> {
   readonly fields: Fields;
-  /** Different for almost all others, so that few are compared byte by byte. */
+  /** A sum that almost all others differ from, so that few entries are compared byte by byte. */
   readonly sum: number;
   readonly checked: Checked;
   readonly checks: readonly Check[];
 }
 
-/** A few checked manifests, by the bytes of manifest and envelope, on which those checks alone depend. */
+/** A few checked manifests by the bytes of manifest and envelope, since their checks depend on nothing else. */
 export class ApprovedManifests<Checked> {
   #entries: Entry<Checked>[] = [];
 
@@ -35,7 +35,7 @@ export class ApprovedManifests<Checked> {
     return known;
   }
 
-  /** Call it only for a verified boot proof. */
+  /** Keeps a checked manifest. Call it only for a verified boot proof. */
   keep(
     { manifest, manifestEnvelope, declaredManifestVersion }: Fields,
     checked: Checked,
@@ -50,7 +50,7 @@ export class ApprovedManifests<Checked> {
   }
 }
 
-/** FNV-1a of the envelope. It decides nothing: {@link isSame} does. */
+/** Returns the FNV-1a sum of the envelope, which only selects what {@link isSame} compares. */
 function sumOf({ manifestEnvelope }: Fields): number {
   if (manifestEnvelope === undefined || manifestEnvelope.length > MAX_BYTES) return 0;
   let sum = 0x811c9dc5;
@@ -69,8 +69,8 @@ function isSame(a: Fields, b: Fields): boolean {
 }
 
 /**
- * Values that depend on a verified object and on `under` alone, while the object lives: the last one of each. Under any
- * other value, compared by identity, it is made anew.
+ * Memory of the last value for each verified object, while that object lives. The value depends on the object and on
+ * `under` alone. It is made again if a value in `under` is not identical.
  */
 export class Remembered<T> {
   readonly #known = new WeakMap<object, { readonly under: readonly unknown[]; readonly value: T }>();

@@ -1,4 +1,4 @@
-/** Attestation documents of any Nitro enclave (verify/README.md, "Attestation documents"). */
+/** Verification of attestation documents of any Nitro enclave (verify/README.md, "Attestation documents"). */
 import { equalBytes, toHex } from "../bytes.js";
 import { Checklist, checksOf } from "../checks.js";
 import {
@@ -18,7 +18,7 @@ import type { TrustAnchor } from "./trust-anchor.js";
 
 const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("cose", "doc", "chain");
 
-/** `{1: -35}`: ES384 (RFC 9053 section 2.1). */
+/** Protected header `{1: -35}`, which means ES384 (RFC 9053 section 2.1). */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
 /** The public members of the verified type. */
@@ -28,7 +28,7 @@ type AttestationFacts = Pick<VerifiedAttestation, keyof VerifiedAttestation>;
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
   readonly validationTime: Date | null;
-  /** Null unless every check passed. */
+  /** The verified facts, or null unless every check passed. */
   readonly facts: AttestationFacts | null;
 }
 
@@ -54,7 +54,7 @@ export class VerifiedAttestation {
   }
 }
 
-/** Private to this module, so that no other code can make the verified type. */
+/** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 /** Runs {@link ATTESTATION_CHECKS}. */
@@ -139,7 +139,7 @@ function checkDocument(
   return { value, whole: wholeOf<AttestationDocument>(reading) };
 }
 
-/** Validation time of the certificates; null if it is the document's own and unreadable. */
+/** Returns the validation time of the certificates, or null if it is the document's own and unreadable. */
 export function validationTimeOf(
   document: AttestationDocumentReading["value"],
   context: Pick<VerifyContext, "at" | "now">,

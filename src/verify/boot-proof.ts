@@ -1,6 +1,6 @@
-/** Boot proofs: the sequence of their checks. */
+/** Verification of boot proofs, as a sequence of checks. */
 import { equalBytes } from "../bytes.js";
-import { type Check, type CheckId, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
+import { type Check, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
 import { type BootProof, type BootProofForm, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import {
@@ -57,17 +57,17 @@ export class VerifiedBootProof {
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
   readonly approvers: readonly QuorumMember[];
-  /** `legacy`: the enclave committed to no key. */
+  /** Kind of commitment. `legacy` means that the enclave did not commit to a key. */
   readonly commitment: CommitmentKind;
-  /** PCR18 commits to this manifest, too. */
+  /** Whether PCR18 also commits to this manifest. */
   readonly manifestCommitted: boolean;
-  /** Runs in debug mode, which the caller allowed. */
+  /** Whether the enclave runs in debug mode, which the caller allowed. */
   readonly debug: boolean;
-  /** `provisioning`: it was provisioning details, as share holders are shown. */
+  /** Form of the evidence. `provisioning` means provisioning details, which share holders see. */
   readonly form: BootProofForm;
   /** Claims of the service that nothing signs. */
   readonly unverifiedLabels: BootProofLabels;
-  /** 130 bytes: encryption point, then signing point. */
+  /** Attested key of 130 bytes: encryption point, then signing point. */
   readonly ephemeralKey: Uint8Array;
   readonly checks: readonly Check[];
 
@@ -104,16 +104,16 @@ export class VerifiedBootProof {
   }
 }
 
-/** Private to this module, so that no other code can make the verified type. */
+/** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 export interface CheckedBootProof {
   readonly checklist: Checklist;
   readonly verified: VerifiedBootProof | null;
-  /** The document's key, verified or not: app proofs find their boot proof by it. */
+  /** The document's key, verified or not. App proofs find their boot proof by it. */
   readonly statedKey: Uint8Array | null;
   readonly validationTime: Date | null;
-  /** The caller's anchor at the start of the path; null if the path is invalid. */
+  /** The caller's anchor at the start of the path, or null if the path is invalid. */
   readonly trustAnchor: TrustAnchor | null;
   /** PCRs that the caller pinned. */
   readonly givenPcrs: readonly number[];
@@ -124,7 +124,7 @@ export interface BootProofInput {
   readonly wantedKeys: readonly WantedKey[];
 }
 
-/** Bounds memory: a decoded boot proof is many times its size. */
+/** Number of boot proofs that are checked at once. A decoded boot proof takes many times its size in memory. */
 const AT_ONCE = 4;
 
 interface CheckedBootProofs {
@@ -133,7 +133,7 @@ interface CheckedBootProofs {
   readonly checklists: readonly Checklist[];
 }
 
-/** `manifests`: of earlier boot proofs; `rechecks`: of boot proofs that were verified before. No options of callers. */
+/** Context with memories of earlier checks of manifests and of boot proofs, which callers do not pass. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
   readonly rechecks?: Remembered<CheckedBootProof>;
@@ -210,7 +210,7 @@ async function checkBootProof(
   };
 }
 
-/** All that the checks of {@link recheckBootProof} read of the context. */
+/** The members of the context that the checks of {@link recheckBootProof} read. */
 type RecheckContext = Pick<VerifyContext, "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce">;
 
 function recheckedBootProof(
@@ -226,7 +226,7 @@ function recheckedBootProof(
   return context.rechecks.of(verified, under, recheck);
 }
 
-/** Runs the checks that src/checks.ts marks with `again`: those that depend on the caller. */
+/** Runs the checks that depend on the caller, which src/checks.ts marks with `again`. */
 function recheckBootProof(
   verified: VerifiedBootProof,
   wantedKeys: readonly WantedKey[],
@@ -285,7 +285,7 @@ async function checkDocument(
 type HashedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash">;
 type ApprovedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash" | "approvers">;
 
-/** `facts`: null unless its set approved the manifest. */
+/** A manifest with the results of its checks. `facts` is null unless its set approved it. */
 export interface CheckedManifest {
   readonly manifest: Manifest | undefined;
   readonly manifestHash: Uint8Array | undefined;
@@ -295,7 +295,7 @@ export interface CheckedManifest {
 /** The checks of {@link checkManifest}. */
 const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest", "envelope");
 
-/** No result depends on the caller. */
+/** Checks manifest and envelope. No result depends on the caller. */
 async function checkManifest(
   proof: ReadBootProof,
   { cache, manifests }: BootProofContext,
@@ -307,7 +307,7 @@ async function checkManifest(
   return known.checked;
 }
 
-/** Only of a verified boot proof, so that forged ones displace nothing. */
+/** Keeps the manifest of a verified boot proof. Forged ones are not kept, so that they displace nothing. */
 function keepManifest(
   proof: ReadBootProof,
   checked: CheckedManifest,
@@ -349,7 +349,7 @@ async function askManifest(
 
 const ENVELOPE_ALONE = "there is no manifest beside the envelope to compare: every check uses the envelope's own";
 
-/** The manifest is the envelope's, and nothing else declares its version. */
+/** Checks an envelope without a manifest beside it and without a declared version. */
 async function checkEnvelopeAlone(
   bytes: Uint8Array | undefined,
   cache: SignatureCache,
@@ -385,7 +385,7 @@ interface HashedEnvelope {
 
 interface DecodedAs<T> {
   readonly value: T | undefined;
-  /** True if no version is declared. */
+  /** Whether its version is the declared one, which is true if none is declared. */
   readonly isDeclared: boolean;
 }
 
@@ -393,12 +393,12 @@ type DecodingCheckId = "manifest.decode" | "envelope.decode";
 
 interface ManifestField<T> {
   readonly id: DecodingCheckId;
-  /** Undefined if unreadable. */
+  /** Bytes of the member. Undefined means unreadable. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;
 }
 
-/** Also returns a value whose version is not the declared one. */
+/** Decodes a manifest or envelope, and returns it even if its version is not the declared one. */
 function decodeAs<T extends { readonly manifest: Manifest }>(
   { id, bytes, decode }: ManifestField<T>,
   declared: string | null | undefined,
@@ -472,7 +472,7 @@ async function checkEnvelopeApprovals(
   return answers.every(Boolean) ? approvers : null;
 }
 
-/** QOS records one for every posted share: repeated ones count once. */
+/** Checks the approvals of shares. QOS records one for every posted share, so repeated ones count once. */
 async function checkShares(
   { manifest, shareSetApprovals }: ManifestEnvelope,
   hash: Uint8Array,

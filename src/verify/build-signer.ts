@@ -1,9 +1,9 @@
-/** Compares who signed a build with a demand of the policy. Each value is compared whole: nothing is split at `@`. */
+/** Comparison of a build's signer with a demand of the policy. Values are compared whole, and never split at `@`. */
 import { type BuildIdentity, extensionText } from "../decode/build-identity.js";
 import { cut, listed } from "../errors.js";
 import type { ProvenanceDemand } from "./provenance-demand.js";
 
-/** A phrase for people, with the compared values. */
+/** A fault as a phrase for people, with the compared values. */
 export interface ProvenanceFault {
   readonly detail: string;
   readonly expected?: string;
@@ -12,7 +12,7 @@ export interface ProvenanceFault {
 
 const MAX_VALUE = 1000;
 
-/** One fault for each value that is not the demanded one. */
+/** Returns one fault for each value that is not the demanded one. */
 export function signerFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
   const { issuer, repository, repositoryId, runner, trigger, commit } = demand;
   const exact = { issuer, repository, repositoryId, runner, trigger, commit };
@@ -39,7 +39,7 @@ function refFaults({ ref }: BuildIdentity, demand: ProvenanceDemand): Provenance
   return [differing(`another ${extensionText("ref")}`, listed(demand.ref, " or "), ref)];
 }
 
-/** The policy has no other patterns than `refs/tags/*` and `refs/heads/*`. */
+/** Whether a ref is the wanted one. The only patterns of a policy are `refs/tags/*` and `refs/heads/*`. */
 function isRef(ref: string, wanted: string): boolean {
   if (!wanted.endsWith("/*")) return ref === wanted;
   const folder = wanted.slice(0, -1);
@@ -60,7 +60,7 @@ function nameFaults({ san }: BuildIdentity, { identity }: ProvenanceDemand): Pro
     : [differing("another subject alternative name", identity, san)];
 }
 
-/** Which workflow's certificate it is: that of the build itself, unless the demand names the signer. */
+/** Checks whose certificate it is. It must be the build workflow's own, unless the demand names another signer. */
 function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
   const { signer, san, buildConfig } = identity;
   const what = extensionText("signer");
@@ -75,7 +75,7 @@ function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDema
   return [];
 }
 
-/** Without a ref in the policy, any version of the signing workflow. */
+/** Whether it is the demanded workflow. If the policy has no ref, any version of the workflow is accepted. */
 function isSigner(signer: string, wanted: string): boolean {
   if (wanted.includes("@")) return signer === wanted;
   const start = `${wanted}@`;

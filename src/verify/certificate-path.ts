@@ -25,16 +25,16 @@ export const PATH_CHECKS = /* @__PURE__ */ checksOf("chain");
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
 
-/** nameConstraints, policyConstraints, inhibitAnyPolicy: not processed, so refused, critical or not. */
+/** nameConstraints, policyConstraints and inhibitAnyPolicy. They are not processed, so each is refused. */
 const RESTRICTIONS = ["2.5.29.30", "2.5.29.36", "2.5.29.54"];
 
-/** A Name without attributes. */
+/** Length of a Name without attributes. */
 const EMPTY_NAME = 2;
 
-/** 0 is the anchor, the last is the leaf. */
+/** A certificate at its place in the path, from the anchor (0) to the leaf. */
 class Placed {
   readonly certificate: Certificate;
-  /** CA certificates between this one and the leaf; -1 for the leaf. */
+  /** Number of CA certificates between this one and the leaf, or -1 for the leaf. */
   readonly casBelow: number;
   readonly #index: number;
 
@@ -52,7 +52,7 @@ class Placed {
 
 interface PathDemands {
   readonly trustAnchors: readonly TrustAnchor[];
-  /** Null if unreadable. */
+  /** Validation time, or null if unreadable. */
   readonly validationTime: Date | null;
   readonly cache: SignatureCache;
 }
@@ -65,7 +65,7 @@ export async function checkCertificatePath(
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
-  // Without an anchor, the path's other faults are reported too.
+  // If there is no anchor, the path's other faults are also reported.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
@@ -112,7 +112,7 @@ function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], c
   checklist.fail("chain.anchor", `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`);
 }
 
-/** `isBroken`: the anchor did not issue the certificate below it. */
+/** Reports `chain.anchor`. `isBroken` means that the anchor did not issue the certificate below it. */
 function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: boolean }, checklist: Checklist): void {
   if (isBroken)
     checklist.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
@@ -142,7 +142,7 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
           ? []
           : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
         ...(signed ? [] : [fault("is not signed by the certificate above it")]),
-        // Otherwise two copies of a self-signed root would be a link.
+        // Two copies of a self-signed root are not a link.
         ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is a copy of the certificate above it")] : []),
       ];
     }),
@@ -185,7 +185,7 @@ function reportValidity(path: readonly Placed[], time: Date | null, checklist: C
   return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
-/** Both ends are inclusive (RFC 5280 section 4.1.2.5). The last second ends with its last millisecond. */
+/** Checks validity, whose ends are inclusive (RFC 5280 section 4.1.2.5), up to the last second's last millisecond. */
 function validityFaults(path: readonly Placed[], time: Date): string[] {
   const at = Math.floor(time.getTime() / 1000) * 1000;
   return path
@@ -203,7 +203,7 @@ function constraintFaults(entry: Placed): string[] {
   const faults = [
     ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, expected 3`]),
     ...extensionFaults(certificate),
-    // RFC 5280 section 4.1.2.6: otherwise it could issue certificates that name no issuer.
+    // A CA without a name could issue certificates that name no issuer (RFC 5280 section 4.1.2.6).
     ...(isLeaf || certificate.subject.length > EMPTY_NAME ? [] : ["is a CA without a name"]),
     ...basicConstraintsFaults(certificate, isLeaf, casBelow),
     ...keyUsageFaults(certificate, isLeaf),
@@ -255,7 +255,7 @@ function keyUsageFaults(certificate: Certificate, isLeaf: boolean): string[] {
   if (!isLeaf) return keyCertSign ? [] : ["keyUsage does not allow keyCertSign"];
   return [
     ...(digitalSignature ? [] : ["keyUsage does not allow digitalSignature"]),
-    // RFC 5280 section 4.2.1.9.
+    // Only a CA may sign certificates (RFC 5280 section 4.2.1.9).
     ...(keyCertSign ? ["keyUsage allows keyCertSign on a leaf"] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** Commitments of an enclave's boot code (verify/README.md, "Commitments"). */
+/** Checks of the commitments that an enclave's boot code makes (verify/README.md, "Commitments"). */
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
@@ -6,10 +6,10 @@ import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
 import { sha384 } from "./digest.js";
 
 interface CommitmentRow {
-  /** Null: in no register. */
+  /** Register and domain of the commitment. Null means that there is none. */
   readonly register: { readonly pcr: number; readonly domain: string } | null;
   readonly signsAppProofs: boolean;
-  /** The enclave may attest its key at any time, not only when it boots. */
+  /** Whether the enclave may attest its key at any time, not only when it boots. */
   readonly attestsAnyTime: boolean;
 }
 
@@ -24,7 +24,7 @@ export const COMMITMENTS = {
     signsAppProofs: false,
     attestsAnyTime: false,
   },
-  /** Images until mid 2026 lock PCR0 to 15 only. */
+  /** Images until mid 2026, which lock only PCR0 to 15. */
   legacy: { register: null, signsAppProofs: true, attestsAnyTime: false },
 } as const satisfies Record<string, CommitmentRow>;
 
@@ -38,12 +38,12 @@ type RegisteredKind = {
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
-/** Commits to the manifest alone (a change of QOS in review, 2026). */
+/** A commitment to the manifest alone (a change of QOS in review, 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
 const LEGACY_PCRS = 16;
 
-/** Zeros, extended once with the SHA-384 of the preimage. */
+/** Returns a PCR of zeros that was extended once with the SHA-384 of the preimage. */
 async function committedPcr(preimage: string): Promise<Uint8Array> {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), await sha384(toUtf8(preimage))));
 }
@@ -65,15 +65,15 @@ export async function manifestCommitmentPcr(manifestHash: Uint8Array): Promise<U
 
 interface Commitment {
   readonly kind: CommitmentKind;
-  /** PCR18 commits to this manifest. */
+  /** Whether PCR18 commits to this manifest. */
   readonly manifestCommitted: boolean;
 }
 
 type Pcrs = AttestationDocument["pcrs"];
 
 /**
- * `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning`: the
- * evidence is provisioning details, where a live commitment fails.
+ * Runs `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning` means
+ * that the evidence is provisioning details, where a live commitment is a failure.
  */
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
@@ -113,7 +113,7 @@ export async function checkCommitment(
 
 const SHARE_HOLDER = "Release no share for this document, and report it.";
 
-/** The other register commits to the enclave's other key. */
+/** Finds the register that commits to this key. The other one commits to the enclave's other key. */
 async function matchCommitment(
   pcrs: Pcrs,
   publicKey: Uint8Array,
@@ -150,7 +150,7 @@ async function checkManifestCommitment(
   manifestHash: Uint8Array,
   checklist: Checklist,
 ): Promise<boolean> {
-  // `matchCommitment` checked that all 32 are attested.
+  // `matchCommitment` checked that all 32 PCRs are attested.
   const attested = pcrs.get(MANIFEST_COMMITMENT.pcr)!;
   const matches = equalBytes(attested, await manifestCommitmentPcr(manifestHash));
   if (!matches && !isAllZero(attested)) {

@@ -11,14 +11,14 @@ export interface VerifyContext {
   readonly allowDebug: boolean;
   /** PCRs that each document must attest; null if the caller pinned none. */
   readonly measurements: ReadonlyMap<number, Uint8Array> | null;
-  /** Null: documents must carry no nonce. */
+  /** Nonce of each document. Null means that documents must have none. */
   readonly nonce: Uint8Array | null;
-  /** Null: nothing is expected. */
+  /** The caller's expectation. Null means that nothing is expected. */
   readonly expectation: Expectation | null;
   /** Types of app proof that may have no time. */
   readonly untimed: readonly string[];
   readonly cache: SignatureCache;
-  /** Valid signatures of app proofs are not cached. */
+  /** Whether valid signatures of app proofs are not cached. */
   readonly appProofsOnce?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What in an activity or app proof contradicts the expectation (verify/README.md, "The question"). */
+/** Comparison of activities and app proofs with the expectation (verify/README.md, "The question"). */
 import { type Activity, COMPLETED, isVote, presentMembers, soleMember } from "../decode/activity.js";
 import { type ActivityRule, type Repetition, ruleOf } from "../decode/activity-rules.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -8,8 +8,8 @@ import type { Expectation, Expected } from "./expectation.js";
 import type { ExpectedValue, PayloadExpectation } from "./expected-payload.js";
 
 /**
- * Members of the expectation that were compared with the activity; `payload` is compared with app proofs. For a vote
- * that returned the activity voted on, only the unsigned fingerprint stands for type and parameters.
+ * Returns the members of the expectation that were compared with the activity. `payload` is compared with app proofs
+ * instead. If a vote returned the activity voted on, only the unsigned fingerprint stands for type and parameters.
  */
 export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (expectation === null) return [];
@@ -21,10 +21,10 @@ export function comparedMembers(expectation: Expectation | null, activity: ReadA
   );
 }
 
-/** What of the caller's request an activity was compared with, the strongest first. */
+/** The part of the caller's request that an activity was compared with, the strongest first. */
 export type ActivityQuestion = "request" | "id" | "fingerprint";
 
-/** Null: neither the parameters, the id nor the fingerprint of the activity were expected. */
+/** Returns the strongest comparison, or null if no parameters, id or fingerprint of the activity were expected. */
 export function activityQuestion(expectation: Expectation | null, activity: ReadActivity): ActivityQuestion | null {
   if (isVotedOn(expectation, activity)) return "fingerprint";
   const compared = comparedMembers(expectation, activity);
@@ -40,8 +40,8 @@ export function isVotedOn(expectation: Expectation | null, activity: ReadActivit
 }
 
 /**
- * The earliest time that app proofs may have, in milliseconds since the epoch: the time of the request or, for a vote,
- * of the request voted on. Null if unknown.
+ * Returns the earliest time that app proofs may have, in milliseconds since the epoch, or null if unknown. It is the
+ * time of the request or, for a vote, of the request voted on.
  */
 export function requestTime(expectation: Expectation | null, activity?: ReadActivity): number | null {
   if (expectation === null || expectation.requestedAt === null) return null;
@@ -50,7 +50,7 @@ export function requestTime(expectation: Expectation | null, activity?: ReadActi
   return Math.min(expectation.requestedAt, activity.requestedAt ?? expectation.requestedAt);
 }
 
-/** Which activity the caller asked for. What is null is not compared. */
+/** Identity of the activity that the caller requested. Null members are not compared. */
 interface ActivityIdentity {
   readonly organizationId: string | null;
   readonly id: string | null;
@@ -64,12 +64,12 @@ export function identityContradictions(
   return (["organizationId", "id", "type"] as const).flatMap((name) => differs(name, activity[name], wanted[name]));
 }
 
-/** Every contradiction. Parameters may be confidential, so that their values are not quoted. */
+/** Returns every contradiction. Values of parameters are not quoted, because they may be confidential. */
 export function activityContradictions(expectation: Expectation, activity: ReadActivity): string[] {
   const votedOn = isVotedOn(expectation, activity);
   const rule = ruleOf(activity.type);
   const { organizationId, id, type } = expectation;
-  // With an activity it is never null, and null would compare nothing.
+  // With an activity the organization is never null. Null would compare nothing, so an empty text replaces it.
   const wanted = { organizationId: organizationId ?? "", id, type: votedOn ? null : type };
   return [
     ...identityContradictions(wanted, activity),
@@ -92,7 +92,7 @@ function shown(value: string | undefined): string {
   return value === undefined ? "missing" : value.slice(0, 100);
 }
 
-/** For an activity that was voted on. Votes contain the fingerprint with or without `sha256:`. */
+/** Compares the fingerprint of an activity that was voted on. Votes contain it with or without `sha256:`. */
 export function fingerprintContradictions(
   { parameters }: Pick<Expectation, "parameters">,
   activity: Pick<ReadActivity, "fingerprint">,
@@ -109,7 +109,7 @@ export function fingerprintContradictions(
 
 function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | null): string[] {
   const names = presentMembers(object).map(([name]) => name);
-  if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, one wanted`];
+  if (wanted === null) return names.length <= 1 ? [] : [`${what} has ${names.length} members, expected one`];
   if (names.length !== 1) return [`${what} has ${names.length} members, expected only ${wanted}`];
   return names[0] === wanted ? [] : [`${what} holds ${shown(names[0])}, expected ${wanted}`];
 }
@@ -127,7 +127,7 @@ function intentFaults(intent: JsonValue | undefined, parameters: JsonObject, fil
     .map((name) => `the intent's ${shown(name)} is not what was submitted`);
 }
 
-/** Equal, except for what the service may fill in. */
+/** Whether a value is as submitted, except for parts that the service may fill in. */
 function asSent(
   sent: JsonValue | undefined,
   answered: JsonValue | undefined,
@@ -148,7 +148,7 @@ function asSent(
   return names.every((name) => asSent(sent[name], answered[name], `${place}.${name}`, filledIn));
 }
 
-/** Services omit empty values or fill them in. */
+/** Whether a value is empty. Services omit empty values or fill them in. */
 export function isEmpty(value: JsonValue | undefined): boolean {
   return (
     value === undefined ||
@@ -213,7 +213,7 @@ interface Claim {
   readonly address?: string | undefined;
 }
 
-/** Contradictions of a proof that came without an activity. */
+/** Returns the contradictions of a proof that came without an activity. */
 export function proofContradictions(expectation: Expectation, { organizationId, address }: Claim): string[] {
   const asked = expectation.addresses;
   return [
@@ -237,7 +237,7 @@ function isAmong(address: string, addresses: readonly string[]): boolean {
   return addresses.some((other) => sameAddress(other, address));
 }
 
-/** The case of hex digits is a checksum (EIP-55), not part of the address. */
+/** Whether addresses are the same. The case of hex digits is a checksum (EIP-55), not part of the address. */
 export function sameAddress(a: string, b: string): boolean {
   return comparableAddress(a) === comparableAddress(b);
 }
@@ -246,13 +246,13 @@ export function comparableAddress(text: string): string {
   return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
 }
 
-/** How a payload compares with the expectations of its type. */
+/** Comparison of a payload with the expectations of its type. */
 export interface PayloadComparison {
-  /** False: no expectation is of its type, so nothing was compared. */
+  /** Whether an expectation has its type. If none has, nothing was compared. */
   readonly isNamed: boolean;
-  /** The expectations that it meets, by index. */
+  /** Indices of the expectations that it meets. */
   readonly met: readonly number[];
-  /** Empty if it meets one. */
+  /** Contradictions, of which there are none if it meets an expectation. */
   readonly contradictions: readonly string[];
 }
 

@@ -10,40 +10,40 @@ import { concatBytes, equalBytes, fromHex, toBase64, toUtf8 } from "../bytes.js"
 export type Curve = "P-256" | "P-384";
 export type Hash = "SHA-256" | "SHA-384";
 
-/** `scalarLength`: in bytes, also of a coordinate. */
+/** Hash of each curve, and the length of its scalars and coordinates in bytes. */
 export const CURVES = {
   "P-256": { hash: "SHA-256", scalarLength: 32 },
   "P-384": { hash: "SHA-384", scalarLength: 48 },
 } as const satisfies Record<Curve, { hash: Hash; scalarLength: number }>;
 
-/** SubjectPublicKeyInfo up to the point (RFC 5480 section 2). */
+/** Bytes of SubjectPublicKeyInfo before the point (RFC 5480 section 2). */
 export const SPKI_PREFIX: Readonly<Record<Curve, Uint8Array>> = {
   "P-256": fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!,
   "P-384": fromHex("3076301006072a8648ce3d020106052b81040022036200")!,
 };
 
 export interface VerifyingKey {
-  /** Signature: `r ‖ s`, over the message's hash. Never throws for a bad signature. */
+  /** Verifies a signature `r ‖ s` over the message's hash. Never throws for a bad signature. */
   verify(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>;
 }
 
 interface Cryptography {
   digest(hash: Hash, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
-  /** Point: SEC1, `04 ‖ x ‖ y`. Null if it is not on the curve. */
+  /** Imports a SEC1 point `04 ‖ x ‖ y`. Returns null if it is not on the curve. */
   importPoint(curve: Curve, point: Uint8Array): VerifyingKey | null | Promise<VerifyingKey | null>;
 }
 
-/** Key: 32 bytes. Signature: 64 bytes (RFC 8032). */
+/** Verifies a signature of 64 bytes under a key of 32 bytes (RFC 8032). */
 type Ed25519 = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>;
 
 export const cryptography = /* @__PURE__ */ once(() =>
   choose(offers(nodeCryptography, webCryptography), answersRight, nobleCryptography),
 );
 
-/** Chosen separately: fewer runtimes support it. */
+/** Ed25519 of the platform. It is chosen separately because fewer runtimes support it. */
 export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
 
-/** For checkpoints of logs, the only thing that is signed here. `seed`: the private key of RFC 8032, 32 bytes. */
+/** Returns a signer for checkpoints of logs. `seed` is the private key of RFC 8032 (32 bytes). */
 export async function ed25519Signer(
   seed: Uint8Array,
 ): Promise<{ readonly publicKey: Uint8Array; sign(message: Uint8Array): Uint8Array }> {
@@ -62,8 +62,8 @@ export async function incrementalHash(hash: Hash): Promise<() => Hasher> {
 }
 
 /**
- * ECDSA with SHA-512 over P-521, for images only; few runtimes support it. `point`: uncompressed; null if it is not on
- * the curve.
+ * Verifies ECDSA with SHA-512 over P-521, which only images use and few runtimes support. `point` is uncompressed.
+ * Returns null if it is not on the curve.
  */
 export async function verifyP521(
   point: Uint8Array,
@@ -79,7 +79,7 @@ export async function verifyP521(
   return isTrue(() => p521.verify(signature, message, point, { lowS: false, prehash: true, format: "compact" }));
 }
 
-/** Keeps the promise only until it settles: in some edge runtimes a request cannot await another request's promise. */
+/** Makes a value once, and drops its promise, which other requests of some edge runtimes cannot await. */
 function once<T>(make: () => Promise<T>): () => T | Promise<T> {
   let value: { readonly made: T } | undefined;
   let making: Promise<T> | undefined;
@@ -115,8 +115,8 @@ function offers<T>(
   ofWeb: (subtle: SubtleCrypto) => T,
 ): Offer<T>[] {
   const { process, crypto, navigator } = globalThis as Runtime;
-  // Node before 21 has no userAgent. Elsewhere WebCrypto is first, since it is tested more than imitations of
-  // `node:crypto`.
+  // Node before 21 has no userAgent. Other runtimes offer WebCrypto first, because it is better tested than their
+  // imitations of `node:crypto`.
   const isNode = /^Node\.js\//.test(navigator?.userAgent ?? "Node.js/");
   const node: Offer<T> = () => {
     const module = process?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
@@ -127,13 +127,13 @@ function offers<T>(
 }
 
 interface Runtime {
-  /** Instead of an import, which bundlers would resolve. */
+  /** Node's process, which gives access to `node:crypto` without an import that bundlers would resolve. */
   readonly process?: { readonly getBuiltinModule?: (id: string) => unknown };
   readonly crypto?: { readonly subtle?: SubtleCrypto };
   readonly navigator?: { readonly userAgent?: string };
 }
 
-/** Of `abc` (FIPS 180-4). */
+/** Digests of `abc` (FIPS 180-4). */
 const DIGESTS: Readonly<Record<Hash, string>> = {
   "SHA-256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   "SHA-384": "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
@@ -174,8 +174,9 @@ async function digestsRight(candidate: Cryptography, hash: Hash): Promise<boolea
 }
 
 /**
- * A signature of zeros tests the range check (CVE-2022-21449). Only for P-256, since P-384 is slow: another message,
- * and a point beside the curve, for which Deno's WebCrypto throws.
+ * Whether a candidate verifies correctly. A signature of zeros tests the range check (CVE-2022-21449). P-384 is slow,
+ * so only P-256 is also tested with another message, and with a point beside the curve, for which Deno's WebCrypto
+ * throws.
  */
 async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boolean> {
   const point = concatBytes(Uint8Array.of(0x04), fromHex(SIGNATURES[curve].coordinates)!);
@@ -192,7 +193,7 @@ async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boo
   return ofAnother === false && (await candidate.importPoint(curve, beside)) === null;
 }
 
-/** RFC 8032 section 7.1, test 2. */
+/** Whether a candidate passes test 2 of RFC 8032 section 7.1. */
 async function ed25519Right(candidate: Ed25519): Promise<boolean> {
   const key = fromHex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")!;
   const signature = fromHex(
@@ -204,7 +205,7 @@ async function ed25519Right(candidate: Ed25519): Promise<boolean> {
 }
 
 interface NodeCrypto {
-  /** Half the time of `createHash`, but not before Node 20.12. */
+  /** Hashes in half the time of `createHash`. Node has it since 20.12. */
   hash?(algorithm: string, bytes: Uint8Array, encoding: "buffer"): Uint8Array;
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
   createPublicKey(input: object): NodeKey;
@@ -225,17 +226,17 @@ interface NodeKeyInput {
   readonly dsaEncoding?: "ieee-p1363";
 }
 
-/** The spelling that imitations accept, too. */
+/** Names of hashes in a spelling that imitations also accept. */
 const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-384": "sha384" };
 
 let usesOneThread = false;
 
-/** Has Node's `node:crypto` verify in the calling thread alone: for a pool of threads, where no core is idle. */
+/** Makes Node's `node:crypto` verify in the calling thread, for a pool of threads that leaves no core idle. */
 export function useOneThread(): void {
   usesOneThread = true;
 }
 
-/** `isGenuine`: Node's own, not an imitation. */
+/** Returns the cryptography of `node:crypto`. `isGenuine` means that it is Node's own, not an imitation. */
 function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
   const importKey = isGenuine ? rawKey : spkiKey;
   const hashed =
@@ -249,7 +250,7 @@ function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
       if (key === null) return null;
       const input = { key, dsaEncoding: "ieee-p1363" } as const;
       const hash = NODE_HASH[CURVES[curve].hash];
-      // Another thread pays off for P-384 only: the links of a path are verified in parallel.
+      // Another thread is faster only for P-384, since the links of a path are verified in parallel.
       if (curve === "P-256" || usesOneThread)
         return { verify: (message, signature) => node.verify(hash, message, input, signature) };
       return {
@@ -270,7 +271,7 @@ function nodeKey(node: NodeCrypto, input: object): NodeKey | null {
   }
 }
 
-/** Three times as fast as `createPublicKey`. */
+/** Imports a key three times as fast as `createPublicKey`. */
 async function rawKey(node: NodeCrypto, curve: Curve, point: Uint8Array): Promise<NodeKey | null> {
   const key = await webKey(node.webcrypto.subtle, { name: "ECDSA", namedCurve: curve }, point, true);
   return key && node.KeyObject.from(key);

@@ -1,4 +1,4 @@
-/** SHA-2. */
+/** SHA-2 digests. */
 import { type Hash, cryptography } from "./cryptography.js";
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {

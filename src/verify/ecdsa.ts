@@ -1,20 +1,20 @@
 /**
- * ECDSA over P-256 and P-384: encodings of points and signatures. A high `s` is valid: genuine documents have one half
- * of the time.
+ * Encodings of points and signatures of ECDSA over P-256 and P-384. A high `s` is valid, and half of the genuine
+ * documents have one.
  */
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./cryptography.js";
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
-/** The uncompressed point; null for any other key. */
+/** Returns the uncompressed point, or null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   const prefix = SPKI_PREFIX[curve];
   if (spki.length !== prefix.length + 1 + 2 * CURVES[curve].scalarLength) return null;
   return prefix.every((byte, index) => spki[index] === byte) ? spki.subarray(prefix.length) : null;
 }
 
-/** Null if the point is not on the curve. */
+/** Imports a point. Returns null if it is not on the curve. */
 export async function importPoint(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
   if (point.length !== 1 + 2 * CURVES[curve].scalarLength || point[0] !== 0x04) return null;
   return (await cryptography()).importPoint(curve, point);
@@ -23,7 +23,7 @@ export async function importPoint(curve: Curve, point: Uint8Array): Promise<Veri
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
 const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
 
-/** SEC1 section 2.3.4, without the point at infinity. */
+/** Whether bytes are a point of P-256 (SEC1 section 2.3.4) other than the point at infinity. */
 export function isP256Point(point: Uint8Array): boolean {
   if (point.length !== P256_POINT_LENGTH || point[0] !== 0x04) return false;
   const view = new DataView(point.buffer, point.byteOffset, point.length);

@@ -1,7 +1,7 @@
 /**
- * The question: what the caller requested. App proofs do not name the caller, so a dishonest service could return a
- * genuine proof of another organization. Evidence is therefore compared with the question (verify/README.md, "The
- * question"); `contradictions.ts` compares.
+ * The question, which is what the caller requested. App proofs do not name the caller, so a dishonest service could
+ * return a genuine proof of another organization. `contradictions.ts` therefore compares evidence with the question
+ * (verify/README.md, "The question").
  */
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { options, requireShape, typedOptions } from "../decode/options.js";
@@ -38,15 +38,15 @@ export interface Expected {
   readonly parameters?: object;
   /** Time of submission: a Date, or milliseconds since the epoch, such as the request's `timestampMs`. */
   readonly requestedAt?: Date | number | string;
-  /** Each must be backed by an app proof. */
+  /** Addresses, each of which an app proof must back. */
   readonly addresses?: readonly string[];
-  /** Each must be met by an app proof of its type, and each app proof of such a type must meet one. */
+  /** Payloads. An app proof must meet each, and every app proof of one of their types must meet one. */
   readonly payload?: readonly ExpectedPayload[];
 }
 
-/** What the caller requested, copied; null where the caller left a member out. */
+/** A copy of what the caller requested. Absent members are null. */
 export interface Expectation {
-  /** Null only with `payload`. */
+  /** The organization, which is null only if there is a `payload`. */
   readonly organizationId: string | null;
   readonly id: string | null;
   readonly type: string | null;

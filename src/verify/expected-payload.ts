@@ -1,4 +1,4 @@
-/** What a caller expects in the payload of an app proof (verify/README.md, "Expected payloads"). */
+/** A caller's expectations of an app proof's payload (verify/README.md, "Expected payloads"). */
 import type { JsonValue } from "../decode/json.js";
 import { options } from "../decode/options.js";
 import { type Place, type Shape, nonEmptyText, optional, record, refined, simple, text } from "../decode/shapes.js";
@@ -7,11 +7,11 @@ import { type Place, type Shape, nonEmptyText, optional, record, refined, simple
 export interface ExpectedPayload {
   /** The `type` of the payload. */
   readonly type: string;
-  /** By JSON pointer (RFC 6901). Name the members of an object or array one by one. */
+  /** Values by JSON pointer (RFC 6901). Name the members of an object or array one by one. */
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
   /**
-   * One of the pointers. Its value is random, and you sent it with your request: at least 22 base64url characters, or
-   * 32 of hex digits alone.
+   * One of the pointers. Its value is random, and you sent it with your request. It has at least 22 base64url
+   * characters, or 32 hex digits.
    */
   readonly challenge?: string;
 }
@@ -22,7 +22,7 @@ export interface ExpectedValue {
   readonly value: JsonValue;
 }
 
-/** An {@link ExpectedPayload}, copied. */
+/** A copied {@link ExpectedPayload}. */
 export interface PayloadExpectation {
   readonly type: string;
   readonly values: readonly ExpectedValue[];
@@ -68,7 +68,7 @@ function isComparable(value: unknown): value is string | number | boolean | null
   return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** RFC 6901 sections 3 and 4. */
+/** Returns the fault of a text that is not a JSON pointer (RFC 6901 sections 3 and 4). */
 export function pointerFault(pointer: string): string | null {
   const isPointer = /^\/(?:[^~]|~[01])*$/su.test(pointer);
   return isPointer ? null : "expected a JSON pointer, such as /order/id, with ~0 for ~ and ~1 for /";
@@ -79,7 +79,7 @@ function pointerTokens(pointer: string): readonly string[] {
   return tokens.map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
 }
 
-/** Shorter values can be guessed, or repeat by chance: 22 base64url characters and 32 hex digits hold 128 bits. */
+/** Challenges of 128 bits: 22 base64url characters or 32 hex digits. Shorter ones can be guessed or repeat. */
 const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 
 function refuseChallenge(pointer: string, values: ExpectedPayload["values"], place: Place): void {

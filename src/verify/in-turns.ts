@@ -1,4 +1,4 @@
-/** Maps in order, at most `atOnce` at a time, which bounds memory. */
+/** Maps items in order, at most `atOnce` at a time, to bound memory. */
 export async function inTurns<Item, Answer>(
   items: readonly Item[],
   atOnce: number,

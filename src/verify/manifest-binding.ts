@@ -1,4 +1,4 @@
-/** Bindings of manifest, image and key to the document (verify/README.md, "What ties it all together"). */
+/** Checks that bind manifest, image and key to the document (verify/README.md, "What ties it all together"). */
 import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
@@ -8,12 +8,12 @@ import { sha256 } from "./digest.js";
 import { adviceOnPcrs } from "./pcr-advice.js";
 import { isQosPublicKey } from "./qos-key.js";
 
-/** The manifest hash (decode/README.md, "Manifest hash"): 32 bytes, recomputed from the decoded value. */
+/** Computes the manifest hash of 32 bytes from the decoded value (decode/README.md, "Manifest hash"). */
 export async function manifestHash(manifest: Manifest): Promise<Uint8Array> {
   return sha256(manifestHashInput(manifest));
 }
 
-/** `bind.user-data`: the document commits to the manifest. */
+/** Runs `bind.user-data`, which checks that the document commits to the manifest. */
 export function checkUserData(
   userData: AttestationDocument["userData"] | undefined,
   hash: Uint8Array | undefined,
@@ -32,7 +32,7 @@ export function checkUserData(
 type Pcrs = AttestationDocument["pcrs"];
 type WantedPcr = readonly [index: number, wanted: Uint8Array];
 
-/** `bind.pcrs`: the manifest names the measured image. */
+/** Runs `bind.pcrs`, which checks that the manifest names the measured image. */
 export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined, checklist: Checklist): boolean {
   if (pcrs === undefined || manifest === undefined)
     return checklist.skip("bind.pcrs", "the PCRs or the manifest could not be read");
@@ -41,7 +41,7 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
   return comparePcrs("bind.pcrs", pcrs, wanted, checklist);
 }
 
-/** `bind.image`: the document attests every PCR that the caller pinned. True without a check if there are none. */
+/** Runs `bind.image`, which checks that the document attests every PCR that the caller pinned, if there are any. */
 export function checkImage(
   pcrs: Pcrs | undefined,
   wanted: ReadonlyMap<number, Uint8Array> | null,
@@ -61,7 +61,7 @@ const PCR_CHECKS = {
   "bind.image": { against: "image", differ: "the document does not attest the given values" },
 } as const;
 
-/** Missing PCRs differ. */
+/** Compares PCRs. A missing one differs. */
 function comparePcrs(
   id: keyof typeof PCR_CHECKS,
   pcrs: Pcrs,
@@ -88,15 +88,15 @@ function pcrLines(pcrs: ReadonlyMap<number, Uint8Array>, indexes: readonly numbe
   return indexes.map((index) => `PCR${index} ${text(pcrs.get(index))}`).join("\n");
 }
 
-/** A key that the document must attest. `what`: its name in messages. */
+/** A key that the document must attest. `what` is its name in messages. */
 export interface WantedKey {
   readonly what: string;
   readonly key: Uint8Array;
 }
 
 /**
- * `bind.key`: the document attests a QOS key, the claimed one and the caller's. Returns it, or null. `claimed`: null
- * where the evidence names none, undefined if unreadable.
+ * Runs `bind.key`, which checks that the document attests a QOS key, and that it is the claimed one and the caller's.
+ * Returns the key, or null. `claimed` is null if the evidence names none, and undefined if unreadable.
  */
 export function checkKey(
   publicKey: AttestationDocument["publicKey"] | undefined,
@@ -127,7 +127,7 @@ export function checkKey(
   return publicKey;
 }
 
-/** `bind.key` of a verified document. */
+/** Runs `bind.key` again for a verified document. */
 export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], checklist: Checklist): boolean {
   const { reasons, facts } = otherKeys(publicKey, wanted);
   if (reasons.length > 0) return checklist.conclude("bind.key", reasons, undefined, facts);
@@ -139,7 +139,7 @@ const NONE_NAMED = "the document attests a QOS key; the provisioning details nam
 const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
 const CLAIMED_ANOTHER = "The service names a key that its own document does not attest: report it.";
 
-/** Compares all, shows the first that differs. */
+/** Compares all keys, and returns the values of the first that differs. */
 function otherKeys(
   publicKey: Uint8Array,
   keys: readonly WantedKey[],
@@ -152,7 +152,7 @@ function otherKeys(
   return { reasons, facts: { expected: toHex(first.key), actual: toHex(publicKey), ...advice } };
 }
 
-/** `bind.nonce`. An empty nonce counts as none: hardware produces both. */
+/** Runs `bind.nonce`. An empty nonce counts as none, since hardware produces both. */
 export function checkNonce(
   nonce: AttestationDocument["nonce"] | undefined,
   wanted: Uint8Array | null,
@@ -187,8 +187,8 @@ export function checkNonce(
 }
 
 /**
- * `mode.debug`: PCRs of zeros mean a debug enclave. `manifest`: null for a bare document, undefined if unreadable.
- * Returns whether it runs in debug mode; null unless the check passed.
+ * Runs `mode.debug`. PCRs of zeros mean a debug enclave. `manifest` is null for a bare document, and undefined if
+ * unreadable. Returns whether the enclave runs in debug mode, or null unless the check passed.
  */
 export function checkDebugMode(
   document: AttestationDocumentReading["value"],
@@ -212,7 +212,7 @@ export function checkDebugMode(
   }
   if (missing.length > 0) {
     const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
-    // For boot proofs `bind.pcrs` fails instead.
+    // If the document is part of a boot proof, `bind.pcrs` fails instead.
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
       checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`, {

@@ -1,2 +1,2 @@
-/** See `noble.ts`. */
+/** Part of @noble that is loaded alone (see `noble.ts`). */
 export { ed25519 } from "@noble/curves/ed25519.js";

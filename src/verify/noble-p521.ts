@@ -1,2 +1,2 @@
-/** See `noble.ts`. */
+/** Part of @noble that is loaded alone (see `noble.ts`). */
 export { p521 } from "@noble/curves/nist.js";

@@ -1,6 +1,6 @@
 /**
- * A file of its own, so that a bundler leaves out the rest of @noble: a package that is imported dynamically is kept
- * whole.
+ * The part of @noble that verification uses. It has its own file because a bundler keeps the whole of a package that is
+ * imported dynamically.
  */
 export { p256, p384 } from "@noble/curves/nist.js";
 export { sha256, sha384 } from "@noble/hashes/sha2.js";

@@ -20,14 +20,14 @@ const MEANINGS: readonly Meaning[] = [
 ];
 const OTHER = { differs: "what the software inside measured differs", todo: "compare with what you expect of it" };
 
-/** A policy may be changed, a manifest may not. */
+/** Texts by what the PCRs were compared with. A policy may be changed, but a manifest may not. */
 const AGAINST = {
   policy: { from: "from the policy", same: "is as pinned", todo: null },
   image: { from: "from the given one", same: "is the given one", todo: null },
   manifest: { from: "from the manifest", same: "is the one in the manifest", todo: "report it" },
 } as const;
 
-/** `compared`: all PCRs that were compared. */
+/** Returns advice on the PCRs that differ. `compared` are all that were compared. */
 export function adviceOnPcrs(
   differing: readonly number[],
   compared: readonly number[],

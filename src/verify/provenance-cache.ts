@@ -1,15 +1,15 @@
-/** Remembers what a verifier of provenance returned: the same bundle is verified for many pieces of evidence. */
+/** Memory for a verifier of provenance, since the same bundle is verified with a lot of evidence. */
 import { toHex, toUtf8 } from "../bytes.js";
 import { sha256 } from "./digest.js";
 import type { ProvenanceThresholds, ProvenanceVerifier } from "./provenance-demand.js";
 
 const MAX_REMEMBERED = 256;
-/** Characters. Genuine bundles have 20,000; a larger one is verified each time, and not kept. */
+/** Maximum characters of a kept bundle. Genuine ones have 20,000. A larger one is verified each time. */
 const MAX_TEXT = 65_536;
 
 /**
- * The same verifier with a memory: the outcome depends on bundle, root and thresholds alone, not on a clock. The least
- * recently used goes first. A rejection is not remembered.
+ * Returns the same verifier with a memory. This is safe because the outcome depends on bundle, root and thresholds
+ * alone, not on a clock. The least recently used outcome is dropped first. A rejection is not remembered.
  */
 export function rememberingVerifier(verifier: ProvenanceVerifier): ProvenanceVerifier {
   const known = new Map<string, ReturnType<ProvenanceVerifier["verify"]>>();
@@ -29,7 +29,7 @@ export function rememberingVerifier(verifier: ProvenanceVerifier): ProvenanceVer
   };
 }
 
-/** A list, since JSON writes it in one order. */
+/** Returns a key of all that the outcome depends on. It is made from a list because JSON writes that in one order. */
 async function keyOf(bundle: string, trustedRoot: string, thresholds: ProvenanceThresholds): Promise<string> {
   const { inclusions, certificateTimestamps, signedTimes } = thresholds;
   const parts = [bundle, trustedRoot, inclusions, certificateTimestamps, signedTimes];

@@ -27,15 +27,15 @@ const PROVENANCE_CHECKS = checksOf("provenance");
 type ProvenanceCheckId = "provenance.bundle" | "provenance.signer" | "provenance.subject";
 
 interface RunProvenanceChecks {
-  /** Null for a bundle that meets no demand. */
+  /** Facts of each bundle, or null for one that meets no demand. */
   readonly facts: readonly (ProvenanceFacts | null)[];
   readonly checklists: readonly Checklist[];
 }
 
 interface Tools {
-  /** Null only without demands. */
+  /** The verifier, which is null only if there are no demands. */
   readonly verifier: ProvenanceVerifier | null;
-  /** SHA-256 of a text, in hex. */
+  /** Returns SHA-256 of a text in hex. */
   readonly digestOf: (text: string) => Promise<string>;
 }
 
@@ -71,7 +71,7 @@ function missing(demands: readonly HeldDemand[]): Checklist {
 
 const NONE_GIVEN = "Give the bundles of the build (--provenance FILE; in the library: provenance in the evidence).";
 
-/** For messages: `prod demands provenance of the application of boot[0]`. */
+/** Returns a text such as `prod demands provenance of the application of boot[0]`. */
 function demandText(held: HeldDemand): string {
   return `${shownName(held.deployment)} demands provenance of ${workloadText(held)}`;
 }
@@ -92,7 +92,7 @@ function readInput(input: ProvenanceInput): Reading<ProvenanceBundle> {
   return text.value === undefined ? { value: {}, faults: text.faults } : readProvenanceBundle(text.value);
 }
 
-/** The signature of a bundle under one root, or why there is none. */
+/** The verified signature of a bundle under one root, or the reason why there is none. */
 type Verified = VerifiedUnder | { readonly reason: string };
 
 interface VerifiedUnder {
@@ -103,7 +103,7 @@ interface VerifiedUnder {
 
 type Verifying = Tools & { readonly verifier: ProvenanceVerifier };
 
-/** A bundle; verified once for each root that a demand names. */
+/** A bundle that is verified once for each root that a demand names. */
 class Piece {
   readonly index: number;
   readonly bundle: ProvenanceBundle | null;
@@ -120,7 +120,7 @@ class Piece {
     this.#tools = tools;
   }
 
-  /** Under the first root that accepts it. Roots are never merged. */
+  /** Verifies the bundle under the first root that accepts it. Roots are never merged. */
   async verifyUnder(roots: readonly TrustedRoot[]): Promise<Verified> {
     const reasons: string[] = [];
     for (const root of roots) {
@@ -147,31 +147,31 @@ async function verifyUnder(
 ): Promise<Verified> {
   const outcome = await verifier.verify(bundle.text, root.text, root.thresholds);
   if (!outcome.verified) return { reason: cut(outcome.reason, MAX_REASON) };
-  // What is compared and reported must be what was verified.
+  // The certificate and statement that are compared and reported must be those that were verified.
   if (!equalBytes(outcome.certificate, bundle.certificate.der)) return { reason: "another certificate was verified" };
   if (!equalBytes(outcome.payload, bundle.payload)) return { reason: "another statement was verified" };
   if (outcome.signedTimes.length < root.thresholds.signedTimes) return { reason: "no signed time was verified" };
   return { signature: outcome, root, rootDigest: await digestOf(root.text) };
 }
 
-/** A bundle under one demand, without its signature. */
+/** Comparison of a bundle with one demand, before its signature is verified. */
 interface Compared {
   readonly piece: Piece;
   readonly signer: readonly ProvenanceFault[];
   readonly subject: readonly ProvenanceFault[];
 }
 
-/** The bundle that meets a demand; without one the nearest, with the faults of each check. */
+/** The bundle that meets a demand, or the nearest one with the faults of each check. */
 interface Held {
   readonly demand: HeldDemand;
   readonly piece: Piece;
   readonly isMet: boolean;
-  /** Null: the check did not run. */
+  /** Faults of each check. Null means that the check did not run. */
   readonly faults: Readonly<Record<ProvenanceCheckId, readonly ProvenanceFault[] | null>>;
   readonly verified: VerifiedUnder | null;
 }
 
-/** Bundles that cannot meet the demand are not verified, unless one of them is the nearest. */
+/** Finds the bundle for a demand. One that cannot meet it is not verified, unless it is the nearest. */
 async function hold(demand: HeldDemand, pieces: readonly Piece[]): Promise<Held> {
   const ranked = pieces.map((piece) => compare(piece, demand)).sort((one, other) => distance(one) - distance(other));
   const fitting = ranked.filter((each) => distance(each) === 0);
@@ -190,7 +190,7 @@ function compare(piece: Piece, { demand, digest }: HeldDemand): Compared {
   return { piece, signer, subject: subjectFaults(bundle.statement, demand, digest) };
 }
 
-/** The right binary of a wrong signer is nearer than the wrong binary of the right signer. */
+/** Ranks a bundle. The right binary of a wrong signer is nearer than the wrong binary of the right signer. */
 function distance({ piece, signer, subject }: Compared): number {
   if (piece.bundle === null) return 4;
   return (subject.length > 0 ? 2 : 0) + (signer.length > 0 ? 1 : 0);
@@ -241,7 +241,7 @@ function subjectFaults(
   ];
 }
 
-/** The wanted digest is lower-case hex, so that no other spelling is equal to it. */
+/** Compares digests. The wanted one is lower-case hex, so that no other spelling is equal to it. */
 function digestFaults(
   subjects: ProvenanceStatement["subjects"],
   workload: string | null,
@@ -268,7 +268,7 @@ function digestFaults(
   ];
 }
 
-/** A fault for any demand fails the check; otherwise it passes where it ran. */
+/** Reports the checks of a bundle. A fault for any demand fails the check. Otherwise it passes if it ran. */
 function report(piece: Piece, held: readonly Held[], checklist: Checklist): void {
   const own = held.filter((each) => each.piece === piece);
   if (own.length === 0) return checklist.skipRest(PROVENANCE_CHECKS, notNeeded(held));
@@ -326,7 +326,7 @@ function signerText({ repository, buildConfig, commit, san }: BuildIdentity): st
   return cut(`${buildConfig ?? repository}${commit === null ? "" : `, commit ${commit}`}`, MAX_REASON);
 }
 
-/** Null where the bundle also fails for a demand. */
+/** Returns the facts of a bundle, or null if it fails for any demand. */
 function factsOf(piece: Piece, held: readonly Held[]): ProvenanceFacts | null {
   const own = held.filter((each) => each.piece === piece);
   if (own.length === 0 || !own.every(({ isMet }) => isMet)) return null;

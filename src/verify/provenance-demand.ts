@@ -1,20 +1,20 @@
-/** What policies demand of builds, and what verifies it (verify/README.md, "Provenance"): types and limits. */
+/** Types and limits of build provenance: demands of policies, and the verifier (verify/README.md, "Provenance"). */
 import type { CheckSubject } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
 import type { InputCopy } from "../decode/input.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
 
-/** How many of each a bundle must have. The trusted root decides, never the bundle. */
+/** Minimum counts in a bundle. The trusted root decides them, never the bundle. */
 export interface ProvenanceThresholds {
   /** Inclusions in a transparency log: 1 if the root has such logs, otherwise 0. */
   readonly inclusions: number;
   /** Signed certificate timestamps: 1 if the root has certificate transparency logs, otherwise 0. */
   readonly certificateTimestamps: number;
-  /** Signed times, by the promise of a log or by a timestamp authority: always 1. */
+  /** Signed times by the promise of a log or by a timestamp authority. The value is always 1. */
   readonly signedTimes: number;
 }
 
-/** What a {@link ProvenanceVerifier} verified. The bytes are those that it used. */
+/** Result of a {@link ProvenanceVerifier}. The bytes are those that it verified. */
 export interface ProvenanceSignature {
   readonly verified: true;
   /** The certificate whose key signed, in DER. */
@@ -28,18 +28,18 @@ export interface ProvenanceSignature {
 /** The verifier refused the bundle. */
 export interface ProvenanceRefusal {
   readonly verified: false;
-  /** A phrase for people, without a full stop. */
+  /** Reason as a phrase for people, without a full stop. */
   readonly reason: string;
 }
 
 /**
- * Verifies certificate, log and signature of Sigstore bundles. `sigstoreVerifier` of `bootproof/provenance` makes one:
- * verification itself loads no package for it. It compares no identities: verification does that.
+ * Verifies certificate, log and signature of Sigstore bundles. `sigstoreVerifier` of `bootproof/provenance` makes one,
+ * since verification itself loads no package for it. It does not compare identities, which verification does.
  */
 export interface ProvenanceVerifier {
   /**
    * Verifies one bundle under one trusted root, both as JSON text. Resolves to a refusal for any fault of the two, and
-   * rejects only where it cannot run.
+   * rejects only if it cannot run.
    */
   verify(
     bundle: string,
@@ -52,16 +52,16 @@ export interface ProvenanceVerifier {
 export interface TrustedRoot {
   /** The file's name in the policy, with its line if the file has several roots. */
   readonly name: string;
-  /** Its JSON text: the file, or the line without its line break. */
+  /** JSON text of the root, which is the file, or the line without its line break. */
   readonly text: string;
-  /** The file that the policy names; null if the policy has the text itself. */
+  /** The file that the policy names, or null if the policy has the text itself. */
   readonly file: { readonly name: string; readonly text: string } | null;
   readonly thresholds: ProvenanceThresholds;
 }
 
-/** A demand of a policy: its member `provenance` has a list of them. Null and absent members are not compared. */
+/** A demand in the list `provenance` of a policy. Null and absent members are not compared. */
 export interface ProvenanceDemand {
-  /** The workload whose digest is demanded; null: the pivot. */
+  /** The workload whose digest is demanded. Null means the pivot. */
   readonly workload: string | null;
   readonly issuer: string;
   readonly repository?: string;
@@ -78,19 +78,19 @@ export interface ProvenanceDemand {
   readonly trustedRoots: readonly TrustedRoot[];
 }
 
-/** What a demand may leave open. */
+/** Members that a demand may leave open. */
 export const PROVENANCE_QUESTIONS = ["ref", "workflow"] as const;
 export type ProvenanceQuestion = (typeof PROVENANCE_QUESTIONS)[number];
 
 /** A demand of the deployment that a boot proof matched. */
 export interface HeldDemand {
-  /** The boot proof; `policy` where there is none, and a binary was measured. */
+  /** The boot proof, or `policy` if there is none and a binary was measured. */
   readonly about: CheckSubject;
   readonly deployment: string;
-  /** Place in the deployment's list. */
+  /** Index in the deployment's list. */
   readonly index: number;
   readonly demand: ProvenanceDemand;
-  /** SHA-256 of the pivot or workload in the verified manifest, in hex; null if the manifest has none. */
+  /** SHA-256 in hex of the pivot or workload in the verified manifest, or null if the manifest has none. */
   readonly digest: string | null;
 }
 
@@ -103,7 +103,7 @@ export interface ProvenanceFacts {
   readonly meets: readonly HeldDemand[];
 }
 
-/** How many bundles one verification accepts: each takes time. */
+/** Maximum number of bundles in one verification. Each takes time. */
 export const MAX_PROVENANCE = 64;
 
 /** A bundle as JSON text, its bytes, or the copied value. */

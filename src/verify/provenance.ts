@@ -1,4 +1,4 @@
-/** Build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
+/** Verified build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
@@ -16,15 +16,15 @@ import type {
 export class VerifiedProvenance {
   readonly #verified = true;
   readonly statement: ProvenanceStatement;
-  /** By the certificate that signed. */
+  /** Identity in the certificate that signed. */
   readonly identity: BuildIdentity;
-  /** In RFC 3339. */
+  /** Signed times in RFC 3339. */
   readonly signedTimes: readonly string[];
-  /** The root of the policy under which it was verified: its name there, and SHA-256 of its JSON text in hex. */
+  /** The policy's root under which it was verified, by its name there and SHA-256 of its JSON text in hex. */
   readonly trustedRoot: { readonly name: string; readonly sha256: string };
-  /** What that root demands of a bundle. */
+  /** Thresholds of that root. */
   readonly demanded: ProvenanceThresholds;
-  /** The demands that it meets: the boot proof, the deployment's name, the workload (null: the pivot), the digest. */
+  /** The demands that it meets. */
   readonly meets: readonly MetDemand[];
 
   /** @internal */
@@ -49,7 +49,7 @@ export interface MetDemand {
   readonly bootProof: CheckSubject;
   readonly deployment: string;
   readonly workload: string | null;
-  /** SHA-256, in hex. */
+  /** SHA-256 in hex. */
   readonly digest: string;
 }
 
@@ -57,16 +57,16 @@ function metDemand({ about, deployment, demand, digest }: HeldDemand): MetDemand
   return Object.freeze({ bootProof: about, deployment, workload: demand.workload, digest: digest! });
 }
 
-/** Stays in this module, so that no other code can make the verified type. */
+/** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
 interface CheckedProvenance {
-  /** Null for a bundle that meets no demand. */
+  /** The verified bundles, with null for one that meets no demand. */
   readonly verified: readonly (VerifiedProvenance | null)[];
   readonly checklists: readonly Checklist[];
 }
 
-/** SHA-256 of a text, in hex. */
+/** Returns SHA-256 of a text in hex. */
 async function digestOf(text: string): Promise<string> {
   return toHex(await sha256(toUtf8(text)));
 }

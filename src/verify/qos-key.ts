@@ -1,4 +1,4 @@
-/** QOS public keys: encryption point, then signing point, 130 bytes (verify/README.md, "QOS keys"). */
+/** QOS public keys of 130 bytes: encryption point, then signing point (verify/README.md, "QOS keys"). */
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { isP256Point } from "./ecdsa.js";
 

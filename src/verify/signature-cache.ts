@@ -1,5 +1,5 @@
 /**
- * A bounded cache of valid signatures and imported keys. It saves time only: dates, names, constraints and policies are
+ * A bounded cache of valid signatures and imported keys. It only saves time: dates, names, constraints and policies are
  * checked each time. Invalid signatures are not cached.
  */
 import { concatBytes, toHex } from "../bytes.js";
@@ -10,7 +10,7 @@ import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
 const DEFAULT_LIMIT = 1024;
 const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": P256_POINT_LENGTH, "P-384": P384_POINT_LENGTH };
 
-/** Imported at the first verification. */
+/** A public key that is imported at the first verification. */
 export class PublicKey implements VerifyingKey {
   readonly curve: Curve;
   readonly point: Uint8Array;
@@ -21,13 +21,13 @@ export class PublicKey implements VerifyingKey {
     this.point = new Uint8Array(point);
   }
 
-  /** Null if the point is not on the curve. */
+  /** Returns the imported key, or null if the point is not on the curve. */
   imported(): Promise<VerifyingKey | null> {
     this.#imported ??= importPoint(this.curve, this.point);
     return this.#imported;
   }
 
-  /** Signature: `r ‖ s`. False if the point is not on the curve. */
+  /** Verifies a signature `r ‖ s`. Returns false if the point is not on the curve. */
   async verify(message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     const key = await this.imported();
     return key !== null && key.verify(message, signature);
@@ -37,31 +37,31 @@ export class PublicKey implements VerifyingKey {
 export class SignatureCache {
   readonly #limit: number;
   readonly #keys = new Map<string, PublicKey>();
-  /** Separate, so that app proofs do not displace certificates. */
+  /** Valid signatures by curve, so that those of app proofs do not displace those of certificates. */
   readonly #valid: Readonly<Record<Curve, Map<string, true>>> = { "P-256": new Map(), "P-384": new Map() };
 
   /**
-   * `limit`: signatures of each curve, and keys; the least recently used are dropped first. Throws TypeError below 1.
+   * `limit` bounds the signatures of each curve, and the keys. The least recently used are dropped first. Throws
+   * TypeError if it is below 1.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: expected a whole number of 1 or more");
     this.#limit = limit;
   }
 
-  /** Null if the point is not on the curve. */
+  /** Returns the imported key, or null if the point is not on the curve. */
   key(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
     return this.#publicKey(curve, point).imported();
   }
 
-  /** ECDSA with the curve's hash; signature: `r ‖ s`. False if the point is not on the curve. */
+  /** Verifies ECDSA with the curve's hash and a signature `r ‖ s`. Returns false if the point is not on the curve. */
   verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     return this.verifyBy(this.#publicKey(curve, point), message, signature);
   }
 
   async verifyBy(key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (key.point.length !== POINT_LENGTHS[key.curve]) return false;
-    // Copied, so that callers cannot change it meanwhile. Lengths are fixed or named, so that the parts cannot be
-    // shifted.
+    // Callers cannot change this copy meanwhile. Lengths are fixed or named, so that parts cannot be shifted.
     const whole = concatBytes(key.point, signature, message);
     const proof = whole.subarray(key.point.length, key.point.length + signature.length);
     const signed = whole.subarray(key.point.length + signature.length);

@@ -1,6 +1,7 @@
 /**
- * The signatures in an activity's result, which no app proof covers: each is verified under the request's `signWith`,
- * over what the caller submitted (verify/README.md, "Signatures"). Loaded only for requests that sign.
+ * Verification of the signatures in an activity's result, which no app proof covers. Each is verified under the
+ * request's `signWith`, over what the caller submitted (verify/README.md, "Signatures"). This file is loaded only for
+ * requests that sign.
  */
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
@@ -18,13 +19,13 @@ import {
 } from "./signed-content.js";
 
 export interface VerifiedSignature {
-  /** Place of the payload among the submitted ones; 0 of a transaction. */
+  /** Index of the payload among the submitted ones, or 0 for a transaction. */
   readonly index: number;
-  /** As submitted; cut where it is longer than any key or address. */
+  /** Signer as submitted. It is truncated if it is longer than any key or address. */
   readonly signWith: string;
-  /** The key that verifies the signature, in hex; null where none was found. */
+  /** The key, in hex, that verifies the signature, or null if none was found. */
   readonly publicKey: string | null;
-  /** What is not proven; null where the signature verifies under `signWith`. */
+  /** Statement of what is not proven, or null if the signature verifies under `signWith`. */
   readonly open: string | null;
 }
 
@@ -40,7 +41,7 @@ export interface SignedRequest {
   readonly parameters: JsonObject;
 }
 
-/** What `signWith` is. An id names no key: any key verifies, and the report has it. */
+/** Kind of `signWith`. An id names no key, so any key that verifies is accepted and reported. */
 type Signer =
   | { readonly kind: "ethereum"; readonly address: Uint8Array }
   | { readonly kind: "ecdsa"; readonly publicKey: Uint8Array }
@@ -50,10 +51,10 @@ type Signer =
 
 class WrongSignatureError extends Error {}
 
-/** Each takes milliseconds, whoever chose their number. */
+/** Maximum number of signatures. Each takes milliseconds, and others may choose their number. */
 const MAX_SIGNATURES = 256;
 
-/** Null for an activity that is not completed, which fails `activity.request`. */
+/** Verifies all signatures. Returns null for an activity that is not completed, which fails `activity.request`. */
 export function verifySignatures(
   { kind, parameters }: SignedRequest,
   { status, result: results }: Activity,
@@ -107,10 +108,10 @@ function concluded(outcomes: readonly Outcome[], members: readonly string[]): Ve
 const ID_OPEN =
   "signWith is an id, so the key is only the service's word: compare it with the key that you know under that id";
 
-/** The longest that is known: an uncompressed point in hex, with 0x. */
+/** Length of the longest known form, an uncompressed point in hex with 0x. */
 const MAX_SIGN_WITH = 132;
 
-/** `verify` returns the key. */
+/** Returns the outcome of `verify`, which returns the key. */
 function outcomeOf(
   index: number,
   { signWith, signer }: { readonly signWith: string; readonly signer: Signer },
@@ -130,7 +131,7 @@ function outcomeOf(
   }
 }
 
-/** Earlier versions of the activities have `privateKeyId`. */
+/** Returns the signer's text. Earlier versions of the activities have `privateKeyId`. */
 function signWithOf({ signWith, privateKeyId }: JsonObject): string {
   const named = signWith ?? privateKeyId;
   return typeof named === "string" ? named : "";
@@ -143,7 +144,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 function signerOf(signWith: string): Signer {
   if (/^0x[0-9a-f]{40}$/i.test(signWith)) return { kind: "ethereum", address: hexBytes(signWith)! };
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(signWith)) return { kind: "id" };
-  // With 0x, 32 bytes are addresses of other chains.
+  // A text of 32 bytes with 0x is an address of another chain.
   if (/^(?:0x)?(?:0[23][0-9a-f]{64}|04[0-9a-f]{128})$/i.test(signWith))
     return { kind: "ecdsa", publicKey: hexBytes(signWith)! };
   const key = /^[0-9a-f]{64}$/i.test(signWith) ? hexBytes(signWith) : base58Key(signWith);
@@ -152,7 +153,7 @@ function signerOf(signWith: string): Signer {
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Base58 of 32 bytes, of which a leading 1 is a zero byte; null for anything else. */
+/** Decodes base58 of 32 bytes, where a leading 1 is a zero byte. Returns null for anything else. */
 function base58Key(text: string): Uint8Array | null {
   if (text.length < 32 || text.length > 44) return null;
   const digits = [...text].map((character) => BASE58.indexOf(character));
@@ -196,7 +197,7 @@ function isDigestOf(encoding: JsonValue | undefined): boolean {
   return encoding === "PAYLOAD_ENCODING_EIP712" || encoding === "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION";
 }
 
-/** RFC 8032 has no payload that is hashed before. */
+/** Verifies a payload under Ed25519, which does not sign payloads that were hashed before (RFC 8032). */
 function verifyEd25519Payload(
   message: Uint8Array,
   signature: Uint8Array,
@@ -209,7 +210,7 @@ function verifyEd25519Payload(
   return signer.publicKey;
 }
 
-/** RFC 8032: canonical encodings and S below the order; no key of small order, under which anything verifies. */
+/** Verifies by RFC 8032 with canonical encodings, and refuses keys of small order, under which anything verifies. */
 function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
   try {
     return ed25519.verify(signature, message, publicKey, { zip215: false });
@@ -218,7 +219,7 @@ function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKe
   }
 }
 
-/** The key, compressed. v has to fit. A high s is valid. */
+/** Returns the compressed key that verifies. v must fit, and a high s is valid. */
 function verifyEcdsa({ r, s, yParity }: Ecdsa, digest: Uint8Array, signer: Signer): Uint8Array {
   const key = recovered({ r, s, yParity }, digest);
   if (signer.kind === "id") return key ?? wrong();
@@ -233,7 +234,7 @@ function wrong(): never {
   throw new WrongSignatureError(WRONG);
 }
 
-/** Keys of P-256 have the same form as those of secp256k1. */
+/** Verifies under P-256, whose keys have the same form as those of secp256k1. */
 function verifyP256(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): Uint8Array | null {
   const key = compressed(p256, publicKey);
   const isValid = (): boolean => p256.verify(signature, digest, key!, { prehash: false, lowS: false });
@@ -251,7 +252,7 @@ function recovered({ r, s, yParity }: Ecdsa, digest: Uint8Array): Uint8Array | n
   });
 }
 
-/** @noble throws for values that are out of range. */
+/** Returns null instead of throwing, since @noble throws for values that are out of range. */
 function attempt<T>(work: () => T): T | null {
   try {
     return work();
@@ -287,7 +288,7 @@ function verifyTransaction(
   throw new UncheckedError("the type of transaction is unknown to this version");
 }
 
-/** EIP-2: a transaction with a high s is invalid. */
+/** Verifies an Ethereum transaction, which is invalid with a high s (EIP-2). */
 function verifyEthereum(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
   const { digest, signatureOf } = unsignedEthereum(unsigned);
   const signature = signatureOf(signed);
@@ -300,7 +301,7 @@ function verifyEthereum(unsigned: Uint8Array, signed: Uint8Array, signer: Signer
 const SIGNATURE_LENGTH = 64;
 const KEY_LENGTH = 32;
 
-/** Signatures, one for each signer, and the message, which names the signers. */
+/** A message that names its signers, with one signature for each. */
 interface SolanaTransaction {
   readonly signatures: readonly Uint8Array[];
   readonly signers: readonly Uint8Array[];
@@ -310,7 +311,7 @@ interface SolanaTransaction {
 function readSolana(bytes: Uint8Array): SolanaTransaction | null {
   const count = bytes[0] ?? 0;
   const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);
-  // A version's byte has its highest bit set. Below 128 a compact length is one byte.
+  // A version's byte has its highest bit set. A compact length below 128 takes one byte.
   const header = message[0]! >= 0x80 ? 1 : 0;
   const [required, keys] = [message[header], message[header + 3] ?? 0];
   const start = header + 4;
@@ -325,7 +326,7 @@ function readSolana(bytes: Uint8Array): SolanaTransaction | null {
   };
 }
 
-/** Equal bytes, but for the signature of one signer. */
+/** Verifies a transaction that is as submitted, except for the signature of one signer. */
 function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer): Uint8Array {
   const submitted = readSolana(unsigned);
   if (submitted === null) throw new UncheckedError("it is not a Solana transaction that this version knows");
@@ -339,7 +340,7 @@ function verifySolana(unsigned: Uint8Array, signed: Uint8Array, signer: Signer):
   return isEd25519Signature(answer.signatures[place]!, message, key) ? key : wrong();
 }
 
-/** Of the signer's key in the message; for an id the place where a signature was added. */
+/** Returns the index of the signer's key in the message or, for an id, the index where a signature was added. */
 function placeOf(signer: Signer, signers: readonly Uint8Array[], changed: readonly number[]): number {
   if (signer.kind === "ed25519") {
     const place = signers.findIndex((one) => equalBytes(one, signer.publicKey));

@@ -1,18 +1,18 @@
-/** What a submitted payload or Ethereum transaction signs (verify/README.md, "Signatures"). Loaded only for them. */
+/** Signed bytes and digests of payloads and Ethereum transactions (verify/README.md, "Signatures"). */
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { keccak_256, sha256 } from "./noble-signatures.js";
 
-/** The signature cannot be checked: what the caller submitted is nothing that this version can sign. */
+/** Thrown if a signature cannot be checked, since this version does not know what the caller submitted. */
 export class UncheckedError extends Error {}
 
-/** Even-length hex, of any case, with or without 0x. */
+/** Returns the bytes of hex in either case, with or without 0x, or null for any other value. */
 export function hexBytes(value: JsonValue | undefined): Uint8Array | null {
   return typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
 }
 
-/** The bytes of a payload in its encoding. Throws {@link UncheckedError}. */
+/** Returns the bytes of a payload in its encoding. Throws {@link UncheckedError}. */
 export function payloadBytes(
   payload: JsonValue | undefined,
   encoding: JsonValue | undefined,
@@ -26,10 +26,10 @@ export function payloadBytes(
   throw new UncheckedError("the encoding is unknown to this version");
 }
 
-/** The digest that ECDSA signs. Throws {@link UncheckedError}. */
+/** Returns the digest that ECDSA signs. Throws {@link UncheckedError}. */
 export function payloadDigest(bytes: Uint8Array, hashFunction: JsonValue | undefined, isDigest: boolean): Uint8Array {
   if (hashFunction === "HASH_FUNCTION_NO_OP" && bytes.length === 32) return bytes;
-  // How a service hashes the digest of typed data again is not documented.
+  // It is not documented how a service hashes the digest of typed data again, so that is not supported.
   if (!isDigest && hashFunction === "HASH_FUNCTION_SHA256") return sha256(bytes);
   if (!isDigest && hashFunction === "HASH_FUNCTION_KECCAK256") return keccak_256(bytes);
   throw new UncheckedError("the hash function is unknown to this version, or does not fit the payload");
@@ -51,7 +51,7 @@ function jsonOf(payload: string): JsonObject {
 
 // Ethereum transactions.
 
-/** The number of members of each unsigned typed transaction: EIP-2930, 1559, 4844, 7702. */
+/** Number of members of each type of unsigned transaction (EIP-2930, 1559, 4844 and 7702). */
 const TYPED: ReadonlyMap<number, number> = new Map([
   [1, 8],
   [2, 9],
@@ -63,13 +63,13 @@ const LEGACY_MEMBERS = 6;
 interface UnsignedEthereum {
   readonly digest: Uint8Array;
   /**
-   * The signature of a signed transaction that is exactly this one; null for any other bytes. Integers have no leading
-   * zero, and v is that of the chain (EIP-155).
+   * Returns the signature of a signed transaction that is exactly this one, or null for any other bytes. Integers must
+   * have no leading zero, and v must be that of the chain (EIP-155).
    */
   readonly signatureOf: (signed: Uint8Array) => { r: Uint8Array; s: Uint8Array; yParity: number } | null;
 }
 
-/** Throws {@link UncheckedError} for anything but an unsigned transaction, legacy or of a type in the table above. */
+/** Reads an unsigned transaction, legacy or of a type in the table above. Throws {@link UncheckedError} for others. */
 export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
   const type = unsigned[0] ?? 0;
   const isTyped = type < 0xc0;
@@ -94,7 +94,7 @@ export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
   };
 }
 
-/** Of a legacy transaction: its chain, or 0n without one; undefined for any other list. */
+/** Returns the chain of a legacy transaction, 0n if it has none, and undefined for any other list. */
 function chainOf(members: readonly Uint8Array[] | null): bigint | undefined {
   if (members?.length === LEGACY_MEMBERS) return 0n;
   if (members?.length !== LEGACY_MEMBERS + 3) return undefined;
@@ -102,19 +102,19 @@ function chainOf(members: readonly Uint8Array[] | null): bigint | undefined {
   return r === 0n && s === 0n ? chain || undefined : undefined;
 }
 
-/** EIP-155. */
+/** Returns the lower of the two values of v for a chain (EIP-155). */
 function firstV(chain: bigint): bigint {
   return chain === 0n ? 27n : 35n + 2n * chain;
 }
 
-/** The items of one canonical RLP list that fills the bytes, each with its prefix; null for any other bytes. */
+/** Returns the items, with prefixes, of a canonical RLP list that fills the bytes. Returns null for other bytes. */
 function listItems(bytes: Uint8Array): Uint8Array[] | null {
   const whole = itemAt(bytes, 0);
   if (whole === null || (bytes[0] ?? 0) < 0xc0 || whole.end !== bytes.length) return null;
   return itemsIn(bytes.subarray(whole.start, whole.end));
 }
 
-/** No transaction has more: the 11 members of EIP-4844 and a signature. */
+/** Maximum number of items, which are the 11 members of EIP-4844 and a signature. */
 const MAX_ITEMS = 14;
 
 function itemsIn(content: Uint8Array): Uint8Array[] | null {
@@ -128,7 +128,7 @@ function itemsIn(content: Uint8Array): Uint8Array[] | null {
   return items;
 }
 
-/** Where the content of the item begins and ends; null unless its length is canonical and inside. */
+/** Returns where an item's content begins and ends. Returns null unless its length is canonical and inside. */
 function itemAt(bytes: Uint8Array, at: number): { start: number; end: number } | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -151,7 +151,7 @@ function longItem(bytes: Uint8Array, at: number, lengthBytes: number): { start: 
   return end > bytes.length ? null : { start, end };
 }
 
-/** Of an RLP item with its prefix: an integer of at most 32 bytes, without leading zeros. */
+/** Reads an RLP item with its prefix as an integer of at most 32 bytes without leading zeros. */
 function integerOf(item: Uint8Array): bigint | null {
   if (item[0]! >= 0xa1) return null;
   const content = item[0]! < 0x80 ? item : item.subarray(1);
@@ -162,19 +162,19 @@ function numberOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes) || "0"}`);
 }
 
-/** In 32 bytes. */
+/** Encodes an integer in 32 bytes. */
 function word(value: bigint): Uint8Array {
   return fromHex(BigInt.asUintN(256, value).toString(16).padStart(64, "0"))!;
 }
 
 // Digests of JSON.
 
-/** EIP-7702, of `{address, chainId, nonce}`. */
+/** Returns the EIP-7702 digest of `{address, chainId, nonce}`. */
 function authorizationDigest({ address, chainId, nonce }: JsonObject): Uint8Array {
   const addressBytes = fixedBytes(address, 20);
   const list = [rlpInteger(integer(chainId, 0n, 256n)), concatBytes(Uint8Array.of(0x94), addressBytes)];
   const content = concatBytes(...list, rlpInteger(integer(nonce, 0n, 64n)));
-  // At most 64 bytes, of which a list of under 56 has the short prefix.
+  // The content has at most 64 bytes. A list of less than 56 has the short prefix.
   const prefix = content.length < 56 ? [0xc0 + content.length] : [0xf8, content.length];
   return keccak_256(concatBytes(Uint8Array.of(5, ...prefix), content));
 }
@@ -186,8 +186,8 @@ function rlpInteger(value: bigint): Uint8Array {
 }
 
 /**
- * Bounds on typed data, which are checked before anything is hashed. Real typed data stays far below: a bulk order of
- * Seaport has 24 array levels, five types and under 300 values.
+ * Bounds on typed data, which are checked before anything is hashed. Real typed data stays far below them. A bulk order
+ * of Seaport has 24 array levels, five types and under 300 values.
  */
 const LIMITS = {
   types: 100,
@@ -198,10 +198,10 @@ const LIMITS = {
   "levels of values": 48,
 } as const;
 
-/** What all typed data of one request may have together. The text of a type includes those that it refers to. */
+/** Bounds on all typed data of one request together. The text of a type includes those that it refers to. */
 const BUDGET = { values: 10_000, "characters in the texts of its types": 256 * 1024 } as const;
 
-/** What is left of it. */
+/** The rest of the budget. */
 export type TypedDataBudget = Record<keyof typeof BUDGET, number>;
 
 export function typedDataBudget(): TypedDataBudget {
@@ -221,7 +221,7 @@ function tooMany(what: string, most: number): never {
   throw new UncheckedError(`the typed data is too large for this version: more than ${most} ${what}`);
 }
 
-/** `T[2][]` has the base T and the counts 2 and null: the innermost array first. */
+/** A member of a type. `T[2][]` has the base T and the counts 2 and null, the innermost array first. */
 interface Member {
   readonly name: string;
   readonly type: string;
@@ -234,14 +234,14 @@ type Hash = (bytes: Uint8Array) => Uint8Array;
 
 interface Hashing {
   readonly types: Types;
-  /** The hash of each type's text, which is computed once. */
+  /** Hash of each type's text, which is computed once. */
   readonly hashes: ReadonlyMap<string, Uint8Array>;
   readonly hash: Hash;
 }
 
 const DOMAIN = "EIP712Domain";
 
-/** EIP-712, of `{types, primaryType, domain, message}`. The payload has to have the domain's type. */
+/** Returns the EIP-712 digest of `{types, primaryType, domain, message}`. `types` must have the domain's type. */
 function typedDataDigest(
   { types: given, primaryType, domain, message }: JsonObject,
   budget: TypedDataBudget,
@@ -262,7 +262,7 @@ function typedDataDigest(
     const hashed = structs.map(([name, value]) => structHash(name, value, { types, hashes, hash }));
     return hash(concatBytes(Uint8Array.of(0x19, 0x01), ...hashed));
   };
-  // The first run finds what does not fit its type, before anything is hashed.
+  // The first run finds values that do not fit their types, before anything is hashed.
   digest(() => new Uint8Array(32));
   return digest(keccak_256);
 }
@@ -284,7 +284,7 @@ function typesOf(given: JsonValue | undefined): Types {
   );
 }
 
-/** Otherwise one value would be hashed again for each member of its name. Solidity and ethers refuse them, too. */
+/** Refuses members of one name, for each of which a value would be hashed again. Solidity and ethers refuse them. */
 function differentlyNamed(members: readonly Member[]): readonly Member[] {
   if (new Set(members.map(({ name }) => name)).size === members.length) return members;
   throw new UncheckedError("a type of the typed data has two members of one name");
@@ -298,7 +298,7 @@ function memberOf(value: JsonValue): Member {
   return { name, type, ...baseAndCounts(type) };
 }
 
-/** Reads the suffixes from the end, each character once. */
+/** Reads the array suffixes of a type from the end, each character once. */
 function baseAndCounts(type: string): Pick<Member, "base" | "counts"> {
   const counts: (number | null)[] = [];
   let end = type.length;
@@ -313,7 +313,7 @@ function baseAndCounts(type: string): Pick<Member, "base" | "counts"> {
   return { base: type.slice(0, end), counts };
 }
 
-/** Of each type that a value can have, the texts that are hashed for it: its own, and those it refers to by name. */
+/** Returns the hashed texts of each type that a value can have: its own, and those of types that it refers to. */
 function typeTexts(roots: readonly string[], types: Types, budget: TypedDataBudget): [string, string[]][] {
   const own = new Map([...types].map(([name, members]) => [name, ownText(name, members)]));
   const sorted = [...types.keys()].sort();
@@ -332,7 +332,7 @@ function ownText(name: string, members: readonly Member[]): string {
   return `${name}(${members.map((member) => `${member.type} ${member.name}`).join()})`;
 }
 
-/** The type itself, and what its members refer to. A set visits what is added during the visit, so cycles end. */
+/** Returns a type and those that its members refer to. A set visits names added during the visit, so cycles end. */
 function referredTo(name: string, types: Types): ReadonlySet<string> {
   const found = new Set([name]);
   for (const one of found) for (const { base } of types.get(one)!) if (types.has(base)) found.add(base);
@@ -352,7 +352,7 @@ function structHash(name: string, value: JsonValue | undefined, hashing: Hashing
   return hashing.hash(concatBytes(hashing.hashes.get(name)!, ...members));
 }
 
-/** `level` arrays around the base are left. */
+/** Encodes a value with `level` arrays left around the base. */
 function encoded(
   member: Member,
   value: JsonValue | undefined,
@@ -371,7 +371,7 @@ function encoded(
   return atom(type, value);
 }
 
-/** A value of 32 bytes. */
+/** Encodes an atomic value in 32 bytes. */
 function atom(type: string, value: JsonValue | undefined): Uint8Array {
   if (type === "address") return concatBytes(new Uint8Array(12), fixedBytes(value, 20));
   if (type === "bool") return typeof value === "boolean" ? word(value ? 1n : 0n) : misfit();
@@ -404,10 +404,10 @@ function fixedBytes(value: JsonValue | undefined, length: number): Uint8Array {
   return bytes?.length === length ? bytes : misfit();
 }
 
-/** Of an integer that is text: uint256 needs 78, or 66 in hex. */
+/** Maximum length of an integer as text. uint256 needs 78 characters, or 66 in hex. */
 const MAX_DIGITS = 100;
 
-/** At least `least`, and below 2^bits. */
+/** Reads an integer of at least `least` and below 2^bits. */
 function integer(value: JsonValue | undefined, least: bigint, bits: bigint): bigint {
   if (typeof value === "string" && value.length > MAX_DIGITS)
     throw new UncheckedError(`an integer has more than ${MAX_DIGITS} digits`);

@@ -1,10 +1,10 @@
-/** Trust anchors (RFC 5280 section 6.1) are the verifier's own copies. */
+/** Trust anchors (RFC 5280 section 6.1), which are the verifier's own copies. */
 import { equalBytes, fromBase64, toBase64 } from "../bytes.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
 import { MalformedError, attempt } from "../errors.js";
 
 export interface TrustAnchor {
-  /** Shown in reports. */
+  /** Name in reports. */
   readonly name: string;
   readonly certificate: Certificate;
 }
@@ -40,7 +40,7 @@ export function isAwsNitroRoot(anchor: TrustAnchor): boolean {
 }
 
 /**
- * Reads one PEM certificate (RFC 7468); ignores text around it. Throws {@link MalformedError} (`trust-anchor`).
+ * Reads one PEM certificate (RFC 7468), and ignores text around it. Throws {@link MalformedError} (`trust-anchor`).
  * @example
  * ```ts
  * const trustAnchors = [parseTrustAnchor("lab", await readFile("lab.pem", "utf8"))];

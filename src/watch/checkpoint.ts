@@ -6,14 +6,13 @@ import { MalformedError } from "../errors.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";
 import { sha256 } from "../verify/digest.js";
 
-/** The beginning of every origin. */
 const ORIGIN_PREFIX = "bootproof-log/";
 const ORIGIN_WORDS = `${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters`;
 const HASH_LENGTH = 32;
 
 /** What a checkpoint states: the log `origin` had so many entries, and its last line had this hash. */
 export interface Checkpoint {
-  /** Begins with `bootproof-log/`, without spaces and plus signs. It is the key's name, too. */
+  /** Name of the log, and of its key in the note: `bootproof-log/` and a name without spaces and plus signs. */
   readonly origin: string;
   readonly entries: number;
   /** SHA-256, in hex, of the line of entry `entries`; zeros for an empty log. */
@@ -44,8 +43,8 @@ const CHECKPOINT: MembersOf<Checkpoint> = {
 };
 
 /**
- * The checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey`: Ed25519 as PEM (PKCS#8). Rejects
- * with TypeError for another key or an invalid checkpoint.
+ * Returns the checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey` is an Ed25519 key as PEM
+ * (PKCS#8). Rejects with TypeError for another key or an invalid checkpoint.
  * @example
  * ```ts
  * const note = await signCheckpoint({ origin: "bootproof-log/signer", entries, head }, privateKey);
@@ -88,7 +87,7 @@ export async function readSigned(
   return { ...checkpoint, isVerified: publicKey !== null };
 }
 
-/** The origin of a log by the name of its first file, where no other is set. */
+/** Returns the default origin of the log whose first file has this name. */
 export function originOf(fileName: string): string {
   return ORIGIN_PREFIX + encodeURIComponent(fileName);
 }
@@ -125,12 +124,12 @@ interface NoteSignature {
 }
 
 interface OpenedNote {
-  /** With its last line feed: what is signed. */
+  /** The signed text, its last line feed included. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Sixteen signatures of 5 kB each, which verifiers must accept, are less. */
+/** Verifiers must accept sixteen signatures of 5 kB each, which fit in this limit. */
 const MAX_NOTE_BYTES = 256 * 1024;
 const KEY_ID_LENGTH = 4;
 
@@ -141,7 +140,7 @@ export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): 
   const whole = fromUtf8(bytes);
   if (whole === null) throw malformed("not UTF-8");
   const isControl = (char: string): boolean => char < " " && char !== "\n";
-  if ([...whole].some(isControl)) throw malformed("no signed note: control characters, or lines that end in CR LF");
+  if ([...whole].some(isControl)) throw malformed("not a signed note: control characters, or lines that end in CR LF");
   const at = whole.lastIndexOf("\n\n");
   if (at < 0 || !whole.endsWith("\n"))
     throw malformed("not a signed note: expected a text, an empty line and signatures");
@@ -149,7 +148,7 @@ export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): 
     .slice(at + 2)
     .split("\n")
     .slice(0, -1);
-  if (lines.length === 0) throw malformed("no signed note: no line with a signature behind the empty line");
+  if (lines.length === 0) throw malformed("not a signed note: no line with a signature behind the empty line");
   return { text: whole.slice(0, at + 1), signatures: lines.map(signatureOf) };
 }
 
@@ -157,13 +156,10 @@ function signatureOf(line: string): NoteSignature {
   const [dash, name = "", base64 = "", ...more] = line.split(" ");
   const bytes = fromBase64(base64);
   if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
-    throw malformed(
-      "a malformed line with a signature: \u2014, expected the key's name and base64, with a space between",
-    );
+    throw malformed("a malformed signature line: expected \u2014, the key's name and base64, with a space between");
   return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
 }
 
-/** Signature type of Ed25519 notes. */
 const ED25519_TYPE = 0x01;
 
 async function keyIdOf(name: string, publicKey: Uint8Array): Promise<Uint8Array> {
@@ -187,7 +183,7 @@ export interface NoteSigner {
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** `privateKey`: as PEM. Rejects with TypeError, which never quotes the key. */
+/** Rejects with TypeError, which never quotes the key, unless `privateKey` is an Ed25519 key as PEM. */
 export async function noteSigner(privateKey: string): Promise<NoteSigner> {
   return ed25519Signer(derOf(privateKey, PRIVATE));
 }
@@ -198,7 +194,7 @@ export async function signNote(text: string, name: string, { publicKey, sign }: 
 }
 
 /**
- * Whether it is an Ed25519 key of that kind, as PEM. Throws TypeError, which says what it is and never quotes it.
+ * Throws TypeError unless `pem` is an Ed25519 key of that kind. The message says what it is, and never quotes it.
  * @example
  * ```ts
  * requireLogKey(pem, "private");
@@ -212,7 +208,7 @@ function publicKeyOf(pem: string): Uint8Array {
   return derOf(pem, PUBLIC);
 }
 
-/** RFC 8410: all of the structure but the key's 32 bytes at its end. */
+/** `prefix` is the structure of RFC 8410 up to the 32 bytes of the key. */
 const PRIVATE = {
   label: "PRIVATE KEY",
   prefix: /* @__PURE__ */ fromHex("302e020100300506032b657004220420")!,
@@ -224,7 +220,7 @@ const PUBLIC = {
   words: "expected an Ed25519 public key, as PEM (SubjectPublicKeyInfo): openssl pkey -in FILE -pubout writes it",
 } as const;
 
-/** The 32 bytes of the key. Throws TypeError. */
+/** Returns the 32 bytes of the key. Throws TypeError for anything else. */
 function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PUBLIC): Uint8Array {
   const refused = (why: string): TypeError => new TypeError(`${why}: ${words}`);
   if (typeof pem !== "string") throw refused("not a text");

@@ -27,12 +27,11 @@ import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/2";
-/** Its lines have no digest of the setting. */
-/** `previous` of the first line. */
+/** The `previous` of the first line. */
 export const NO_LINE = "0".repeat(64);
-/** A response has at most half of that, but a number can get longer when rewritten. */
+/** A response has at most half of these bytes, but rewriting can make a number longer. */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
-/** The largest boot proof, if every character is escaped twice. */
+/** The limit leaves room for the largest boot proof with every character escaped twice. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const MAX_VALUES = 400_000;
 
@@ -44,9 +43,12 @@ export function isApp(watched: Watched): watched is { readonly app: string } {
 }
 
 /**
- * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
- * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
- * or the request is refused: waiting alone does not help.
+ * Why a poll could not see a boot proof:
+ *
+ * - `unreachable`: there was no connection, a timeout, or an error that may pass (408, 429, 5xx).
+ * - `answer`: the answer is not a boot proof of the watched application or key.
+ * - `missing`: the service reports that it has none.
+ * - `credentials`: the service refuses the key, the organization or the request, and waiting alone does not help.
  */
 export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
@@ -57,17 +59,17 @@ export interface FailedCheck {
 }
 
 export interface Finding {
-  /** RFC 3339: the `now` of the verification. */
+  /** Time of the verification (its `now`), RFC 3339. */
   readonly at: string;
-  /** Null if a key is watched. */
+  /** Name of the application; null if a key is watched. */
   readonly app: string | null;
-  /** Lower-case hex; null if an application is watched. */
+  /** The key in lower-case hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
   readonly verdict: Verdict;
-  /** Rejected only because of its age. */
+  /** Whether its age is the only reason for the rejection. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
-  /** What weakens a good verdict, where the watch's acceptance is `strict`: a refusal. Otherwise left out. */
+  /** What weakens a good verdict, which is a refusal under `strict` acceptance. It is absent otherwise. */
   readonly refusedFor?: readonly string[];
   /** The name of the matching deployment, if any. */
   readonly deployment: string | null;
@@ -79,31 +81,31 @@ export interface Finding {
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
-  /** As received; its JSON text if it is not an object or too deep to parse. */
+  /** The boot proof as received, or its JSON text if it is not an object or too deep to parse. */
   readonly bootProofs: readonly [JsonValue];
 }
 
 /** The members that place an entry in its chain. */
 interface Placed {
   readonly log: typeof LOG_FORMAT;
-  /** Counts from 1, over all files of a log. */
+  /** Number of the entry, counted from 1 over all files of a log. */
   readonly n: number;
   /** SHA-256, in hex, of the previous line without its line feed; zeros in the first line. */
   readonly previous: string;
 }
 
 interface Happened {
-  /** RFC 3339: when the watch noticed it. */
+  /** Time when the watch noticed it, RFC 3339. */
   readonly at: string;
 }
 
-/** From some poll on, these could not be fetched or read. */
+/** An application or key could not be fetched or read from some poll on. */
 export interface OutageBegan extends Happened {
   readonly event: "outage-began";
-  /** That of the newest failed poll: an outage may change its kind. */
+  /** Kind of the newest failure: it may change during an outage. */
   readonly kind: FailureKind;
   readonly watched: readonly Watched[];
-  /** RFC 3339: the first failed poll. */
+  /** Time of the first failed poll, RFC 3339. */
   readonly since: string;
   readonly message: string;
 }
@@ -112,7 +114,7 @@ export interface OutageEnded extends Happened {
   readonly event: "outage-ended";
   readonly watched: readonly Watched[];
   readonly since: string;
-  /** By the process that saw the end: 0 if another one saw the outage. */
+  /** Number of failed polls of the process that saw the end. It is 0 if only another process saw the outage. */
   readonly failedPolls: number;
 }
 
@@ -120,29 +122,29 @@ export interface OutageEnded extends Happened {
 export const RELOADED = ["policy", "trustAnchors", "trustedRoots", "provenance"] as const;
 export type ReloadedPart = (typeof RELOADED)[number];
 
-/** Findings from here on are by another setting. */
+/** Later findings are by another setting. */
 export interface SettingChanged extends Happened {
   readonly event: "setting-changed";
-  /** Empty: after a refused reload, the setting was read, and is the one before. */
+  /** Parts that changed. The list is empty if a reload after a refused one found the setting unchanged. */
   readonly changed: readonly ReloadedPart[];
   readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex; null if it was passed as a value. */
+  /** SHA-256 of the policy's bytes, in hex; null for a policy that was passed as a value. */
   readonly policyDigest: string | null;
-  /** As in findings: of this setting, and of the one before. */
+  /** Digests of this setting and of the one before, as in findings. */
   readonly settingDigest: string;
   readonly before: string;
 }
 
 export interface SettingFault {
-  /** As the caller named it; null if it is none of a file. */
+  /** The file as the caller named it; null if the fault belongs to no file. */
   readonly file: string | null;
   readonly reason: string;
 }
 
-/** A reload failed: findings are by the setting before, and each poll tries again. */
+/** A reload failed. Findings stay by the setting before, and each poll tries again. */
 export interface SettingRefused extends Happened {
   readonly event: "setting-refused";
-  /** RFC 3339: the first attempt that failed. */
+  /** Time of the first attempt that failed, RFC 3339. */
   readonly since: string;
   readonly faults: readonly SettingFault[];
 }
@@ -159,7 +161,7 @@ export type LogEvent = OutageBegan | OutageEnded | SettingChanged | SettingRefus
 
 export type FindingEntry = Placed & Finding;
 export type EventEntry = Placed & LogEvent;
-/** Events have a member `event`, findings have none: see {@link isFinding}. */
+/** Only events have a member `event`: see {@link isFinding}. */
 export type LogEntry = FindingEntry | EventEntry;
 
 /** @example `if (isFinding(entry)) console.log(entry.verdict);` */
@@ -173,12 +175,12 @@ export interface LogEnd {
   readonly head: string;
 }
 
-/** The successor that an entry names; null for any other entry. */
+/** Returns the next file that an entry names; null for an entry that names none. */
 export function continuedIn(entry: LogEntry): string | null {
   return !isFinding(entry) && entry.event === "continued" ? entry.file : null;
 }
 
-/** `bytes`: the line without its line feed; `hash`: its SHA-256 in hex. */
+/** A line: `bytes` has no line feed, and `hash` is its SHA-256 in hex. */
 export interface LogLine<E extends LogEntry = LogEntry> {
   readonly entry: E;
   readonly bytes: Uint8Array;
@@ -189,13 +191,13 @@ export function watchedName(watched: Watched | Finding): string {
   return Object.hasOwn(watched, "app") ? `app ${(watched as Finding).app}` : `key ${(watched as Finding).ephemeralKey}`;
 }
 
-/** An entry is news only if this differs from the newest entry of the name. */
+/** A finding is recorded only if this differs from that of the name's newest entry. */
 export function standingOf({ evidenceDigest, settingDigest, verdict, failed, refusedFor }: Finding): string {
   const refused = refusedFor === undefined ? [] : [refusedFor];
   return JSON.stringify([evidenceDigest, settingDigest, verdict, failed.map(({ id }) => id), ...refused]);
 }
 
-/** Throws {@link MalformedError} if the boot proof is too large. `settingDigest`: of what made the report. */
+/** Rejects with {@link MalformedError} if the boot proof is too large. */
 export async function findingOf(
   watched: Watched,
   bootProof: JsonValue,
@@ -231,13 +233,13 @@ export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Pr
   const entry = { log: LOG_FORMAT, n: entries + 1, previous: head, ...finding } as const;
   const line = toUtf8(textOf(entry));
   const [bootProof] = finding.bootProofs;
-  // The service controls depth and shape: what `readLine` would refuse is kept as text.
+  // The service controls depth and shape, so what `readLine` would refuse is kept as text.
   if (isJsonObject(bootProof) && attempt(() => parsed(line)).value !== undefined) return lineOf(entry, line);
   const kept: FindingEntry = { ...entry, bootProofs: [JSON.stringify(bootProof)] };
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
-/** Throws {@link MalformedError} for an event that {@link readLine} would refuse. */
+/** Rejects with {@link MalformedError} for an event that {@link readLine} would refuse. */
 export async function eventLineAfter(end: LogEnd, event: LogEvent): Promise<LogLine<EventEntry>> {
   const { entries, head } = end;
   const { bytes } = await lineAt(end, { log: LOG_FORMAT, n: entries + 1, previous: head, ...event });
@@ -253,7 +255,7 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
-/** Throws {@link MalformedError} unless the line, without its line feed, is an entry in its only valid spelling. */
+/** Rejects with {@link MalformedError} unless the line, without its line feed, is an entry in its only spelling. */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: expected at most ${MAX_LINE_BYTES} bytes`);
   const json = parsed(bytes);
@@ -301,7 +303,6 @@ const PLACED = {
   at: instant,
 };
 
-/** In the order of the line. */
 const FINDING = objectOf<FindingEntry>({
   ...PLACED,
   app: nullable(text),
@@ -319,7 +320,7 @@ const FINDING = objectOf<FindingEntry>({
   bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
 });
 
-/** Members in the order of the line at every depth, so that `textOf` writes the only valid spelling. */
+/** Members have the order of the line at every depth, so that `textOf` writes the only valid spelling. */
 const FINDING_ENTRY = refined(FINDING, (entry, place) =>
   (entry.app === null) === (entry.ephemeralKey === null)
     ? place.fault<FindingEntry>("expected either app or ephemeralKey")

@@ -1,4 +1,4 @@
-/** Delivers refusals, and outages: each at least once, in order, without delaying the polls. */
+/** Delivers refusals and outages in order, each at least once, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
 import { withoutPrototype } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
@@ -12,9 +12,9 @@ interface HandoverOptions<L extends LogLine> {
   /** The oldest line that is not marked, or null. */
   readonly next: () => Promise<L | null>;
   readonly mark: (n: number) => Promise<void>;
-  /** Undefined: each counts as delivered. */
+  /** Undefined means that every line counts as delivered. */
   readonly deliver: Deliver<L> | undefined;
-  /** Called instead of all others where nothing delivers. */
+  /** Marks all lines at once. It is called instead of the others where `deliver` is undefined. */
   readonly ignore: () => Promise<void>;
   readonly once?: boolean;
   readonly now: () => Date;
@@ -47,11 +47,11 @@ export class Handover<L extends LogLine> {
   /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
     const { deliver, ignore } = this.#options;
-    // Without a mark for each line, which would cost a sync of the disk.
+    // A mark for each line would cost a sync of the disk.
     if (deliver === undefined) return ignore();
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
-      // Created before the log is read, so that a line that arrives meanwhile is not missed.
+      // The promise exists before the log is read, so that a line that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
       const line = await this.#options.next();
@@ -62,7 +62,7 @@ export class Handover<L extends LogLine> {
     }
   }
 
-  /** False if it gave up. */
+  /** Resolves to false if it gave up. */
   async #handOn(line: L, deliver: Deliver<L>, signal: Signal): Promise<boolean> {
     const { what, mark, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;

@@ -21,23 +21,25 @@ export type LogStream = AsyncIterable<Uint8Array>;
 
 /** A file of a log that was rotated. */
 export interface LogFile {
-  /** For messages. */
+  /** Name of the file in messages. */
   readonly name: string;
   readonly stream: LogStream;
 }
 
-/** `message` names every line concerned. */
+/** The first fault of a log. `message` names every line concerned. */
 export interface LogFault {
   /**
-   * Counts from 1, over all files of the log: in an intact log it is the entry's `n`. See `entries` of {@link
-   * LogVerification} for the first doubtful line.
+   * Number of the line, counted from 1 over all files of the log: in an intact log it is the entry's `n`. See `entries`
+   * of {@link LogVerification} for the first doubtful line.
    */
   readonly line: number;
   /**
-   * `unfinished`: the last line has no line feed, as after a kill during a write. `malformed`: not an entry in its only
-   * valid spelling, or too long. `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
-   * `head`: the last line's hash differs from the head that was kept elsewhere. `file`: a file of the log is missing,
-   * repeated or in another place. `checkpoint`: the log is not the one of the checkpoint, or its signature is wrong.
+   * - `unfinished`: the last line has no line feed, as after a kill during a write.
+   * - `malformed`: the line is not an entry in its only valid spelling, or is too long.
+   * - `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
+   * - `head`: the last line's hash differs from the head that was kept elsewhere.
+   * - `file`: a file of the log is missing, repeated or in another place.
+   * - `checkpoint`: the log is not the one of the checkpoint, or its signature is wrong.
    */
   readonly kind:
     | "unfinished"
@@ -57,26 +59,26 @@ export interface LogFault {
 
 export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
-  /** No line is missing or changed, as far as a chain can show: see `open`. */
+  /** Whether no line is missing or changed, as far as a chain can show: see `open`. */
   readonly intact: boolean;
-  /** Lines before the first that may be edited or inserted. */
+  /** Number of lines before the first one that may be edited or inserted. */
   readonly entries: number;
-  /** `n` of the first of these lines: more than 1 if files before it were not passed. Null if there are none. */
+  /** Number `n` of the first of these lines; null without lines. It exceeds 1 if earlier files were not passed. */
   readonly firstEntry: number | null;
-  /** RFC 3339, of the first and last of these lines, or null. */
+  /** Times of the first and last of these lines, RFC 3339; null without lines. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
   /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
-  /** Null without a checkpoint, or if its signature is wrong. */
+  /** The checkpoint; null if none was passed, or if its signature is wrong. */
   readonly checkpoint: SignedCheckpoint | null;
-  /** What was not checked, in sentences. */
+  /** Sentences about what was not checked. */
   readonly open: readonly string[];
 }
 
 export interface VerifyLogOptions {
-  /** The hash of the last line, in hex, as kept elsewhere. */
+  /** Hash of the last line, in hex, that was kept elsewhere. */
   readonly head?: string;
   /** A checkpoint of the log, as a signed note. The log may have grown since. */
   readonly checkpoint?: string | Uint8Array;
@@ -85,18 +87,18 @@ export interface VerifyLogOptions {
   /** The origin that the checkpoint must have. Default: any. */
   readonly origin?: string;
   /**
-   * The entry before the first line, as verified elsewhere; `any`: the first file may be a later one of a log, whose
-   * first files are elsewhere. Default: the first line is entry 1.
+   * The entry before the first line, as verified elsewhere. `any` allows a log whose first files are elsewhere.
+   * Default: the first line is entry 1.
    */
   readonly after?: LogEnd | "any";
   /**
-   * Called with each line that follows its predecessor, and its offset. Later lines can still show that it was edited:
-   * use nothing before the verification has resolved.
+   * Receives each line that follows its predecessor, and its offset. Later lines can still show that it was edited: use
+   * nothing before the verification has resolved.
    */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
-/** For messages that name the line after which another was inserted. */
+/** Number of lines whose hashes are kept, for messages that name the line after which another was inserted. */
 const REMEMBERED = 4096;
 
 const NO_HEAD =
@@ -115,8 +117,8 @@ const OPTIONS: MembersOf<VerifyLogOptions> = {
 };
 
 /**
- * Verifies a log, or the files of one in their order. Faults are returned, never thrown; rejects with the stream, with
- * `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
+ * Verifies a log, or the files of one in their order. Returns faults, and never throws them. Rejects with the error of
+ * the stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -137,7 +139,7 @@ export async function verifyLog(
 
 interface FoundCheckpoint {
   readonly checkpoint: SignedCheckpoint | null;
-  /** Why it is not one of the key, or of the origin. */
+  /** Why the key or the origin does not fit. */
   readonly wrong: string | null;
 }
 
@@ -155,7 +157,7 @@ async function checkpointOf({ checkpoint: note, key, origin }: VerifyLogOptions)
   }
 }
 
-/** As {@link LogFile}; null: a log that is one stream. */
+/** A {@link LogFile}, whose name is null if the log is one stream. */
 interface NamedStream {
   readonly name: string | null;
   readonly stream: LogStream;
@@ -165,7 +167,7 @@ interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "
   readonly checkpoint: SignedCheckpoint | null;
 }
 
-/** {@link verifyLog} of files that are found while they are read. */
+/** {@link verifyLog} for files that are found while they are read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
   given: VerifyFilesOptions,
@@ -213,13 +215,13 @@ function openAbout({ head, checkpoint }: VerifyFilesOptions, entries: number): s
 interface RawLine {
   readonly bytes: Uint8Array;
   readonly offset: number;
-  /** By a line feed, or by the limit of a line. */
+  /** Whether a line feed or the size limit ended the line. */
   readonly ended: boolean;
 }
 
 const LINE_FEED = 0x0a;
 
-/** Of a line over the limit it yields the beginning, and then stops. */
+/** Yields the beginning of a line over the limit, and then stops. */
 async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -232,7 +234,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
       offset += bytes.length + 1;
       [parts, length, rest] = [[], 0, rest.subarray(end + 1)];
     }
-    // A copy, because the stream may reuse its buffer.
+    // The stream may reuse its buffer.
     if (rest.length > 0) parts.push(new Uint8Array(rest));
     length += rest.length;
     if (length > MAX_LINE_BYTES) break;
@@ -245,7 +247,7 @@ interface Break {
   readonly line: number;
   readonly found: LogLine;
   next: LogLine | null;
-  /** Positions of the entry that belongs here, and of this entry's predecessor. */
+  /** Lines of the entry that belongs here, and of this entry's predecessor. */
   successor: number | null;
   predecessor: number | null;
 }
@@ -256,7 +258,6 @@ interface CountedLine {
   readonly hash: string;
 }
 
-/** Of an empty log. */
 const NOTHING: CountedLine = { n: 0, at: null, hash: NO_LINE };
 
 function baseOf(after: LogEnd | "any" | undefined): CountedLine {
@@ -265,7 +266,7 @@ function baseOf(after: LogEnd | "any" | undefined): CountedLine {
 
 interface Opened {
   readonly name: string | null;
-  /** Of its first line. */
+  /** Number and hash of its first line. */
   line: number;
   hash: string | null;
 }
@@ -319,7 +320,7 @@ class Chain {
     this.#isAtStart = true;
   }
 
-  /** Names the file of the line, and its place there if that is another number. */
+  /** Adds the file of the line, and its number in that file if it is another one. */
   placed(fault: Omit<LogFault, "file">): LogFault {
     const { line, kind, message } = fault;
     const { name = null, line: first = 1 } = this.#files.findLast((file) => file.line <= line) ?? this.#files[0] ?? {};
@@ -374,12 +375,11 @@ class Chain {
     return { fault: { line: file.line, kind: "file", message: `${why}: ${places}` }, certain: this.newest };
   }
 
-  /** The successor that the last line names. */
   #continuedIn(): string | null {
     return this.#last === null ? null : continuedIn(this.#last);
   }
 
-  /** What of the log is in files that were not passed. */
+  /** Sentences about the parts of the log in files that were not passed. */
   unseen(): string[] {
     const { n, hash } = this.base;
     const [first] = this.#files;
@@ -417,8 +417,8 @@ class Chain {
   }
 
   /**
-   * For a last line whose hash is not the kept head. Certain are the lines up to that head; if no line has it, all but
-   * the last.
+   * The last line must have the hash that was kept. If it does not, the lines up to the kept head are certain; if no
+   * line has that hash, all but the last are.
    */
   headFault(): Found | null {
     const { n, hash } = this.newest;
@@ -474,7 +474,7 @@ class Chain {
     this.#onLine?.(found, offset);
   }
 
-  /** The first file of a log that is elsewhere in part. */
+  /** Begins with the first line of a log whose first files are elsewhere. */
   #beginLater(found: LogLine, offset: number): Found | null {
     const { n, previous } = found.entry;
     this.base = { n: n - 1, at: null, hash: previous };
@@ -511,7 +511,7 @@ class Chain {
     if (entry.n < line)
       return told(
         "inserted",
-        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows none`,
+        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows no line of the log`,
       );
     if (line === 1) return told("edited", "line 1 was edited, or is not the first one: it follows another line");
     if (next === null) {
@@ -523,7 +523,7 @@ class Chain {
     return told("edited", `line ${edited} was edited after it was written`, certain, edited);
   }
 
-  /** If only `previous` of the line was changed, the line before it is intact. */
+  /** Whether only `previous` of the line was changed: then the line before it is intact. */
   async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
     const { n, hash } = this.newest;
     const written = await lineAt({ entries: n, head: hash }, entry);
@@ -537,8 +537,8 @@ class Chain {
 
 function unfinished(line: number): string {
   return (
-    `line ${line} is not finished: there is no line feed at its end, as after a kill in mid-write. bootproof watch ` +
-    "takes it away when it goes on"
+    `line ${line} is not finished: it has no line feed at its end, as after a kill during a write. bootproof watch ` +
+    "removes it at its next start"
   );
 }
 

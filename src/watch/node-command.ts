@@ -7,12 +7,12 @@ import type { LogLine } from "./entry.js";
 export interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Default: that of this process. The API key is removed from either. */
+  /** Environment of the command. Default: that of this process. The API key is removed from either. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 const TIMEOUT_MS = 60_000;
-/** A command that handles refusals has no use for the API key. */
+/** The API key, which a command that handles refusals does not need. */
 const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
 
 /**
@@ -33,7 +33,7 @@ export function runCommand(
         shell: true,
         stdio: ["pipe", 2, 2],
         env: { ...env, [NOT_HANDED_DOWN]: undefined },
-        // A process group of its own, so that the shell's children are killed with it.
+        // The shell gets its own process group, so that its children are killed with it.
         detached: process.platform !== "win32",
       });
       let why: string | null = null;
@@ -70,6 +70,6 @@ function killAll(child: ChildProcess): void {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has already ended.
+    // The process group has already ended.
   }
 }

@@ -14,7 +14,7 @@ import type { Delivered } from "./outages.js";
 
 export class LogError extends Error {
   override readonly name = "LogError";
-  /** Null if the chain is not at fault. */
+  /** The fault of the chain; null if the error has another cause. */
   readonly fault: LogFault | null;
 
   constructor(message: string, fault: LogFault | null = null) {
@@ -52,7 +52,7 @@ export async function besideLog<T>(path: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** The file in chunks. Rejects with {@link LogError} if it cannot be read. */
+/** Yields the file in chunks. Rejects with {@link LogError} if it cannot be read. */
 export function readLog(path: string): AsyncGenerator<Uint8Array> {
   return readLogFrom(path, 0);
 }
@@ -79,7 +79,7 @@ export function linked(path: string): string {
   }
 }
 
-/** Of Node's FileHandle: a public type that names it would demand Node's types of every program. */
+/** The used members of Node's FileHandle. A public type that named it would require Node's types of every program. */
 export interface LogHandle {
   read(
     buffer: Uint8Array,
@@ -94,7 +94,7 @@ export interface LogHandle {
   close(): Promise<void>;
 }
 
-/** Null if there is none. */
+/** Resolves to null if the file does not exist. */
 export async function openExisting(path: string): Promise<LogHandle | null> {
   const file: LogHandle | null = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -102,10 +102,10 @@ export async function openExisting(path: string): Promise<LogHandle | null> {
   });
   if (file === null || (await file.stat()).isFile()) return file;
   await file.close();
-  throw new LogError("a device, a pipe or the like, where a log is to be kept");
+  throw new LogError("expected a regular file for the log, got a device, a pipe or the like");
 }
 
-/** Readable only by its owner. Rejects with EEXIST if there is one. */
+/** Creates a file that only its owner can read. Rejects with EEXIST if it exists. */
 export async function createFile(path: string): Promise<LogHandle> {
   const made = await open(path, "wx+", 0o600);
   await syncFolder(dirname(path));
@@ -116,13 +116,13 @@ export async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
 }
 
-/** `boots.jsonl`, `boots.2.jsonl`, `boots.3.jsonl`. */
+/** Returns the name of a later file: `boots.2.jsonl` follows `boots.jsonl`. */
 export function successorName(first: string, number: number): string {
   const extension = extname(first);
   return `${first.slice(0, first.length - extension.length)}.${number}${extension}`;
 }
 
-/** 1 for the first file, and for one that has another name. */
+/** Returns the number in the name of a later file; 1 for the first file and for other names. */
 export function fileNumber(first: string, name: string): number {
   const digits = /\.([0-9]{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? "1";
   return successorName(first, Number(digits)) === name ? Number(digits) : 1;
@@ -164,8 +164,8 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
 }
 
 /**
- * The last delivered line of its kind, in a file beside the log. Without it all are delivered again. `all`: nothing was
- * there to deliver to, so every line until the next start counts as delivered.
+ * The last delivered line of its kind, kept in a file beside the log. All lines are delivered again if that file is
+ * missing. `all` means that every line until the next start counts as delivered, because nothing delivers them.
  */
 export interface Mark {
   readonly n: number;
@@ -173,7 +173,7 @@ export interface Mark {
   readonly all?: boolean;
 }
 
-/** What is appended to the log's name, for the file that names the last delivered line. */
+/** Endings of the files beside the log that name the last delivered line. */
 const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
 
 export async function readMark(log: string, what: Delivered): Promise<Mark | null> {

@@ -1,4 +1,4 @@
-/** A log in files (Node). Each line is synced before anything acts on it. */
+/** A log in files, for Node. Each line is synced to the disk before anything acts on it. */
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { callable, options, typedOptions } from "../decode/options.js";
@@ -52,32 +52,32 @@ import { type LogStore, type OutageEntry, isOutageLine, isRefusal } from "./stor
 
 export interface OpenLogOptions {
   /**
-   * Called with a sentence: an unfinished line was removed, the log continues in another file, or a wait for the lock
-   * of a process that cannot be checked begins.
+   * Receives a sentence when an unfinished line was removed, when the log continues in another file, and when a wait
+   * for the lock of a process that cannot be checked begins.
    */
   readonly onNote?: (text: string) => void;
-  /** When a file ends, and the log continues in the next one. Default: never. */
+  /** When the log continues in the next file. Default: never. */
   readonly rotate?: RotateOptions;
   /** Signs the head of the log. Default: nothing is signed, and each start verifies the whole log. */
   readonly checkpoint?: CheckpointOptions;
 }
 
-/** A file ends behind the first entry that reaches either. */
+/** A file ends after the first entry that reaches one of these limits. */
 export interface RotateOptions {
-  /** Of the file. */
+  /** Size of the file. */
   readonly bytes?: number;
-  /** From the file's first entry to its last, by their `at`. */
+  /** Time from the file's first entry to its last, by their `at`. */
   readonly afterMs?: number;
 }
 
 export interface CheckpointOptions {
   /** Ed25519 private key, as PEM (PKCS#8). */
   readonly key: string;
-  /** Begins with `bootproof-log/`. Default: that and the name of the log's first file. */
+  /** Origin of the log. Default: `bootproof-log/` and the name of its first file. */
   readonly origin?: string;
-  /** The file that has the newest checkpoint, for others to copy. Default: none. */
+  /** A file for the newest checkpoint, which others can copy. Default: none. */
   readonly file?: string;
-  /** Called with each new checkpoint, a signed note, when the entry is on the disk. */
+  /** Receives each new checkpoint, a signed note, once its entry is on the disk. */
   readonly onCheckpoint?: (note: string) => void;
 }
 
@@ -143,7 +143,7 @@ interface Opening {
   readonly onNote: (text: string) => void;
 }
 
-/** Lines and bytes behind the newest signed state, which a start after a kill reads. */
+/** Limits of what follows the newest signed state, which a start after a kill reads. */
 const STATE_LINES = 256;
 const STATE_BYTES = 8 * 1024 * 1024;
 
@@ -154,11 +154,11 @@ class FileLog implements OpenedLog {
   readonly #folder: string;
   readonly #first: string;
   readonly #contents: LogContents;
-  /** As they are on the disk. */
+  /** The marks on the disk. */
   #marks: Marks;
   readonly #ignored = new Set<Delivered>();
   #handle: LogHandle;
-  /** Behind the newest signed state. */
+  /** Lines and bytes after the newest signed state. */
   #unsigned: { lines: number; bytes: number };
 
   static async open(opening: Opening): Promise<FileLog> {
@@ -177,7 +177,7 @@ class FileLog implements OpenedLog {
     const found = await asLogError(openExisting(path));
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
-      onNote(`${contents.file}, in which the log continues, was not there, as after a kill: it was made`);
+      onNote(`${contents.file}, in which the log continues, was missing, as after a kill, and was created`);
     const log = new FileLog({ opening, contents, marks, handle });
     try {
       if (log.#unsigned.lines > 0) await log.#writeState();
@@ -221,7 +221,7 @@ class FileLog implements OpenedLog {
     return this.#contents.state.openOutage(name);
   }
 
-  /** A lock that cannot be read ends no watch that has nothing to write: the next write reads it. */
+  /** A lock that cannot be read does not end the watch here: the next write reads it again. */
   async requireHeld(): Promise<void> {
     const error = await asLogError(this.#opening.lock.requireHeld()).catch((failure: unknown) => failure);
     if (error instanceof LogInUseError) throw error;
@@ -229,7 +229,7 @@ class FileLog implements OpenedLog {
 
   async append(line: LogLine): Promise<void> {
     const what = deliveredAs(line);
-    // From here on they do not all count as delivered.
+    // This line does not count as delivered, so the mark must name the line before it.
     if (what !== null && !this.#ignored.has(what) && this.#countsAll(what)) await this.#writeMark(what, this.#newest());
     await this.#appendLine(line);
     if (this.#isFull(line.entry.at)) await this.#turn(line.entry.at);
@@ -260,7 +260,7 @@ class FileLog implements OpenedLog {
         at += (await this.#handle.write(bytes, at, bytes.length - at, written + at)).bytesWritten;
       await this.#handle.sync();
     } catch (error) {
-      // Removes the partial line. If that fails, the next start removes it.
+      // If this fails, the next start removes the partial line.
       await this.#handle.truncate(written).catch(() => {});
       throw error;
     }
@@ -272,11 +272,11 @@ class FileLog implements OpenedLog {
     return size >= bytes || Date.parse(at) - Date.parse(firstAt ?? at) >= afterMs;
   }
 
-  /** The name is on the disk before the file: a start that does not find the file makes it. */
+  /** The log names the next file before that file exists: a start that does not find the file creates it. */
   async #turn(at: string): Promise<void> {
     const file = await this.#freeName();
     await this.#appendLine(await eventLineAfter(this.tail(), { event: "continued", at, file }));
-    // Of the file that ends, because a state needs a last line.
+    // The state describes the file that ends, because it needs a last line.
     await this.#writeState();
     const next = await asLogError(createFile(join(this.#folder, file)));
     await this.#handle.close();
@@ -292,7 +292,7 @@ class FileLog implements OpenedLog {
     }
   }
 
-  /** What others may read of the newest entry. */
+  /** Writes the checkpoint of the newest entry for others. */
   async #publish(): Promise<void> {
     const { signing } = this.#opening;
     const { entries, head } = this.tail();
@@ -330,7 +330,7 @@ class FileLog implements OpenedLog {
   }
 
   async #bytesAt(place: LinePlace): Promise<Uint8Array> {
-    // The file may end meanwhile, and its handle be closed.
+    // A rotation may close the handle meanwhile.
     const own = place.file === this.#contents.file ? await readAt(this.#handle, place).catch(() => null) : null;
     if (own !== null) return own;
     const handle = await asLogError(open(join(this.#folder, place.file), "r"));
@@ -402,7 +402,7 @@ async function repaired(
       throw new LogError(`line ${fault.line} has no line feed and is not part of an entry: is it another file?`, fault);
     const cut = (await handle.stat()).size - size;
     await asLogError(handle.truncate(size).then(() => handle.sync()));
-    onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
+    onNote(`line ${fault.line} was not finished, as after a kill during a write: its ${cut} bytes were removed`);
     return true;
   } finally {
     await handle.close();
@@ -416,7 +416,7 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
   throw new LogError(`the chain is broken: ${fault.message}`, fault);
 }
 
-/** A later file of the log to which no entry leads shows that lines, or whole files, before it are missing. */
+/** Rejects if a later file exists that no entry names: lines or whole files before it are missing. */
 async function requireNewest(folder: string, first: string, file: string): Promise<void> {
   const next = successorName(first, fileNumber(first, file) + 1);
   if (!(await asLogError(isLaterFile(join(folder, next))))) return;

@@ -1,6 +1,6 @@
 /**
- * What a log says of all that it holds, and the same signed in a file beside it, so that a start reads only the lines
- * behind that (watch/README.md, "The start").
+ * Summary of a log. A signed copy is in a file beside the log, so that a start reads only the lines after it
+ * (watch/README.md, "The start").
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,16 +43,15 @@ export function deliveredAs(line: LogLine): Delivered | null {
   return isOutageLine(line) ? "outage" : null;
 }
 
-/** All that a start needs of the lines up to the last one: what is left out here is lost behind a signed state. */
+/** All that a start needs of the lines up to the last one: it does not read them again. */
 interface PlainState extends PlainLogState {
-  /** Of the last line. */
+  /** Place of the last line. */
   readonly place: LinePlace;
-  /** RFC 3339: of the first line of its file. */
+  /** Time in the first line of its file, RFC 3339. */
   readonly firstAt: string;
   /** The file that the last line names as the next one. */
   readonly next: string | null;
   readonly waiting: PerDelivered<readonly LinePlace[]>;
-  /** Their lines are not read again. */
   readonly marks: Marks;
 }
 
@@ -80,11 +79,11 @@ const STATE = objectOf<PlainState>({
   marks: perDelivered(nullable(MARK)),
 });
 
-/** Begins the text that is signed, so that neither a state nor a checkpoint is ever taken for the other. */
+/** First line of the signed text. With it, a state is never taken for a checkpoint. */
 const STATE_FORMAT = "bootproof-log-state/2";
 const MAX_STATE_BYTES = 256 * 1024 * 1024;
 
-/** What a log says of its lines, collected while they are read and while they are appended. */
+/** Summary of a log's lines, collected while they are read and appended. */
 export class LogContents {
   state: LogState;
   readonly waiting: Record<Delivered, LinePlace[]> = { refusal: [], outage: [] };
@@ -93,11 +92,11 @@ export class LogContents {
   size = 0;
   firstAt: string | null = null;
   last: LinePlace | null = null;
-  /** Named by the last line, where it ends its file. */
+  /** The file that the last line names as the next one. */
   next: string | null = null;
   /** The last entry that a signed state vouched for; 0 without one. */
   signedEntries = 0;
-  /** Marks whose line was found: one of another log must not suppress a delivery. */
+  /** Whether the line of each mark was found. A mark of another log must not suppress a delivery. */
   readonly valid: Record<Delivered, boolean> = { refusal: false, outage: false };
   readonly #marks: Marks;
 
@@ -108,7 +107,7 @@ export class LogContents {
     this.#compareMarks(this.state.tail());
   }
 
-  /** Behind a state that is signed. */
+  /** Continues from a signed state. */
   static behind(signed: PlainState, marks: Marks): LogContents {
     const { place, firstAt, next, waiting, entries } = signed;
     const contents = new LogContents(place.file, marks);
@@ -154,7 +153,7 @@ export class LogContents {
     waiting.splice(0, later < 0 ? waiting.length : later);
   }
 
-  /** Null for an empty log, and for a file without a line. */
+  /** Returns null for an empty log, and for a file without a line. */
   signable(marks: Marks): PlainState | null {
     const { last, firstAt, next, waiting } = this;
     if (last === null || firstAt === null || last.file !== this.file) return null;
@@ -176,7 +175,7 @@ export async function writeState(path: string, state: PlainState, { origin, sign
   await besideLog(path, writeSynced(path, signed));
 }
 
-/** Null if there is none that this key signed for this log: it is then as if there were none. */
+/** Resolves to null unless this key signed the state for this log. */
 async function readState(path: string, { origin, signer }: StateKey): Promise<PlainState | null> {
   const bytes = await readFile(path).catch(() => null);
   if (bytes === null) return null;
@@ -207,7 +206,7 @@ export interface LoadedLog {
   readonly verification: LogVerification;
 }
 
-/** The faults of a log are in `verification`. Nothing is written. */
+/** Reads a log, and writes nothing. Its faults are in `verification`. */
 export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
   const { key, folder, first, marks, checkpoint } = options;
   const state = key === null ? null : await readState(key.statePath, key);
@@ -219,7 +218,7 @@ export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
   return readFiles(new LogContents(first, marks), options, newerOf(state, checkpoint));
 }
 
-/** Whether the file still has the last line that a signed state knows, where it knows it. */
+/** Whether the file still has the last line of a signed state at its place. */
 async function isThere(folder: string, last: LinePlace): Promise<boolean> {
   const file = await openExisting(join(folder, last.file)).catch(() => null);
   if (file === null) return false;
@@ -233,7 +232,6 @@ async function isThere(folder: string, last: LinePlace): Promise<boolean> {
   }
 }
 
-/** A signed state states what a checkpoint does. */
 function newerOf(state: PlainState | null, checkpoint: SignedCheckpoint | null): SignedCheckpoint | null {
   if (state === null || (checkpoint !== null && checkpoint.entries >= state.entries)) return checkpoint;
   return { origin: "", entries: state.entries, head: state.head, isVerified: true };
@@ -245,7 +243,7 @@ async function readFiles(
   checkpoint: SignedCheckpoint | null,
 ): Promise<LoadedLog> {
   const after = contents.state.tail();
-  // An older checkpoint is of a line that a newer signature vouches for.
+  // A newer signature vouches for the line of an older checkpoint.
   const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;
   const verification = await verifyFiles(filesOf(contents, folder), {
     after,
@@ -255,7 +253,7 @@ async function readFiles(
   return { contents, verification };
 }
 
-/** From the present position on, as each file names the next. */
+/** Yields the files from the present position on. Each names the next. */
 async function* filesOf(
   contents: LogContents,
   folder: string,
@@ -268,7 +266,7 @@ async function* filesOf(
   }
 }
 
-/** Nothing of a file that is not there: it may have been about to be made. */
+/** A missing file yields nothing: a kill may have come before it was created. */
 async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
   const file: LogHandle | null = await asLogError(openExisting(path));
   if (file === null) return;

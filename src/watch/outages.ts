@@ -18,13 +18,13 @@ import {
 
 export interface Failure {
   readonly kind: FailureKind;
-  /** May quote the service: escape it before you print it. */
+  /** The text may quote the service: escape it before you print it. */
   readonly message: string;
   /** The wait that the service requests, or null. */
   readonly retryAfterMs: number | null;
 }
 
-/** Reject `newest` with it to set the kind of the failure. */
+/** A `newest` that rejects with this error sets the kind of the failure. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   readonly kind: FailureKind;
@@ -35,11 +35,11 @@ export class FetchError extends Error {
   }
 }
 
-/** For an operator. Texts may quote the service: escape them before you print them. */
+/** A message for an operator. Texts may quote the service: escape them before you print them. */
 export type WatchMessage =
   /**
-   * These can no longer be observed. `again`: of an outage that was reported before, after the time between reminders
-   * or with a kind that it did not have before.
+   * These can no longer be observed. `again` means that the outage was reported before: this is a reminder, or the
+   * outage has a kind that it did not have before.
    */
   | {
       readonly event: "outage";
@@ -50,7 +50,7 @@ export type WatchMessage =
       readonly message: string;
       readonly again: boolean;
     }
-  /** They can be observed again. `failedPolls`: by this process, so 0 if another one saw the outage. */
+  /** They can be observed again. `failedPolls` counts those of this process: 0 if only another one saw the outage. */
   | {
       readonly event: "recovered";
       readonly at: Date;
@@ -58,7 +58,7 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal, or an entry of an outage, was not delivered. Without `tries` it is left for the next start. */
+  /** A refusal, or an entry of an outage, was not delivered. If `tries` is false, the next start delivers it. */
   | {
       readonly event: "not-handed-on";
       readonly what: Delivered;
@@ -68,9 +68,9 @@ export type WatchMessage =
       readonly attempts: number;
       readonly tries: boolean;
     }
-  /** Policy and bundles were read again, for the next poll. `changed` is empty if they are the same. */
+  /** Policy and bundles were read again for the next poll. `changed` is empty if they are the same. */
   | { readonly event: "setting-read"; readonly at: Date; readonly changed: readonly ReloadedPart[] }
-  /** They could not be read, all of them: those before stay, and each poll tries again. `again`: reported before. */
+  /** They could not be read. The earlier ones stay, and each poll tries again. `again` means reported before. */
   | {
       readonly event: "setting-refused";
       readonly at: Date;
@@ -96,7 +96,7 @@ export function askService(
   return (watched, signal) => {
     const query: AskService = (name, parameters) =>
       client.query(name, parameters, { signal }).catch((error: unknown) => {
-        // Both have status 404: otherwise it would count as an application without a boot proof.
+        // An unknown organization has the status of a missing boot proof, 404, and must not count as one.
         if (error instanceof ServiceError && error.category === "ORGANIZATION_NOT_FOUND")
           throw new FetchError("credentials", error.message);
         throw error;
@@ -134,10 +134,10 @@ export function failureOf(error: unknown): Failure {
 }
 
 const FIRST_WAIT_MS = 5000;
-/** Also limits waits that the service requests. */
+/** The limit of waits, also of those that the service requests. */
 const MAX_WAIT_MS = 300_000;
 
-/** Doubled with each failed attempt up to a limit, half of it jitter. */
+/** The wait doubles with each failed attempt up to a limit. Half of it is jitter. */
 export function backoffMs(attempts: number, random: number): number {
   const bound = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts, 16));
   return Math.round(bound * (0.5 + random / 2));
@@ -146,14 +146,14 @@ export function backoffMs(attempts: number, random: number): number {
 interface Outage {
   readonly watched: Watched;
   readonly since: Date;
-  /** Of this process. */
+  /** Failed polls of this process. */
   readonly failedPolls: number;
-  /** The newest one; null if only the log knows of the outage. */
+  /** The newest failure; null if only the log knows of the outage. */
   readonly failure: Failure | null;
   /** Whether its beginning is in the log. */
   readonly isRecorded: boolean;
   readonly toldKinds: readonly FailureKind[];
-  /** Null: not by this process. */
+  /** Time of the newest message; null if this process sent none. */
   readonly toldAt: Date | null;
 }
 
@@ -163,15 +163,15 @@ interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly tell: (message: WatchMessage) => void;
-  /** An outage of more failed polls than that is recorded. */
+  /** Most failed polls of an outage that is not recorded. */
   readonly after: number;
-  /** Between two messages about one outage. */
+  /** Milliseconds between two messages about one outage. */
   readonly repeatMs: number;
-  /** Those that are open in the log. */
+  /** Outages that have no end in the log. */
   readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
-/** One outage for each name, from its first failed poll to its next good one, whatever kinds its failures have. */
+/** Each name has one outage from its first failed poll to its next good one, whatever kinds its failures have. */
 export class Outages {
   readonly #options: OutageOptions;
   readonly #open = new Map<string, Outage>();
@@ -187,7 +187,6 @@ export class Outages {
     return [...this.#open.values()].flatMap(({ failure, watched }) => (failure ? [{ ...failure, watched }] : []));
   }
 
-  /** The newest failure, or null. */
   failureOf(watched: Watched): Failure | null {
     return this.#open.get(watchedName(watched))?.failure ?? null;
   }
@@ -226,7 +225,7 @@ export class Outages {
     return outage;
   }
 
-  /** One message for all names with the same failure: a network outage affects every application. */
+  /** All names with the same failure share a message, because a network outage affects every application. */
   #tellEnded(ended: readonly Outage[], at: Date): void {
     for (const group of grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`)) {
       const { since, failedPolls } = group[0]!;
@@ -248,12 +247,12 @@ export class Outages {
     }
   }
 
-  /** A kind that an outage did not have before is reported once, so an alternation reports nothing. */
+  /** A message is due for a kind that the outage did not have before, and as a reminder. */
   #isDue({ toldKinds, toldAt, failure }: Failing, at: Date): boolean {
     return toldAt === null || !toldKinds.includes(failure.kind) || passedMs(toldAt, at) >= this.#options.repeatMs;
   }
 
-  /** Polls do not fall on the hour: reminders are counted from when they were due, so that they do not drift. */
+  /** Reminders are counted from when they were due, so that the time of the polls does not delay them more and more. */
   #toldAt({ toldAt }: Failing, at: Date): Date {
     const { repeatMs } = this.#options;
     if (toldAt === null) return at;
@@ -289,7 +288,7 @@ function endedEvents(ended: readonly Outage[], at: Date): OutageEnded[] {
   });
 }
 
-/** Absolute, because a clock that was set back would delay the reminder. */
+/** The time is absolute, because a clock that was set back would delay the reminder. */
 function passedMs(from: Date, to: Date): number {
   return Math.abs(to.getTime() - from.getTime());
 }
@@ -304,7 +303,7 @@ function namesOf(outages: readonly Outage[]): Watched[] {
 
 const MAX_MESSAGE = 1000;
 
-/** The service may have chosen the text: a log has no lone surrogates, and an outage is no way to fill it. */
+/** The service may have chosen the text, so it is cut, and lone surrogates are replaced. */
 function recordable(message: string): string {
   return fromUtf8(toUtf8(message.slice(0, MAX_MESSAGE)))!;
 }
@@ -318,7 +317,7 @@ function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
   return [...groups.values()];
 }
 
-/** Reports what was not seen for too long. By timers, since clocks step, and a request may never end. */
+/** Reports names that were not seen for too long. It uses timers, since clocks step and a request may never end. */
 export class Silence {
   readonly #limitMs: number;
   readonly #sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -335,7 +334,7 @@ export class Silence {
     this.#onSilent = onSilent;
   }
 
-  /** Begins the time of this name anew. */
+  /** Restarts the time of this name. */
   seen(watched: Watched): void {
     const name = watchedName(watched);
     this.#timers.get(name)?.abort();

@@ -6,7 +6,7 @@ import type { LogLine } from "./entry.js";
 export interface PostOptions {
   readonly fetch: Fetch;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** Milliseconds. Default: 10,000. */
+  /** Milliseconds until the request fails. Default: 10,000. */
   readonly timeoutMs?: number;
 }
 
@@ -32,7 +32,7 @@ export function postTo(url: string, options: PostOptions): (line: LogLine, signa
     const ended = new AbortController();
     const stop = (): void => ended.abort();
     signal.addEventListener("abort", stop);
-    // Messages name only the host: the path of such an address is often secret.
+    // Messages name only the host, because the path of such an address is often secret.
     const timeUp = sleep(timeoutMs, ended.signal).then(() => {
       throw new Error(`${host} did not answer within ${timeoutMs} ms`);
     });

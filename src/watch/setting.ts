@@ -1,4 +1,4 @@
-/** What a watch verifies by, and how it is read again (watch/README.md, "Another setting"). */
+/** The setting of a watch, and how it is read again (watch/README.md, "Another setting"). */
 import { withoutPrototype } from "../decode/input.js";
 import { having, plain, requireShape } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
@@ -21,9 +21,9 @@ import { sha256 } from "../verify/digest.js";
 import { type LogEvent, RELOADED, type SettingFault } from "./entry.js";
 import type { WatchMessage } from "./outages.js";
 
-/** Policy and bundles: what a watch reads again, all of it together. */
+/** Policy and bundles, which a watch reads again together. */
 export interface WatchSetting extends DemandedBuilds {
-  /** From `parsePolicy`; or plain data, if another copy of this package made it. */
+  /** A policy of `parsePolicy`, or plain data if another copy of this package made it. */
   readonly policy: Policy | PlainPolicy;
 }
 
@@ -35,21 +35,21 @@ export interface SettingRefusal {
 /** How a watch gets another setting while it runs. */
 export interface SettingReload {
   /**
-   * Reads policy and bundles. A rejection refuses the reload, as does a policy that is malformed, or demands provenance
-   * without bundles: nothing changes then, and `read` is called again before each poll, until it succeeds.
+   * Reads policy and bundles. The reload is refused if `read` rejects, if the policy is malformed, and if it demands
+   * provenance without bundles. Nothing changes then, and `read` is called again before each poll until it succeeds.
    */
   readonly read: () => Promise<WatchSetting | SettingRefusal>;
-  /** Called once at the start with a function that asks for a reload. What it returns is called at the end. */
+  /** The watch calls it at the start with a function that asks for a reload, and calls its result at the end. */
   readonly when: (ask: () => void) => () => void;
 }
 
-/** Options that decide verdicts, and do not change while a watch runs. */
+/** Options that decide verdicts and do not change while a watch runs. */
 interface Strictness {
   readonly allowDebug?: boolean;
   readonly acceptance?: "standard" | "strict";
 }
 
-/** A setting that was read whole. */
+/** A setting that was read completely. */
 export interface HeldSetting {
   readonly policy: ParsedPolicy;
   readonly builds: Builds;
@@ -86,7 +86,7 @@ interface ReloadOptions {
   readonly read: SettingReload["read"];
   readonly now: () => Date;
   readonly tell: (message: WatchMessage) => void;
-  /** Between two messages about one refusal. */
+  /** Milliseconds between two messages about one refusal. */
   readonly repeatMs: number;
 }
 
@@ -96,7 +96,7 @@ interface Refusal {
   readonly faults: readonly SettingFault[];
 }
 
-/** Reads a setting again when that was asked for, and after a refusal until it succeeds. */
+/** Reads a setting again when a reload was asked for, and after a refusal until it succeeds. */
 export class Reloads {
   readonly #options: ReloadOptions;
   #isAsked = false;
@@ -158,7 +158,7 @@ export class Reloads {
     return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests };
   }
 
-  /** The log has each refusal once, until its faults change. */
+  /** A refusal is recorded again only if its faults change. */
   #refuse(refused: readonly SettingFault[]): LogEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
@@ -174,7 +174,7 @@ export class Reloads {
 const MAX_FAULTS = 16;
 const MAX_TEXT = 1024;
 
-/** For the log: a policy may have many faults. */
+/** A policy may have too many faults for a line of the log. */
 function bounded(faults: readonly SettingFault[]): SettingFault[] {
   if (faults.length === 0) return [{ file: null, reason: "refused without a reason" }];
   return faults

@@ -19,22 +19,22 @@ export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" |
 
 export interface Standing {
   readonly verdict: Verdict;
-  /** Rejected, or refused under strict acceptance. Left out where the verdict alone decides. */
+  /** Whether the boot proof is rejected, or refused under strict acceptance. Default: the verdict decides. */
   readonly isRefused?: boolean;
-  /** Equal for findings that are no news (`standingOf`). */
+  /** The result of `standingOf`, which is equal for findings that are not news. */
   readonly key: string;
 }
 
 /** A log for one watch at a time. */
 export interface LogStore {
   tail(): LogEnd;
-  /** By `watchedName`; undefined without an entry. */
+  /** Returns the newest finding of a `watchedName`; undefined without one. */
   standing(name: string): Standing | undefined;
-  /** By `watchedName`: the beginning, RFC 3339, of an outage that has no end in the log; undefined without one. */
+  /** Returns when the open outage of a `watchedName` began (RFC 3339); undefined if the log has none without end. */
   openOutage(name: string): string | undefined;
-  /** Before each poll. A rejection ends the watch: another process has taken the log from this one. */
+  /** Rejects if another process has taken the log, which ends the watch. It is called before each poll. */
   requireHeld(): Promise<void>;
-  /** Resolves when the line and its line feed are durable. A rejection ends the watch. */
+  /** Resolves when the line and its line feed are durable. If it rejects, the watch ends. */
   append(line: LogLine): Promise<void>;
   /** The oldest refusal that is not marked as delivered, or null. */
   nextRefusal(): Promise<LogLine<FindingEntry> | null>;
@@ -45,15 +45,15 @@ export interface LogStore {
   /** Marks the entries of outages up to and including entry `n` as delivered. */
   markOutageHandedOn(n: number): Promise<void>;
   /**
-   * Nothing delivers these until the log is opened again: all in the log, and all that are appended, count as
-   * delivered. Called before the first `append`.
+   * Counts all of these entries as delivered, also those that are appended until the log is opened again. It is called
+   * before the first `append`.
    */
   countAsDelivered(what: Delivered): Promise<void>;
 }
 
 /** A {@link LogState} as JSON. */
 export interface PlainLogState extends LogEnd {
-  /** RFC 3339: of the last line. */
+  /** Time of the last line, RFC 3339. */
   readonly lastAt: string;
   readonly standings: Readonly<Record<string, Standing>>;
   readonly openOutages: Readonly<Record<string, string>>;
@@ -136,10 +136,10 @@ export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
   return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
 }
 
-/** Undelivered lines of each kind; the oldest are dropped. */
+/** Most undelivered lines of each kind. The oldest are dropped. */
 const MOST_WAITING = 100;
 
-/** Without a file. Keeps only what a watch needs to continue. */
+/** A store in memory, which keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
   const refusals: LogLine<FindingEntry>[] = [];

@@ -1,5 +1,5 @@
 /**
- * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
+ * The watch (watch/README.md). Each poll fetches the newest boot proofs, verifies them with the present as `now`, and
  * records news.
  */
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
@@ -33,30 +33,30 @@ import { type HeldSetting, Reloads, type SettingReload, type WatchSetting, holdS
 import { type LogStore, type OutageEntry, isRefusal, memoryStore } from "./store.js";
 
 export interface WatchOptions extends WatchSetting {
-  /** Accept debug mode with a warning, even if the policy does not. */
+  /** Whether debug mode is accepted with a warning, even if the policy does not allow it. */
   readonly allowDebug?: boolean;
-  /** `strict`: a boot proof whose verdict something weakens is a refusal. Default: `standard`. */
+  /** `strict` refuses a boot proof if something weakens its verdict. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
-  /** Each is watched by its newest boot proof. */
+  /** Applications, each watched by its newest boot proof. */
   readonly apps?: readonly string[];
-  /** In hex. */
+  /** Ephemeral keys in hex. */
   readonly ephemeralKeys?: readonly string[];
   /**
-   * Fetches the boot proof, for example `askService(client)`; null if there is none. A rejection is an outage, and the
-   * next poll fetches again.
+   * Fetches the boot proof, for example `askService(client)`. It resolves to null if there is none. If it rejects, that
+   * is an outage, and the next poll fetches again.
    */
   readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
-  /** Stores the entries: `openLog(path)` of `bootproof/watch/node`. Default: in memory only. */
+  /** Store of the entries, such as `openLog(path)` of `bootproof/watch/node`. Default: memory only. */
   readonly log?: LogStore;
-  /** Milliseconds from the end of a poll to the next one: 1,000 to 86,400,000. Default: 60,000. */
+  /** Milliseconds from the end of a poll to the next one, 1,000 to 86,400,000. Default: 60,000. */
   readonly intervalMs?: number;
-  /** Poll once, and try at most three times to deliver each refusal. */
+  /** Whether the watch polls once, and tries at most three times to deliver each refusal. */
   readonly once?: boolean;
-  /** Called after the entry is in the log. */
+  /** Receives each entry once it is in the log. */
   readonly onEntry?: (line: LogLine) => void;
   /**
-   * Delivers each refusal, in order, one at a time, at least once: again after a rejection, and after a restart if it
-   * had not resolved.
+   * Delivers each refusal at least once, in order, one at a time. It is called again if it rejects, and after a restart
+   * if it had not resolved.
    */
   readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
   /**
@@ -65,26 +65,26 @@ export interface WatchOptions extends WatchSetting {
    */
   readonly onOutage?: (line: LogLine<OutageEntry>, signal: Signal) => Promise<void>;
   /**
-   * An outage is recorded in the log when it lasts longer than this many polls of this process: 0 to 1,000,000. Its end
-   * is then recorded, too. An outage that is open in the log goes on after a restart. Default: 5.
+   * An outage, and its end, is recorded in the log if it lasts longer than this many polls of this process, 0 to
+   * 1,000,000. An outage that is open in the log goes on after a restart. Default: 5.
    */
   readonly outageAfter?: number;
-  /** Milliseconds between two messages about one outage: 60,000 to 604,800,000. Default: 3,600,000. */
+  /** Milliseconds between two messages about one outage, 60,000 to 604,800,000. Default: 3,600,000. */
   readonly outageRepeatMs?: number;
   /**
-   * Milliseconds: the watch ends when one name could not be seen for that long, also if a request never ends. Longer
-   * than `intervalMs`, up to 604,800,000. Default: no limit.
+   * Milliseconds after which the watch ends if a name could not be seen for that long, even if a request never ends.
+   * The value is above `intervalMs` and at most 604,800,000. Default: no limit.
    */
   readonly maxSilenceMs?: number;
   /**
-   * Reads policy and bundles again, while the watch runs: all of them are applied, or none. Another setting is recorded
+   * Reads policy and bundles again while the watch runs. All of them are applied, or none. Another setting is recorded
    * in the log (`setting-changed`), and a poll verifies by it at once. A refused one is recorded (`setting-refused`),
    * and read again before each poll.
    */
   readonly reload?: SettingReload;
-  /** Called after each poll, once its entries are in the log. */
+  /** Receives the result of each poll, once its entries are in the log. */
   readonly onPoll?: (poll: WatchPoll) => void;
-  /** Outages and failed deliveries, for an operator. */
+  /** Receives messages about outages and failed deliveries for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
   readonly now: () => Date;
@@ -97,23 +97,23 @@ export interface WatchOptions extends WatchSetting {
 
 /** What one poll saw, and what this watch recorded so far. */
 export interface WatchPoll {
-  /** The end of the poll. */
+  /** End of the poll. */
   readonly at: Date;
   readonly polls: number;
-  /** Entries that this watch recorded. */
+  /** Number of entries that this watch recorded. */
   readonly recorded: number;
-  /** The first reload that was refused, if the newest one was: the setting is the one before. Otherwise null. */
+  /** Time of the first of the latest refused reloads, which left the setting unchanged; null without one. */
   readonly settingRefusedSince: Date | null;
-  /** Applications, then keys, in the order of the options. */
+  /** Applications and then keys, in the order of the options. */
   readonly watched: readonly {
     readonly watched: Watched;
-    /** Why it could not be fetched or read; null after a good poll. */
+    /** The reason why it could not be fetched or read; null after a good poll. */
     readonly failure: Failure | null;
     /** Whether its newest verdict is a refusal, also from before this watch. */
     readonly isRefused: boolean;
-    /** Refusals that this watch recorded. */
+    /** Number of refusals that this watch recorded. */
     readonly refusals: number;
-    /** The time in its newest verified attestation document; null before this watch verified one. */
+    /** Time in its newest verified attestation document; null before this watch verified one. */
     readonly evidenceAt: Date | null;
   }[];
 }
@@ -121,12 +121,12 @@ export interface WatchPoll {
 export interface WatchSummary {
   readonly recorded: number;
   readonly polls: number;
-  /** Those whose newest verdict is a refusal, also from before this watch. */
+  /** Names whose newest verdict is a refusal, also from before this watch. */
   readonly refused: readonly Watched[];
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
-  /** Those that could not be seen once: without a good poll of this watch. */
+  /** Names without a good poll of this watch. */
   readonly unseen: readonly Watched[];
-  /** Those that ended the watch (`maxSilenceMs`). */
+  /** Names that ended the watch (`maxSilenceMs`). */
   readonly silent: readonly Silent[];
   /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
@@ -136,9 +136,9 @@ export interface WatchSummary {
 
 export interface Silent {
   readonly watched: Watched;
-  /** Its last good poll, or the start of the watch. */
+  /** Time of its last good poll, or of the start of the watch. */
   readonly since: Date;
-  /** The newest failure, or null if none was noted. May quote the service: escape it before you print it. */
+  /** The newest failure; null without one. It may quote the service: escape it before you print it. */
   readonly message: string | null;
 }
 
@@ -149,15 +149,14 @@ const DEFAULT_OUTAGE_AFTER = 5;
 const MOST_OUTAGE_AFTER = 1_000_000;
 const DEFAULT_REPEAT_MS = 3_600_000;
 const LEAST_REPEAT_MS = 60_000;
-/** Less than the limit of a timer. */
 const WEEK_MS = 604_800_000;
-/** Concurrent requests: each response may be large. */
+/** Most concurrent requests, because each response may be large. */
 const AT_ONCE = 4;
 
 /**
  * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, with {@link
- * FetchError} if the first poll is refused completely because of its credentials, and if an entry cannot be written.
- * Other errors of the service or the network do not end it.
+ * FetchError} if the service refuses the credentials of the whole first poll, and if an entry cannot be written. Other
+ * errors of the service or the network do not end it.
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl");
@@ -220,12 +219,12 @@ class Watch {
   readonly #outageEntries: Handover<LogLine<OutageEntry>>;
   readonly #silence: Silence | null;
   readonly #stop = new AbortController();
-  /** By name: the last good poll. */
+  /** Time of the last good poll of each name. */
   readonly #seen = new Map<string, Date>();
   readonly #silent: Watched[] = [];
   #startedAt = new Date(0);
   readonly #reloads: Reloads;
-  /** Null before the start. */
+  /** The present setting; null before the start. */
   #setting: HeldSetting | null = null;
   #wake = (): void => {};
   #appending: Promise<unknown> = Promise.resolve();
@@ -259,7 +258,7 @@ class Watch {
         ignore: () => log.countAsDelivered("refusal"),
       },
     });
-    // Apart from refusals, so that an alert that cannot be delivered does not hold up the other.
+    // Refusals have their own delivery, so that an alert that cannot be delivered does not delay the other kind.
     this.#outageEntries = new Handover({
       ...{ ...options, tell, what: "outage", deliver: onOutage },
       ...{
@@ -279,7 +278,7 @@ class Watch {
     signal?.addEventListener("abort", stop);
     const handovers = [this.#refusals, this.#outageEntries];
     const handing = handovers.map((handover) => handover.run(this.#stop.signal));
-    // The watch ends if delivery does: the error is thrown below.
+    // The watch ends if delivery fails. The error is thrown below.
     for (const one of handing) one.catch(stop);
     try {
       await this.#pollLimited(once);
@@ -296,7 +295,6 @@ class Watch {
     return this.#summary();
   }
 
-  /** Polls, under the limit of silence and with reloads of the setting. */
   async #pollLimited(once: boolean): Promise<void> {
     const { now, reload } = this.#options;
     this.#startedAt = now();
@@ -340,7 +338,7 @@ class Watch {
   async #pollOn(once: boolean): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      // Also where nothing is new, and nothing is written: another process watches then, and delivers.
+      // A poll that writes nothing must end, too, if another process has taken the log and delivers.
       await this.#log.requireHeld();
       await this.#takeSetting();
       const failures = await this.#poll();
@@ -353,7 +351,7 @@ class Watch {
     }
   }
 
-  /** Until the next poll, the end of the watch, or a reload. */
+  /** Resolves at the next poll, the end of the watch, or a reload. */
   async #sleep(milliseconds: number): Promise<void> {
     const { signal } = this.#stop;
     if (this.#reloads.isAsked) return;
@@ -366,7 +364,7 @@ class Watch {
     signal.removeEventListener("abort", wake);
   }
 
-  /** Between two polls, so that each poll verifies by one setting. */
+  /** The setting changes only between two polls, so that each poll verifies by one setting. */
   async #takeSetting(): Promise<void> {
     const { setting, event } = await this.#reloads.next(this.#setting!, this.#stop.signal);
     if (event !== null) await this.#appendEvent(event);
@@ -432,7 +430,7 @@ class Watch {
     }
   }
 
-  /** Serial, because each entry hashes the previous one. */
+  /** Entries are recorded one at a time, because each hashes the previous one. */
   #recordInTurn(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
     const recorded = this.#appending.then(() => this.#record(watched, bootProof));
     this.#appending = recorded.catch(() => {});

@@ -75,13 +75,13 @@ describe("an auditor with an expectation", async () => {
       "a payload, of a bare document",
       one.document,
       payloadOf("1"),
-      "rejected app.request expected: expected app proofs or an activity, not a bare document",
+      "rejected app.request expected: needs app proofs or an activity to compare with, and a document alone has none",
     ],
     [
       "an organization, of boot proofs alone",
       one.bootProof,
       { organizationId },
-      "rejected app.request expected: expected app proofs or an activity, not boot proofs alone",
+      "rejected app.request expected: needs app proofs or an activity to compare with, and boot proofs alone have none",
     ],
     [
       "an activity, of app proofs",

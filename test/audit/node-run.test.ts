@@ -504,7 +504,9 @@ describe("a file of results", () => {
       /there is something in it already/,
     );
     expect(readFileSync(out, "utf8")).toBe("something");
-    await expect(audited({ inputs: [out], setting, out, judge: judging() })).rejects.toThrow(/it is audited/);
+    await expect(audited({ inputs: [out], setting, out, judge: judging() })).rejects.toThrow(
+      /it is an input of the audit/,
+    );
     expect(readFileSync(out, "utf8")).toBe("something");
     await audited({ inputs: [input], setting, out, judge: judging() });
     expect(readFileSync(out, "utf8")).not.toContain("something");

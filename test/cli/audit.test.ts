@@ -259,7 +259,7 @@ describe("audit", () => {
       ["--no-policy", "--state", "s", "--workers", "x", "--at", "never", "--now", "soon", "--queue", "redis://x"],
       [/INPUT is required/, /--state requires --out FILE/, /--workers x: /, /--at never/, /--now soon/, /with --queue/],
     ],
-    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: a number of threads from 1 to 1024 expected/]],
+    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number of threads from 1 to 1024/]],
     ["policies", ["--no-policy", "--policy", "p", "in"], [/exclude each other/]],
     ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor requires --no-policy/]],
     ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state name the same file/]],
@@ -322,7 +322,7 @@ describe("audit", () => {
         summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
       }),
     ).toBe(
-      "1 entry so far: 1 rejected (1 for age alone)\n2 empty lines, which are not entries\n" +
+      "1 entry so far: 1 rejected (1 only because of their age)\n2 empty lines, which are not entries\n" +
         "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
     );
   });

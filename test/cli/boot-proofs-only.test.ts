@@ -41,8 +41,8 @@ describe("only boot proofs are asked for", () => {
     expect(checkOf(stdout)).toMatchObject({ status: "skip", detail: expect.stringContaining(NOT_APPLIED) as string });
     const text = (await verify(...args, "--policy", DEMANDING)).stdout.replace(/\s+/g, " ");
     expect(text).toContain(
-      "WARNING app proofs were not part of this verification: the policy's rules for them (appProofs.required) were not " +
-        "applied.",
+      "WARNING app proofs were not part of this verification: the policy's rules for them (appProofs.required) were " +
+        "not applied.",
     );
   });
 

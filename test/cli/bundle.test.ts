@@ -128,7 +128,7 @@ describe("bundle", () => {
       ["--boot-proof", BOOT_1, "--policy", BOOT_1],
       "this is a boot proof; --boot-proof takes it",
     ],
-    ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: an RFC 3339"],
+    ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: expected an RFC 3339"],
     ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "only one file can be - (stdin)"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["bundle", ...args]);

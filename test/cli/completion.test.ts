@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 describe("completion", () => {
   it.each([
-    [["tcsh"], "tcsh: one of bash, zsh, fish expected"],
+    [["tcsh"], "tcsh: expected one of bash, zsh, fish"],
     [[], "SHELL is required: bash, zsh, fish"],
   ])("is of three shells: not %j", async (args, said) => {
     const { code, stdout, stderr } = await bootproof(["completion", ...args]);

@@ -190,9 +190,9 @@ describe("--payload and --challenge", () => {
   });
 
   it.each([
-    ["a word without a pointer", ["--payload", "ORDER"], "--payload ORDER: TYPE:/pointer=JSON expected"],
-    ["a word without a value", ["--payload", "ORDER:/order/id"], "TYPE:/pointer=JSON expected"],
-    ["a word without a type", ["--payload", ":/order/id=1"], "TYPE:/pointer=JSON expected"],
+    ["a word without a pointer", ["--payload", "ORDER"], "--payload ORDER: expected TYPE:/pointer=JSON"],
+    ["a word without a value", ["--payload", "ORDER:/order/id"], "expected TYPE:/pointer=JSON"],
+    ["a word without a type", ["--payload", ":/order/id=1"], "expected TYPE:/pointer=JSON"],
     ["the file after it", ["--payload", "ORDER:/a=1", "bundle.json"], "It takes every word up to the next option"],
     ["quotes that a shell removed", ["--payload", "ORDER:/id=abc"], `--payload 'ORDER:/id="42"'`],
     ["no value", ["--challenge", "ORDER:/id="], `--challenge 'ORDER:/id="42"'`],

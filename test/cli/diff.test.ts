@@ -88,7 +88,7 @@ describe("diff", () => {
     ["one file", [POLICY], "B is required: the file after"],
     ["three files", [POLICY, POLICY, POLICY], "too many arguments"],
     ["stdin twice", ["-", "-"], "only one file can be - (stdin)"],
-    ["another format", [POLICY, POLICY, "--format", "yaml"], "--format yaml: one of text, json expected"],
+    ["another format", [POLICY, POLICY, "--format", "yaml"], "--format yaml: expected one of text, json"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["diff", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -256,7 +256,7 @@ describe("messages as JSON", () => {
 
   it("are text with another format, which is a fault", async () => {
     const { code, stderr } = await run("watch", "--app", "a", ...POLICY, "--log-format", "xml");
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: text or json expected")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--log-format xml: expected text or json")]);
   });
 });
 
@@ -296,8 +296,8 @@ describe("an address or a file that cannot be used", () => {
     ]);
     other.close();
     const cases = [
-      ["--metrics", "9464.5", "--metrics 9464.5: HOST:PORT expected, such as 127.0.0.1:9464"],
-      ["--metrics", "127.0.0.1:65536", "HOST:PORT expected"],
+      ["--metrics", "9464.5", "--metrics 9464.5: expected HOST:PORT, such as 127.0.0.1:9464"],
+      ["--metrics", "127.0.0.1:65536", "expected HOST:PORT"],
       ["--metrics", "192.0.2.1:0", "--metrics 192.0.2.1:0: this machine has no such address"],
       ["--health-file", "-", "--health-file -: a file is required"],
       ["--health-file", path("no/health"), "there is no such file or folder"],
@@ -346,7 +346,7 @@ describe("an address or a file that cannot be used", () => {
     const { code, stderr } = await new Process([...WATCH, "--metrics", "0"], command).ended;
     expect([code, stderr]).toEqual([
       2,
-      "bootproof: --metrics: metrics take the package prom-client, which is not installed: npm install " +
+      "bootproof: --metrics: metrics need the package prom-client, which is not installed: npm install " +
         "prom-client@15\n",
     ]);
     const without = new Process([...WATCH, "--once", "--health-file", path("bare.health")], command);

@@ -107,7 +107,7 @@ describe("the built command and its lab", () => {
     const { status, stdout, stderr } = built([...asked, ...connection]);
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout.replace(/\s+/g, " ")).toMatch(
-      /VERIFIED.* WARNING .*app proofs were not part of this .*\(appProofs\.required\) were not applied.*service's word/,
+      /VERIFIED.* WARNING .*app proofs were not part of .*\(appProofs\.required\) were not applied.*service's word/,
     );
     const missing = built(["verify", "--app", "signer", "nobody", "none", "--policy", policy, ...connection]);
     expect([missing.status, missing.stdout]).toEqual([3, ""]);

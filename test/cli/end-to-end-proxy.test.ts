@@ -196,7 +196,7 @@ describe("the built proxy", () => {
       ["--upstream", `${lab.baseUrl}/public/v1`, "--policy", "p", ...KEY],
       "must not end in /public/v1",
     ],
-    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: 0 to 65535 expected"],
+    ["no port", [...OPTIONS, ...KEY, "--port", "65536"], "--port 65536: expected 0 to 65535"],
     ["a port in use", [...OPTIONS, ...KEY, "--port", new URL(lab.baseUrl).port], "in use by another process"],
     [
       "a policy that is none",

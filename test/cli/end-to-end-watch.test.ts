@@ -199,7 +199,10 @@ describe("the built command keeps watch", () => {
     expect([full.code, full.stdout.match(/#/g)?.length ?? 0]).toEqual([2, entriesOf(path).length]);
     expect(full.stderr).toContain(`${path}: the watch ended, since its log cannot be written: no space left`);
     const device = await run(...asked, "--once", "--log", "/dev/full");
-    expect([device.code, device.stderr]).toEqual([2, expect.stringMatching(/\/dev\/full: a device, a pipe/)]);
+    expect([device.code, device.stderr]).toEqual([
+      2,
+      expect.stringMatching(/\/dev\/full: expected a regular file for the log/),
+    ]);
     expect((await run(...asked, "--once", "--log", path)).code).toBe(0);
     expect((await run("log", "verify", path)).code).toBe(0);
   });

@@ -325,7 +325,7 @@ describe("the built command, without a queue to be had", () => {
     [
       "no number",
       ["--queue", "redis://127.0.0.1", "--workers", "0"],
-      /--workers 0: a number of threads from 1 to 1024 expected/,
+      /--workers 0: expected a number of threads from 1 to 1024/,
     ],
   ])("refuses a worker of %s", async (what, args, said) => {
     const policy = what === "no policy" ? [] : ["--policy", POLICY_FILE];

@@ -107,7 +107,7 @@ describe("inspect", () => {
     ["no file", ["missing"], "missing: no such file"],
     ["no argument", [], "FILE is required: what to look at"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],
-    ["another format", [APP_1, "--format", "yaml"], "--format yaml: one of text, json expected"],
+    ["another format", [APP_1, "--format", "yaml"], "--format yaml: expected one of text, json"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["inspect", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -46,7 +46,7 @@ describe("keygen", () => {
     for (const file of [KEY, link]) {
       const { code, stdout, stderr } = await bootproof(["keygen", "--out", file]);
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toContain(`bootproof: ${file}: is there already, and a key is never overwritten`);
+      expect(stderr).toContain(`bootproof: ${file}: exists already, and a key is never overwritten`);
     }
     expect(JSON.parse(readFileSync(KEY, "utf8"))).toEqual(key);
     expect(readdirSync(folder)).not.toContain("elsewhere.json");
@@ -55,7 +55,7 @@ describe("keygen", () => {
   it.each([
     [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"],
     [["--out", "-"], "a private key is not printed"],
-    [["--out", ""], "--out: a file expected"],
+    [["--out", ""], "--out: expected a file"],
     [["--out", "a", "--out", "b"], "--out is repeated"],
     [["stray"], "too many arguments"],
   ])("refuses %j", async (args, message) => {

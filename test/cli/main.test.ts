@@ -62,7 +62,7 @@ describe("the program", () => {
     [["verify", `x:${HEX.match(/../g)!.join(":")}`, "--no-policy"], HEX.match(/../g)!.join(":"), "not shown"],
     [["verify", `${"04".repeat(8)}.${BASE64}`, "--no-policy"], BASE64, "not shown"],
     [["keygen", "--api-key-file", `${HEX}:p256`], HEX, "unknown option"],
-    [["fetch", "--base-url", "https://a", "--api-key-file", `${HEX}:p256`], HEX, "the name of a file expected"],
+    [["fetch", "--base-url", "https://a", "--api-key-file", `${HEX}:p256`], HEX, "expected the name of a file"],
     [["inspect", `-----BEGIN PRIVATE KEY-----\n${BASE64}`], BASE64, ""],
     [["inspect", `{"publicKey":"","privateKey":"${SHORT}"}`], SHORT, "no such file"],
     [[HEX], HEX, "unknown command [not shown: it looks like a key]"],

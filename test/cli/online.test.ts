@@ -149,7 +149,7 @@ describe("fetch", () => {
     ],
     ["two of another kind", ["--app", "signer", "--deployment-id", "x"], "--deployment-id ID"],
     ["no deployment", ["--deployment-id", ""], "--deployment-id: empty"],
-    ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits expected"],
+    ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, expected 260 hex digits"],
     ["no name", ["--app", ""], "--app: empty"],
     ["no id", ["--activity-id", ""], "--activity-id: empty"],
     ["no file", ["--activity", ""], "--activity: empty"],
@@ -585,7 +585,7 @@ describe("the connection", () => {
     ])
       expect(stderr).toContain(part);
     expect((await fetching("--base-url", "https://a", "--api-key-file", "k", "--timeout", "0")).stderr).toContain(
-      "--timeout 0: seconds expected",
+      "--timeout 0: expected seconds",
     );
     const half = await bootproof(["fetch", "--app", "a"], {
       env: { BOOTPROOF_BASE_URL: "https://a", BOOTPROOF_ORGANIZATION_ID: "o", BOOTPROOF_API_PRIVATE_KEY: SECRET },
@@ -905,7 +905,7 @@ describe("a proxy of the environment", () => {
         throw new Error("Invalid proxy: http://user:secret@127.0.0.1:9");
       },
     };
-    expect(() => useProxies(proxy, refusing)).toThrow(/^HTTPS_PROXY: the address of a proxy expected, such as /);
+    expect(() => useProxies(proxy, refusing)).toThrow(/^HTTPS_PROXY: expected the address of a proxy, such as /);
   });
 
   /** Where this Node has a way: a request that a proxy sees as CONNECT, to the host of the service. */

@@ -64,7 +64,7 @@ describe("verify --format html", () => {
 
   it("is for reports alone", async () => {
     const { code, stderr } = await bootproof(["inspect", BOOT_1, "--format", "html"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: one of text, json expected")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: expected one of text, json")]);
   });
 });
 

@@ -333,7 +333,7 @@ describe("published PCRs", () => {
     ["a line that is none", fileOf(`${LINES}x PCR8\n`), /line 4: expected 96 hex digits/],
     ["a PCR twice", fileOf(`${LINES}${PCRS[0]!} PCR0\n`), /PCR0: appears twice/],
     ["one that is missing", fileOf(LINES.slice(0, -1).split("\n").slice(0, 2).join("\n")), /PCR2: missing/],
-    ["a PCR of no image", fileOf(`${LINES}${PCRS[0]!} PCR3\n`), /PCR3: no PCR of an image/],
+    ["a PCR of no image", fileOf(`${LINES}${PCRS[0]!} PCR3\n`), /PCR3: is not a PCR of an image/],
     ["zeros", measurements({ PCR1: "00".repeat(48) }), /PCR1: zeros/],
     ["a short one", measurements({ PCR1: "11" }), /PCR1: expected 96 hex digits/],
     ["another hash", measurements({ HashAlgorithm: "Sha256" }), /HashAlgorithm: expected Sha384/],

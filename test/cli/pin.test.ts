@@ -200,7 +200,7 @@ describe("from a published release", () => {
     [
       "a quorum key that is none",
       ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"],
-      "--quorum-key: 130 bytes of hex expected",
+      "--quorum-key: expected 130 bytes of hex",
     ],
     [
       "a set that is none",
@@ -248,7 +248,7 @@ describe("wrong usage", () => {
     [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace requires --release, --image, --pcrs or --binary"],
     [
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
-      "--commitment Live: one of live, setup, legacy expected",
+      "--commitment Live: expected one of live, setup, legacy",
     ],
     [["--boot-proof", "-", "--trust-anchor", "-"], "only one file can be - (stdin)"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],

@@ -44,7 +44,7 @@ describe("appProofs.untimed", () => {
     expect(plain.stdout).not.toContain("without a time");
     const good = withRules({ types: ["A", "B"], untimed: ["B"] });
     const { code, stdout } = await bootproof(["policy", "check", good]);
-    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringContaining("without a time where of type B")]);
+    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringContaining("without a time if of type B")]);
     const json = await bootproof(["policy", "check", good, "--format", "json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ appProofs: { untimed: ["B"] } });
     const bad = await bootproof(["policy", "check", withRules({ types: ["A"], untimed: ["B"] })]);
@@ -258,7 +258,7 @@ describe("pin --add-to", () => {
     [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: expected an array, got nothing"],
     [["--add-to", "-"], "--add-to - requires --out FILE"],
     [["--add-to", fileOf("{}"), "--name", "x"], "--name is for a new policy"],
-    [["--app-proof-type", ""], "--app-proof-type: empty: a type expected"],
+    [["--app-proof-type", ""], "--app-proof-type: empty: expected a type"],
   ])("refuses %j", async (args, says) => {
     const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(says) as string]);

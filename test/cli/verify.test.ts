@@ -475,7 +475,7 @@ describe("wrong usage", () => {
       "stray.json: a file without an option",
       "--policy and --no-policy exclude",
       "--trust-anchor requires --no-policy or --bundle-policy",
-      "--at noon: document, now, or an ",
+      "--at noon: expected document, now, or an ",
       "--now today",
       "--ephemeral-key: not hex",
       "--format is repeated",
@@ -484,10 +484,10 @@ describe("wrong usage", () => {
     ])
       expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain(
-      `--format xml: one of ${REPORT_FORMATS.join(", ")} expected`,
+      `--format xml: expected one of ${REPORT_FORMATS.join(", ")}`,
     );
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain(
-      "--ephemeral-key: 4 hex digits, 260 hex digits expected",
+      "--ephemeral-key: 4 hex digits, expected 260 hex digits",
     );
   });
 

@@ -18,9 +18,17 @@ describe("watch", () => {
     ["no policy", ["--app", "a"], /--policy FILE is required/],
     ["the same twice", ["--app", "a", "a", "--policy", "p"], /--app a: repeated/],
     ["a key twice", ["--ephemeral-key", KEY, KEY.toUpperCase(), "--policy", "p"], /--ephemeral-key .*: repeated/],
-    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, 260 hex digits expected/],
-    ["no interval", ["--app", "a", "--policy", "p", "--interval", "60"], /--interval 60: a duration such as 60s/],
-    ["an interval of nothing", ["--app", "a", "--policy", "p", "--interval", "0s"], /--interval 0s: a duration/],
+    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, expected 260 hex digits/],
+    [
+      "no interval",
+      ["--app", "a", "--policy", "p", "--interval", "60"],
+      /--interval 60: expected a duration such as 60s/,
+    ],
+    [
+      "an interval of nothing",
+      ["--app", "a", "--policy", "p", "--interval", "0s"],
+      /--interval 0s: expected a duration/,
+    ],
     ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /up to 1d/],
     ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a file is required/],
     [
@@ -28,35 +36,47 @@ describe("watch", () => {
       ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
       /without user and/,
     ],
-    ["a name for outages", ["--app", "a", "--policy", "p", "--on-outage", "https://u:p@a"], /--on-outage: an address/],
+    [
+      "a name for outages",
+      ["--app", "a", "--policy", "p", "--on-outage", "https://u:p@a"],
+      /--on-outage: expected an address/,
+    ],
     [
       "no number",
       ["--app", "a", "--policy", "p", "--outage-after", "5m"],
-      /--outage-after 5m: a number from 0 to 1000000/,
+      /--outage-after 5m: expected a number from 0 to 1000000/,
     ],
     [
       "too many",
       ["--app", "a", "--policy", "p", "--outage-after", "1000001"],
-      /--outage-after 1000001: a number from 0/,
+      /--outage-after 1000001: expected a number from 0/,
     ],
     ["an empty number", ["--app", "a", "--policy", "p", "--outage-after", ""], /--outage-after/],
     [
       "reminders by the second",
       ["--app", "a", "--policy", "p", "--outage-repeat", "30s"],
-      /--outage-repeat 30s: a minute/,
+      /--outage-repeat 30s: expected a minute/,
     ],
     [
       "no duration",
       ["--app", "a", "--policy", "p", "--outage-repeat", "8d"],
-      /--outage-repeat 8d: a duration .*up to 7d/,
+      /--outage-repeat 8d: expected a duration .*up to 7d/,
     ],
-    ["no silence", ["--app", "a", "--policy", "p", "--max-silence", "1"], /--max-silence 1: a duration such as 1h/],
+    [
+      "no silence",
+      ["--app", "a", "--policy", "p", "--max-silence", "1"],
+      /--max-silence 1: expected a duration such as 1h/,
+    ],
     [
       "a short silence",
       ["--app", "a", "--policy", "p", "--max-silence", "60s"],
-      /--max-silence 60s: longer than --interval/,
+      /--max-silence 60s: expected a time longer than --interval/,
     ],
-    ["another format", ["--app", "a", "--policy", "p", "--format", "html"], /--format html: one of text, json/],
+    [
+      "another format",
+      ["--app", "a", "--policy", "p", "--format", "html"],
+      /--format html: expected one of text, json/,
+    ],
     ...[
       ["--rotate", "1d"],
       ["--checkpoint", "n"],
@@ -69,7 +89,7 @@ describe("watch", () => {
     ...["100", "0MB", "1.5MB", "100mb", "1TB", "0s", "MB", "9999999999GB"].map((size): [string, string[], RegExp] => [
       `--rotate ${size}`,
       ["--app", "a", "--policy", "p", "--log", "l", "--rotate", size],
-      /--rotate \S+: a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d expected/,
+      /--rotate \S+: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d/,
     ]),
     ...[
       ["--checkpoint", "n"],
@@ -82,7 +102,7 @@ describe("watch", () => {
     [
       "an origin of another form",
       ["--app", "a", "--policy", "p", "--log", "l", "--checkpoint-key", "k", "--origin", "a"],
-      /--origin: bootproof-log\/ and a name/,
+      /--origin: expected bootproof-log\/ and a name/,
     ],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["watch", ...args, ...CONNECTION]);
@@ -173,7 +193,7 @@ describe("log verify", () => {
   it.each<[string, string[], string]>([
     ["no file", ["/no/such/file"], "there is no such file or folder"],
     ["a folder", ["/"], "a directory, not a file"],
-    ["no head", ["x", "--head", "5e88"], "--head: 64 hex digits expected"],
+    ["no head", ["x", "--head", "5e88"], "--head: expected 64 hex digits"],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["log", "verify", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

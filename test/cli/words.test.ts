@@ -162,7 +162,7 @@ describe("an option that is a file in this folder, as * leaves it there", () => 
     inFolder("allow-debug");
     expect((await bootproof(["verify", ...GOOD, "--allow-debug"])).code).toBe(0);
     const long = `--now=${"2".repeat(5000)}`;
-    expect((await bootproof(["verify", ...GOOD, long])).stderr).toContain("an RFC 3339 date and time expected");
-    expect((await bootproof(["verify", ...GOOD, "--now=\0"])).stderr).toContain("an RFC 3339 date and time expected");
+    expect((await bootproof(["verify", ...GOOD, long])).stderr).toContain("expected an RFC 3339 date and time");
+    expect((await bootproof(["verify", ...GOOD, "--now=\0"])).stderr).toContain("expected an RFC 3339 date and time");
   });
 });

@@ -574,7 +574,7 @@ describe("a signing half", () => {
 describe("a call for app proofs", () => {
   type Call = (here: Received) => readonly [unknown, unknown?];
   it.each<[string, Call, RegExp]>([
-    ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: empty/],
+    ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: expected at least one app proof/],
     ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: expected a list/],
     ["no options", ({ received }) => [received], /^options: expected an object/],
     ["no expectation", ({ received }) => [received, {}], /^options.expected: expected an object, with/],

@@ -293,7 +293,7 @@ describe("the answer to a query", () => {
 it("what cannot be accepted is never handed on, also where its verification accepts it", async () => {
   const settling = new Exchange({ kind: "query", operation: "q", organizationId: "o" }, new Bindings());
   await expect(settling.settle(answer(), async () => ({ activity: activity() as JsonValue }))).rejects.toThrow(
-    "in a place where none may be was accepted",
+    "an activity was accepted where the answer may not have one",
   );
 });
 

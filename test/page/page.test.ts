@@ -424,7 +424,9 @@ describe("malformed options in a bundle", () => {
 
   it("are told without a report to make again", () => {
     const evidence = packEvidence(boot);
-    expect(() => decodeBundle({ ...evidence, options: {} })).toThrow(/options: without now, policy and report/);
+    expect(() => decodeBundle({ ...evidence, options: {} })).toThrow(
+      /options: given without the members now, policy and report/,
+    );
   });
 });
 

@@ -507,7 +507,7 @@ describe("expected payloads", () => {
     [
       "two challenges of one type",
       [row("/a", `"${CHALLENGE}"`, true), row("/b", `"${CHALLENGE}"`, true)],
-      ["Expected value 2: a type has one challenge at most"],
+      ["Expected value 2: a type of app proof has at most one challenge"],
     ],
   ])("%s is told at the form", (_, rows, faults) => {
     expect(faultsOf([boot, quote, anchor], asking(...rows))).toEqual(

@@ -74,12 +74,12 @@ describe("a release that is unsafe to pin", () => {
     [
       "with a manifest set of nobody's",
       altered(() => ({ manifestSet: { threshold: 1, members: [...abc, known] } })),
-      ["keys whose secrets are public reach the threshold of the manifest set"],
+      ["the manifest set has enough members with published secrets to reach its threshold"],
     ],
     [
       "with a share set of nobody's",
       altered(() => ({ shareSet: { threshold: 1, members: [known] } })),
-      ["keys whose secrets are public reach the threshold of the share set"],
+      ["the share set has enough members with published secrets to reach its threshold"],
     ],
   ])("%s is refused", async (_, parts, messages) => {
     const path = parts.application === "" ? "2026.1.0//manifest" : MANIFEST;

@@ -77,17 +77,17 @@ Demanded: the policy's sets.
 A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.
 
 <bold>app (lab/app)<>
-<dim>older<>        older/app, nonce 7, abababab…cdcdcdcd, approved by c\\u{1b} (expected 2 of 3)
-<green>good<>         good/app, nonce 7, abababab…cdcdcdcd, approved by a, b (expected 2 of 3)
+<dim>older<>        older/app, nonce 7, abababab…cdcdcdcd, approved by c\\u{1b} (2 of 3 required)
+<green>good<>         good/app, nonce 7, abababab…cdcdcdcd, approved by a, b (2 of 3 required)
   note       good/app/manifest: the manifest of x
   <bold red>critical<>   quorum key
   <yellow>notable<>    pivot.x, application: arguments
   <dim>minor<>      manifest: nonce
-<bold red>bad<>          bad/app, nonce 7, abababab…cdcdcdcd, approved by a (expected 2 of 3)
-  <bold red>fail<>       not anchored: its approvers do not reach the set of a good release before it, or a demanded set
-<bold red>bad<>          own/app, nonce 7, abababab…cdcdcdcd, approved by nobody (expected 2 of 3)
+<bold red>bad<>          bad/app, nonce 7, abababab…cdcdcdcd, approved by a (2 of 3 required)
+  <bold red>fail<>       not anchored: too few approvers in the set of a good release before it, or in a demanded set
+<bold red>bad<>          own/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
   <bold red>fail<>       good/app/manifest: too few
-<bold red>bad<>          both/app, nonce 7, abababab…cdcdcdcd, approved by nobody (expected 2 of 3)
+<bold red>bad<>          both/app, nonce 7, abababab…cdcdcdcd, approved by nobody (2 of 3 required)
   <bold red>fail<>       good/app/manifest: another
   <bold red>fail<>       too few of that set
 
@@ -111,6 +111,6 @@ it("names the demand, and leaves out what is not there", () => {
 it("shows nothing but a whole check", () => {
   for (const value of [null, {}, { ...CHECK, releases: null }, { ...CHECK, histories: [{}] }])
     expect(() => renderReleaseCheck(value as never)).toThrow(
-      new TypeError("check: expected a whole check, as checkReleases returns it once awaited"),
+      new TypeError("check: expected the awaited result of checkReleases"),
     );
 });

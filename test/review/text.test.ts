@@ -219,5 +219,5 @@ it("compares two values byte by byte", () => {
 });
 
 it("takes no other object", () => {
-  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: expected a whole review/);
+  expect(() => renderReview({ ok: true } as ManifestReview)).toThrow(/review: expected the awaited result/);
 });

@@ -100,12 +100,12 @@ describe("a checkpoint", () => {
     ["too large a number", made(body.replace("\n4", "\n9007199254740993")), /number of entries/],
     ["a short hash", made(`${origin}\n4\n${btoa("short")}\n`), /base64 of a SHA-256/],
     ["another spelling of its hash", made(body.replace(/.=\n$/, "B=\n")), /base64 of a SHA-256/],
-    ["a hyphen for the dash", note.replace("—", "-"), /malformed line with a signature/],
-    ["two spaces", note.replace("— ", "—  "), /malformed line with a signature/],
-    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed line with a signature/],
-    ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`, /malformed line with a signature/],
-    ["a signature by no name", note.replace(`— ${origin}`, "— "), /malformed line with a signature/],
-    ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`, /malformed line with a signature/],
+    ["a hyphen for the dash", note.replace("—", "-"), /malformed signature line/],
+    ["two spaces", note.replace("— ", "—  "), /malformed signature line/],
+    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed signature line/],
+    ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`, /malformed signature line/],
+    ["a signature by no name", note.replace(`— ${origin}`, "— "), /malformed signature line/],
+    ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`, /malformed signature line/],
     ["more than any note", `${note}${signatureLine(note).repeat(3000)}`, /longer than any checkpoint/],
   ])("has not %s", async (_, changed, message) => {
     for (const options of [{ key: publicKey }, {}]) {

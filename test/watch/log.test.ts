@@ -332,7 +332,6 @@ describe("a line", () => {
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
   });
-
 });
 
 const { all: rotated, files: parts } = await rotatedLog();

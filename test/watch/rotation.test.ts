@@ -174,7 +174,7 @@ describe("a log that turns over", () => {
       const entries = ofSecond === second.length ? 4 : ofFirst === first.length ? 3 : 2;
       expect(log.tail().entries).toBe(entries);
       if (ofFirst === first.length && ofSecond === null)
-        expect(notes).toEqual([expect.stringMatching(/^boots\.2\.jsonl, in which the log continues, was not there/)]);
+        expect(notes).toEqual([expect.stringMatching(/^boots\.2\.jsonl, in which the log continues, was missing/)]);
       await add(log);
       await log.close();
       expect((await verifiedFiles(path)).intact).toBe(true);

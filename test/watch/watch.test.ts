@@ -377,7 +377,7 @@ describe("a watch", () => {
   });
 
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
-    ["nothing", { apps: [] }, /options\.apps: expected one at least/],
+    ["nothing", { apps: [] }, /options\.apps: expected at least one/],
     ["the same twice", { apps: ["a", "a"] }, /expected each once/],
     ["no key", { ephemeralKeys: ["04"] }, /hex digits, expected 260/],
     ["no policy", { policy: undefined }, /options\.policy: required/],

@@ -1,4 +1,4 @@
-/** One approval in a file of its own, as releases have them: `{signature, member: {alias, pubKey}}`, JSON or Borsh. */
+/** Decoding of a release's file of one approval, in JSON or Borsh: `{signature, member: {alias, pubKey}}`. */
 import { MalformedError } from "../../errors.js";
 import { readBorsh } from "../borsh.js";
 import { MemberReader } from "../json-members.js";
@@ -7,12 +7,12 @@ import { readApproval } from "./borsh-fields.js";
 import { approvalOf } from "./json-fields.js";
 import type { Approval } from "./model.js";
 
-/** Throws {@link MalformedError} (`approval`, or `json`) with every fault. */
+/** Decodes an approval. Throws {@link MalformedError} (`approval`, or `json`) with every fault. */
 export function decodeApproval(bytes: Uint8Array): Approval {
   return isJson(bytes) ? readJson(bytes) : readBytes(bytes);
 }
 
-/** Borsh begins with the length of the signature, 64: the bytes 40 00 00 00. */
+/** Whether the bytes are JSON. Borsh begins with the length of the signature, 64, as the bytes 40 00 00 00. */
 function isJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   return first === 0x7b && !bytes.subarray(0, 4).includes(0);

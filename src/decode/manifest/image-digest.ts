@@ -1,4 +1,4 @@
-/** Digests of container images (OCI image-spec, "Digests"): SHA-256 only. */
+/** SHA-256 digests of container images (OCI image-spec, "Digests"). */
 import { fromHex, toHex } from "../../bytes.js";
 import { SHA256_LENGTH } from "../lengths.js";
 
@@ -9,7 +9,7 @@ export function imageDigestText(digest: Uint8Array): string {
   return DIGEST_PREFIX + toHex(digest);
 }
 
-/** 32 bytes; null for any other text. */
+/** Returns the 32 bytes of a digest, or null for any other text. */
 export function imageDigestOf(text: string): Uint8Array | null {
   const hex = DIGEST.exec(text)?.[1];
   return hex === undefined ? null : fromHex(hex);

@@ -1,4 +1,4 @@
-/** Detects a manifest's version and decodes it, from one table (decode/README.md, "Which version"). */
+/** Decoding of manifests, whose version is detected by one table (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
@@ -26,7 +26,7 @@ export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEM
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
-/** `hashInput`: the bytes whose SHA-256 is the manifest hash. */
+/** A manifest with `hashInput`, the bytes whose SHA-256 is the manifest hash. */
 interface ManifestWithHashInput {
   readonly manifest: Manifest;
   readonly hashInput: Uint8Array;
@@ -45,7 +45,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
   return readManifest(bytes).manifest;
 }
 
-/** As {@link decodeManifest}, with the hashed bytes. */
+/** Decodes as {@link decodeManifest} does, and returns the hashed bytes, too. */
 export function readManifest(bytes: Uint8Array): ManifestWithHashInput {
   const json = asJsonObject(bytes);
   if (json === undefined) {
@@ -67,8 +67,8 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 }
 
 /**
- * As {@link decodeManifestEnvelope}, with the hashed bytes. If the envelope holds `shown`, which was read before, the
- * check for ambiguity is not repeated.
+ * Decodes as {@link decodeManifestEnvelope} does, and returns the hashed bytes, too. If the envelope holds `shown`,
+ * which was read before, the check for ambiguity is not repeated.
  */
 export function readManifestEnvelope(
   bytes: Uint8Array,
@@ -108,14 +108,14 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
 }
 
 /**
- * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, Borsh for the others. Always made
- * from the decoded value (decode/README.md, "Manifest hash").
+ * Returns the bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, Borsh for the others. They
+ * are always made from the decoded value (decode/README.md, "Manifest hash").
  */
 export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   return SCHEMAS[manifest.version].hashInput(manifest);
 }
 
-/** Throws TypeError if the version has no Borsh encoding. */
+/** Encodes an envelope in Borsh. Throws TypeError if the version has no Borsh encoding. */
 export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   const writer = new BorshWriter();
   writer.fixed(encodeBorshManifest(envelope.manifest));
@@ -124,25 +124,25 @@ export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   return writer.finish();
 }
 
-/** Throws TypeError if the version has no Borsh encoding. */
+/** Encodes a manifest in Borsh. Throws TypeError if the version has no Borsh encoding. */
 export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   const codec = SCHEMAS[manifest.version].borsh;
-  if (codec === null) throw new TypeError(`a manifest ${manifest.version} has no borsh encoding`);
+  if (codec === null) throw new TypeError(`a ${manifest.version} manifest has no Borsh encoding`);
   return borshBytes(codec, manifest);
 }
 
-/** The usual one first. */
+/** Returns the encodings that a version has, the usual one first. */
 export function manifestEncodings(version: ManifestVersion): readonly ["json"] | readonly ["borsh", "json"] {
   return SCHEMAS[version].borsh === null ? ["json"] : ["borsh", "json"];
 }
 
-/** The JSON names of an envelope's approvals: in the spelling that `envelope` uses, or in the usual one. */
+/** Returns the JSON names of an envelope's approvals, in the spelling that `envelope` uses or in the usual one. */
 export function approvalNames(version: ManifestVersion, envelope: object = {}): ApprovalNames {
   const { names } = SCHEMAS[version].envelope;
   return names.find((spelling) => namesIn(envelope, spelling).length > 0) ?? names[0];
 }
 
-/** The members of an envelope that name its approvals in another spelling. */
+/** Returns the members of an envelope that name its approvals in another spelling. */
 function namesBeside(names: ApprovalNames, version: ManifestVersion, envelope: object): string[] {
   const others = SCHEMAS[version].envelope.names.filter((spelling) => spelling !== names);
   return others.flatMap((spelling) => namesIn(envelope, spelling));
@@ -152,19 +152,19 @@ function namesIn(envelope: object, { manifestSet, shareSet }: ApprovalNames): st
   return [manifestSet, shareSet].filter((name) => Object.hasOwn(envelope, name));
 }
 
-/** A phrase for reports; null for a released version. */
+/** Returns a phrase for reports, or null for a released version. */
 export function manifestDraft(version: ManifestVersion): string | null {
   return SCHEMAS[version].draft;
 }
 
-/** How `qosManifestVersion` declares the version. */
+/** Returns the value by which `qosManifestVersion` declares the version. */
 export function declarationOf(version: ManifestVersion): string {
   return SCHEMAS[version].spellings[0];
 }
 
 /**
- * The versions that `qosManifestVersion` can mean (`v2`, `V2` or `2`; likewise others; `v0` is v0 or v0-tail). Empty if
- * unknown.
+ * Returns the versions that a `qosManifestVersion` can mean, or none if it is unknown. `v2`, `V2` and `2` mean v2, and
+ * so on; `v0` means v0 or v0-tail.
  */
 export function declaredManifestVersions(text: string): readonly ManifestVersion[] {
   return MANIFEST_VERSIONS.filter((version) => SCHEMAS[version].spellings.includes(text));
@@ -177,29 +177,29 @@ function readJsonManifest(reader: MemberReader): Manifest | undefined {
   return reader.fault("version", `expected ${named.map((version) => JSON.stringify(version)).join(" or ")}`);
 }
 
-/** JSON with a member `version` is never read as a schema without one, whatever its value. */
+/** Whether JSON has the schema of this version. Any member `version` excludes the schemas that have none. */
 function isRecognised(reader: MemberReader, version: ManifestVersion): boolean {
   const { recognised } = SCHEMAS[version];
   if (recognised === "by name") return reader.get("version") === version;
   return !Object.hasOwn(reader.object, "version") && recognised(reader);
 }
 
-/** Undefined if the bytes are not JSON. Throws for JSON that breaks the strict rules. */
+/** Returns the object, or undefined if the bytes are not JSON. Throws for JSON that breaks the strict rules. */
 function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // 0x7b is '{'. Borsh can begin with it, too: a name of 123 bytes. The zero bytes of that length cannot be JSON.
+  // Borsh can begin with 0x7b ('{'), too, if a name has 123 bytes. The zero bytes of that length cannot be JSON.
   if (first !== 0x7b || bytes.subarray(0, 4).includes(0)) return undefined;
   const value = parseJson(bytes, { numbers: "literal", maxValues: MAX_ITEMS });
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Reads a structure around a manifest, which `manifest` reads. */
+/** Reader of a structure around a manifest, which `manifest` reads. */
 type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: BorshReader) => T;
 
 interface BorshReading<T> {
   readonly version: ManifestVersion;
   readonly value: T | undefined;
-  /** Null if the bytes decode as this version. */
+  /** The first fault, or null if the bytes decode as this version. */
   readonly fault: Fault | null;
 }
 

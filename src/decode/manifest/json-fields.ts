@@ -1,4 +1,4 @@
-/** The JSON that all versions share. */
+/** Readers of the JSON that all versions share. */
 import type { Fault } from "../../errors.js";
 import { canonicalIpAddress } from "../ip-address.js";
 import type { JsonValue } from "../json.js";
@@ -63,7 +63,7 @@ export function bridgeConfigField(reader: MemberReader): BridgeConfig[] {
   return reader.array("bridgeConfig", (value, path) => bridgeOf(MemberReader.of(value, path, reader.faults))) ?? [];
 }
 
-/** v2 and later; undefined if absent. */
+/** Reads a member that v2 added. Returns undefined if it is absent. */
 export function dnsField(reader: MemberReader): { resolvers: string[] } | undefined {
   if (reader.get("dns") === undefined) return undefined;
   const dns = reader.nested("dns") ?? blank();
@@ -103,7 +103,7 @@ function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
   return reader.fault("type", `expected "server" or "client"`);
 }
 
-/** Replaces a missing object, whose fault is already reported. */
+/** Returns a reader that replaces a missing object, whose fault is already reported. */
 function blank(): MemberReader {
   const dropped: Fault[] = [];
   return new MemberReader({}, "", dropped);

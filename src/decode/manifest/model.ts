@@ -1,4 +1,4 @@
-/** The content of a QOS manifest, with QOS's names. */
+/** Types of a QOS manifest's content, with QOS's names. */
 
 export type ManifestVersion = keyof ManifestByVersion;
 
@@ -18,11 +18,11 @@ export interface Pivot {
   readonly hash: Uint8Array;
   readonly restart: "Never" | "Always";
   readonly args: readonly string[];
-  /** v1 and later. */
+  /** Bridges, in v1 and later. */
   readonly bridgeConfig?: readonly BridgeConfig[];
-  /** v1 and later. */
+  /** Whether debug mode is on, in v1 and later. */
   readonly debugMode?: boolean;
-  /** v2: values by name. */
+  /** Values by name, in v2. */
   readonly env?: ReadonlyMap<string, string>;
 }
 
@@ -55,20 +55,20 @@ interface CommonManifest {
   readonly manifestSet: MemberSet;
   readonly shareSet: MemberSet;
   readonly enclave: EnclaveMeasurements;
-  /** v2 and later: resolvers as canonical IP addresses. */
+  /** Resolvers as canonical IP addresses, in v2 and later. */
   readonly dns?: { readonly resolvers: readonly string[] };
 }
 
-/** v0 to v2: one application, the pivot. */
+/** Manifest v0 to v2, which has one application, the pivot. */
 export interface PivotManifest extends CommonManifest {
   readonly version: "v0" | "v0-tail" | "v1" | "v2";
   readonly pivot: Pivot;
   readonly workloads?: undefined;
-  /** v0, v0-tail and v1. */
+  /** The patch set of v0, v0-tail and v1. */
   readonly patchSet?: PatchSet;
-  /** v0-tail: milliseconds, u16. */
+  /** Milliseconds (u16), in v0-tail. */
   readonly clientTimeoutMs?: number | null;
-  /** v0-tail: connections, u8. */
+  /** Number of connections (u8), in v0-tail. */
   readonly poolSize?: number | null;
 }
 
@@ -93,12 +93,12 @@ export const WORKLOADS_MAX = 16;
 /** A lower-case DNS label (RFC 1123 section 2.1). */
 export const WORKLOAD_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** v3, a draft of QOS: applications as container images. */
+/** Manifest v3, a draft of QOS, whose applications are container images. */
 export interface WorkloadManifest extends CommonManifest {
   readonly version: "v3";
   readonly pivot?: undefined;
   readonly workloads: readonly Workload[];
-  /** By name. */
+  /** Volumes by name. */
   readonly volumes?: ReadonlyMap<string, Volume>;
 }
 
@@ -112,7 +112,7 @@ export interface ManifestByVersion {
 
 export type Manifest = ManifestByVersion[ManifestVersion];
 
-/** Typed by its `version`, for tables over the versions. */
+/** A manifest typed by its `version`, for tables over the versions. */
 export type ManifestOf<V extends ManifestVersion> = ManifestByVersion[V] & { readonly version: V };
 
 export interface Approval {

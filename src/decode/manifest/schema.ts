@@ -19,10 +19,10 @@ export const SNAKE_CASE: ApprovalNames = { manifestSet: "manifest_set_approvals"
 
 export interface ManifestSchema<V extends ManifestVersion> {
   readonly version: V;
-  /** By a member `version` that names it or, without that member, by its shape. Shapes exclude each other. */
+  /** Whether a member `version` names it or, without that member, its shape does. Shapes exclude each other. */
   readonly recognised: "by name" | ((json: MemberReader) => boolean);
   readonly readJson: (json: MemberReader) => ManifestByVersion[V];
-  /** Null if the version exists only as JSON. */
+  /** Borsh codec, or null if the version exists only as JSON. */
   readonly borsh: BorshCodec<ManifestByVersion[V]> | null;
   readonly hashInput: (manifest: ManifestByVersion[V]) => Uint8Array;
   readonly envelope: {

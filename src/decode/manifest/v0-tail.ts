@@ -39,7 +39,7 @@ function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
   writer.option(manifest.poolSize!, (value) => writer.u8(value));
 }
 
-/** Both members or neither: one of them alone is not a layout that QOS had. */
+/** Reads a manifest with both members, since QOS had no layout with only one of them. */
 function readJson(reader: MemberReader): PivotManifest {
   for (const name of TAIL)
     if (!Object.hasOwn(reader.object, name)) reader.fault(name, "expected an integer or null, got nothing");

@@ -35,7 +35,7 @@ export const V0: ManifestSchema<"v0"> = {
   draft: null,
 };
 
-/** JSON without a version is v1 if its pivot has both members that v1 added, otherwise v0. */
+/** Whether JSON without a version is v1, because its pivot has both members that v1 added. */
 export function hasNewerPivot(json: MemberReader): boolean {
   const pivot = json.get("pivot");
   return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
@@ -44,12 +44,12 @@ export function hasNewerPivot(json: MemberReader): boolean {
 /** The two members of v0-tail. */
 export const TAIL = ["clientTimeoutMs", "poolSize"] as const;
 
-/** Also with one of the two, or null: a member that is dropped changes the hash. */
+/** Whether one of the two members is present, even if null, since a dropped member would change the hash. */
 export function hasTail({ object }: MemberReader): boolean {
   return TAIL.some((name) => Object.hasOwn(object, name));
 }
 
-/** The layout that v0 and v1 share, around their different pivots. */
+/** Reads the layout that v0 and v1 share around their different pivots. */
 export function readLayout(
   reader: BorshReader,
   version: "v0" | "v1",
@@ -115,10 +115,10 @@ export function readJson(reader: MemberReader): PivotManifest {
   };
 }
 
-/** For a member of another layout, which this one would drop and so hash another manifest. */
+/** Adds a fault for a member of another layout. If it were dropped, another manifest would be hashed. */
 export function refuseMember(reader: MemberReader, name: string): void {
   if (Object.hasOwn(reader.object, name)) reader.fault(name, "a member of another manifest layout");
 }
 
-/** Replaces a missing pivot. The fault is reported, so the manifest is never used. */
+/** Replacement of a missing pivot. The fault is reported, so the manifest is never used. */
 export const NO_PIVOT: Pivot = { hash: new Uint8Array(), restart: "Never", args: [] };

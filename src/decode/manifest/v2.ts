@@ -60,7 +60,7 @@ function pivotOf(pivot: MemberReader): Pivot {
   };
 }
 
-/** `{"NAME": {"plain": {"value": "…"}}}` */
+/** Reads `{"NAME": {"plain": {"value": "…"}}}`. */
 function envOf(env: MemberReader): Map<string, string> {
   const names = Object.keys(env.object);
   if (names.length > ENV_MAX)

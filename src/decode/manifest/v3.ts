@@ -54,7 +54,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   };
 }
 
-/** Older versions ignore unknown members in these parts. */
+/** Refuses unknown members in parts where older versions ignore them. */
 function refuseUnknownInShared(reader: MemberReader): void {
   memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
   const enclave = memberIfObject(reader, "enclave");
@@ -72,7 +72,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** Undefined if it is not an object: reading it reports the fault. */
+/** Returns undefined if the member is not an object. The code that reads it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
@@ -104,7 +104,7 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
   return workloads;
 }
 
-/** A longer array is a fault and is not read. */
+/** Whether an array has at most this many items. A longer one is a fault and is not read. */
 function inBounds(reader: MemberReader, name: string, most: number): boolean {
   const value = reader.get(name);
   if (!Array.isArray(value) || value.length <= most) return true;
@@ -181,7 +181,7 @@ function workloadPathField(mount: MemberReader): string {
   return mountPath;
 }
 
-/** Empty, and a fault, unless the path is absolute, normalized, below the root and without NUL. */
+/** Reads a path. It is a fault unless it is absolute, normalized, below the root and without NUL. */
 function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
@@ -205,7 +205,7 @@ function refuseOverlap(workload: MemberReader, paths: readonly string[]): void {
   }
 }
 
-/** `{"name": {"type": "tmpfs", "mountPath"}}` */
+/** Reads `{"name": {"type": "tmpfs", "mountPath"}}`. */
 function volumesField(reader: MemberReader): Map<string, Volume> {
   const volumes = new Map<string, Volume>();
   if (reader.get("volumes") === undefined) return volumes;
