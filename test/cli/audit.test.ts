@@ -173,7 +173,7 @@ describe("audit", () => {
     const bad = fileOf('{"entry":"a","expected":{}}\n[]\n', "bad.ndjson");
     const answer = await audit("--policy", policy, input, "--expected", bad, "--out", out, "--state", state);
     expect([answer.code, answer.stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
-    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: expected the SHA-256 of the entry's line");
+    expect(answer.stderr).toContain("bad.ndjson: line 1: entry: 1 hex digits, expected 64");
     expect(answer.stderr).toContain("bad.ndjson: line 2: expected an object");
     const missing = await audit("--policy", policy, input, "--expected", newPath("none"));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no such file")]);
