@@ -42,8 +42,6 @@ const ENTRY_TIMEOUT_MS = 60_000;
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
   const own = typedOptions("options", options, THREAD_OPTIONS);
   const { entryTimeoutMs = ENTRY_TIMEOUT_MS } = own;
-  if (!(entryTimeoutMs > 0 && Number.isFinite(entryTimeoutMs)))
-    throw new TypeError("options.entryTimeoutMs: expected a positive number of milliseconds");
   return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
 }
 

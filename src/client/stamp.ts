@@ -109,7 +109,7 @@ async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const exported = await subtleCrypto()
     .exportKey("raw", pair.publicKey)
     .catch(() => {
-      throw keyError("the public key cannot be exported from WebCrypto");
+      throw keyError("the public key cannot be exported");
     });
   const point = new Uint8Array(exported);
   const probe = toUtf8(PROBE);
