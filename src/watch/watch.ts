@@ -201,7 +201,7 @@ function watchedBy(options: WatchOptions): Watched[] {
   // A shorter one would end every watch.
   if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
-  if (watched.length === 0) throw new TypeError("options.apps: expected one at least, or one of options.ephemeralKeys");
+  if (watched.length === 0) throw new TypeError("options.apps: expected at least one, or one of options.ephemeralKeys");
   if (new Set(watched.map(watchedName)).size < watched.length)
     throw new TypeError("options.apps and options.ephemeralKeys: expected each once");
   return watched;
