@@ -91,7 +91,7 @@ describe("app proofs without an activity", () => {
     const none = (await ask("app.request", { payloads: [] }, { expected })).statuses;
     expect(none).toEqual({ "app[0]": "fail" });
     await expect(ask("app.request", { payloads: [] }, { expected: { organizationId } })).rejects.toThrow(
-      /^expected: expected app proofs or an activity/,
+      /^expected: needs app proofs or an activity/,
     );
     const activity = { activity: drop("appProofs") };
     expect((await ask("app.request", activity, { expected, given: withActivity })).statuses).toEqual({});
