@@ -88,7 +88,7 @@ describe("release check", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^good: 20 good, 8 older, 3 skipped\n/);
     expect(stdout).toMatch(
-      /\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(expected 2 of 10\)\n/,
+      /\nolder {8}2026\.4\.3\/signer, nonce 20260403, .*approved by 3,\s+7 \(2 of 10 required\)\n/,
     );
     const all = await check(RELEASES, "--policy", policy, "--skip-unapproved");
     expect(all.code).toBe(2);
