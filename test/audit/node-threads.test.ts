@@ -124,7 +124,9 @@ describe("threads", () => {
 
   it("have a limit that is a time", () => {
     for (const entryTimeoutMs of [0, -1, NaN, Infinity])
-      expect(() => threadJudge(setting, { entryTimeoutMs })).toThrow(/^options\.entryTimeoutMs: expected a whole number of 1 or more/);
+      expect(() => threadJudge(setting, { entryTimeoutMs })).toThrow(
+        /^options\.entryTimeoutMs: expected a whole number of 1 or more/,
+      );
   });
 
   it("mark what they judge: a limit far below an entry's time makes it malformed", async () => {
