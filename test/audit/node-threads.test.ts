@@ -124,7 +124,9 @@ describe("threads", () => {
 
   it("have a limit that is a time", () => {
     for (const entryTimeoutMs of [0, -1, NaN, Infinity])
-      expect(() => threadJudge(setting, { entryTimeoutMs })).toThrow(/^options\.entryTimeoutMs: a positive number/);
+      expect(() => threadJudge(setting, { entryTimeoutMs })).toThrow(
+        /^options\.entryTimeoutMs: expected a positive number/,
+      );
   });
 
   it("mark what they judge: a limit far below an entry's time makes it malformed", async () => {
