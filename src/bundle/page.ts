@@ -9,10 +9,15 @@ export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 
 export const EVIDENCE_ID = "bootproof-evidence";
 
-/** Whether a file starts like HTML and names a block of evidence. A server's error page has none. */
-export function isPage(bytes: Uint8Array): boolean {
+/** Whether a file starts like HTML. No evidence does. */
+export function isHtml(bytes: Uint8Array): boolean {
   const start = String.fromCharCode(...bytes.subarray(0, 512)).replace(/^\u00ef\u00bb\u00bf/, "");
-  return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start) && new TextDecoder().decode(bytes).includes(EVIDENCE_ID);
+  return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start);
+}
+
+/** Whether a file starts like HTML and names a block of evidence. The error page of a server has none. */
+export function isPage(bytes: Uint8Array): boolean {
+  return isHtml(bytes) && new TextDecoder().decode(bytes).includes(EVIDENCE_ID);
 }
 
 const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;

@@ -1,7 +1,7 @@
 /** Reads input files, and stdin as `-`, whole and up to a limit. Faults are collected and thrown together. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isPage } from "../bundle/page.js";
+import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml, isPage } from "../bundle/page.js";
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
@@ -145,7 +145,7 @@ class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   // A page may be larger than other files.
-  if (maxBytes === MAX_PAGE_BYTES && !isPage(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
+  if (maxBytes === MAX_PAGE_BYTES && !isHtml(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
   if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the limit`);

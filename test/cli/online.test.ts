@@ -759,7 +759,9 @@ describe("a service that answers anything", () => {
     answer = labBut({ [name]: { ...details, manifestEnvelope: null } });
     const refused = await bootproof(words, present());
     expect([refused.code, refused.stdout]).toEqual([3, ""]);
-    expect(refused.stderr).toContain(`${name}: the answer is not what the interface promises: manifestEnvelope: null`);
+    expect(refused.stderr).toContain(
+      `${name}: the answer is not what the interface promises: manifestEnvelope: expected`,
+    );
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {

@@ -139,7 +139,7 @@ describe("verify of a page", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["another page", "<!doctype html><p>502", /expected exactly one block of evidence, .* got a page without evidence/],
+    ["another page", "<!doctype html><p>502", /an HTML or XML page without evidence, probably a server's error/],
     ["the page that verifies", built("page").stdout, /got a page without evidence/],
     ["no JSON in the block", withBlock(pageOf("authentic"), "{"), /not strict JSON/],
     ["no bundle in the block", withBlock(pageOf("authentic"), "{}"), /not a bundle/],

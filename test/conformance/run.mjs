@@ -55,9 +55,9 @@ function readAnswer(line, folder) {
   if (!VERDICTS.includes(verdict))
     throw new RunError(`${folder}: the answer's verdict is none of ${VERDICTS.join(", ")}: ${line.slice(0, 200)}`);
   if (failed !== undefined && !(Array.isArray(failed) && failed.every((id) => typeof id === "string")))
-    throw new RunError(`${folder}: failed: a list of ids wanted`);
+    throw new RunError(`${folder}: failed: expected a list of ids`);
   if (verdict === "unsupported" && typeof reason !== "string")
-    throw new RunError(`${folder}: unsupported: a reason wanted`);
+    throw new RunError(`${folder}: unsupported: expected a reason`);
   return answer;
 }
 
@@ -165,7 +165,7 @@ function readOptions(argv) {
         timeout: { type: "string", default: "60" },
       },
     });
-    if (!(Number(values.timeout) > 0)) throw new RunError("--timeout: seconds wanted");
+    if (!(Number(values.timeout) > 0)) throw new RunError("--timeout: expected seconds");
     return { ...values, command, corpus: resolve(values.corpus), timeout: Number(values.timeout) };
   } catch (error) {
     throw new RunError(`${error.message}\n${USAGE}`);

@@ -75,7 +75,7 @@ describe("the runner", () => {
   });
 
   it.each([
-    ["no JSON", ["ok", authentic], "no JSON"],
+    ["an answer that is not JSON", ["ok", authentic], "the answer is not JSON"],
     ["null", ["null", authentic], "none of verified"],
     ["another verdict", [{ verdict: "good" }, authentic], "none of verified"],
     ["ids that are no list", [{ verdict: "rejected", failed: "app.signature" }, authentic], "a list of ids"],

@@ -70,7 +70,7 @@ function asked(wanted, last) {
 const last = join(folder, "last.json");
 const all = await asked("which", last);
 const unknown = (values.layer ?? []).find((name) => !all.some(([known]) => known === name));
-if (unknown !== undefined) throw new Error(`--layer ${unknown}: ${all.map(([name]) => name).join(", ")} wanted`);
+if (unknown !== undefined) throw new Error(`--layer ${unknown}: expected ${all.map(([name]) => name).join(", ")}`);
 const chosen = all.filter(([name]) => values.layer === undefined || values.layer.includes(name));
 const shares = chosen.reduce((sum, [, share]) => sum + share, 0);
 

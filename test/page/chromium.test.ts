@@ -372,7 +372,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML or XML page, .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page without .*; takes no part \d+ bytes, SHA-256/),
         expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
       await press(page);
@@ -526,7 +526,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await result(page)).toMatch(/^REFUSED/);
       expect(await page.title()).toMatch(/^REFUSED with 1 warning: boot\.json – bootproof$/);
       expect(await page.locator("#said").innerText()).toMatch(
-        /^Verdict: REFUSED: the verdict "authentic" is not accepted with warnings\./,
+        /^Verdict: REFUSED with 1 warning: the verdict "authentic" is not accepted with warnings\./,
       );
       expect(await axe(page)).toEqual([]);
     });
