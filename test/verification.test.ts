@@ -216,7 +216,9 @@ describe("strict acceptance", () => {
     expect(still.report).toEqual(rejected.report);
     expect(refusalOf(() => requireVerified(still)).code).toBe("rejected");
     for (const acceptance of ["Strict", "", null, true])
-      await expect(verifyBootProof(six, { ...any, acceptance: acceptance as never })).rejects.toThrow(/^acceptance: /);
+      await expect(verifyBootProof(six, { ...any, acceptance: acceptance as never })).rejects.toThrow(
+        /^options\.acceptance: /,
+      );
   });
 });
 

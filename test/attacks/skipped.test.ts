@@ -253,7 +253,7 @@ const rows: Skipped[] = [
     passes: ["policy.pivot", "policy.deployment"],
   },
   {
-    name: "no app proof, and expected none",
+    name: "no app proof, and none is expected",
     forge: { payloads: [] },
     skips: ["policy.app-proof"],
     passes: ["policy.deployment"],
