@@ -64,6 +64,12 @@ export async function runWorker(
   return new QueueWorker(member, held, options).run();
 }
 
+/** Resolves when all works have ended, in either way, or after this time. */
+async function within(milliseconds: number, ...works: readonly Promise<unknown>[]): Promise<void> {
+  const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+  await Promise.race([Promise.allSettled(works), timeout]);
+}
+
 interface Seat {
   readonly judge: Promise<Judge>;
   active: number;
@@ -106,10 +112,9 @@ class QueueWorker {
     const error = await ended;
     if (error === undefined) this.#member.tell("ending after its current batches");
     const left = stop().then(() => this.#member.leave("workers"));
-    // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection.
-    const milliseconds = error === undefined && !connection.isAway ? FINISH_MS : CLOSE_MS;
-    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-    await Promise.race([Promise.allSettled([worker.close(), left]), timeout]);
+    // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection, so it is forced.
+    if (error === undefined && !connection.isAway) await within(FINISH_MS, worker.pause());
+    await within(CLOSE_MS, worker.close(true), left);
     connection.close();
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
     if (error !== undefined) throw judgeFailure(error);
