@@ -826,7 +826,7 @@ const policies: Accepted[] = [
     name: "the image that was given, signed by nobody, as a document says it",
     judge: { measurements: { 0: lab.measurements.pcr0, 8: ZERO_PCR }, noPolicy: true },
   },
-  { name: "policy: none, and expected none", judge: { noPolicy: true } },
+  { name: "policy: none, and none wanted", judge: { noPolicy: true } },
 ];
 
 export const ACCEPTED: readonly Accepted[] = [

@@ -136,14 +136,14 @@ const RULES = {
     reason: /bytes after (?:extension |notAfter|the extensions|version|signatureValue)/,
     example: changed(VALIDITY, trailed),
   },
-  "another element in the place of the one wanted": {
+  "another element in the place of the expected one": {
     why: "The format names the tag of each element.",
-    reason: /tag 0x[0-9a-f]*[^f], 0x|tag 0x[02468ace]f, 0x/,
+    reason: /tag 0x[0-9a-f]*[^f], expected 0x|tag 0x[02468ace]f, expected 0x/,
     example: changed([...ISSUER, 0], (node) => ({ ...node, tag: 0xa0 })),
   },
   "a tag in more bytes than one": {
     why: "No element of a certificate has such a tag, and written so it would be a second encoding (X.690 8.1.2.2).",
-    reason: /tag 0x[13579bdf]f, 0x|a multi-byte tag/,
+    reason: /tag 0x[13579bdf]f, expected 0x|a multi-byte tag/,
     // The number 4, then a length of 3: it was a length of 4.
     example: changed([0, 7, 0, 1, 1], (node) => ({ ...node, tag: 0x1f })),
   },
@@ -306,7 +306,7 @@ const comparisons = [
   ]),
   comparison("@peculiar/x509", readPeculiar, [
     OUTSIDE,
-    ...lax([...LIBRARIES, "another element in the place of the one wanted"]),
+    ...lax([...LIBRARIES, "another element in the place of the expected one"]),
     contents(readPeculiar, badKey),
     writtenAgain(longKeyOid),
   ]),
