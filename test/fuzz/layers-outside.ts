@@ -303,8 +303,8 @@ export const pages: Layer = {
   run: async (input) => {
     try {
       const { evidence } = decodeBundle(isPage(input) ? evidenceInPage(input) : input);
-      const anew = await verifyEvidence(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
-      const options = { policy: null, now: NOW.toISOString() };
+      const anew = await verifyEvidence(evidence, OF_THE_LAB);
+      const options = plainOptions(OF_THE_LAB);
       const page = await pageWith("0;", { evidence, options, report: anew.report });
       must((page.match(/<script/gi) ?? []).length === 2, "a page with a script of the evidence's");
       must(decodeBundle(evidenceInPage(page)).evidence.bootProofs.length > 0, "a page without its evidence");

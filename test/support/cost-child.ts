@@ -101,7 +101,7 @@ export const DOORS = {
       pull: (controller) => (at < input.length ? controller.enqueue(input.slice(at, ++at)) : controller.close()),
     });
     const handler = webhookHandler({
-      verified: {} as never,
+      verified: { verifyActivity: () => {} } as never,
       organizationIds: ["x"],
       jwks: { keys: [] },
       onVerified: () => {},
