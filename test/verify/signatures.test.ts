@@ -225,6 +225,6 @@ describe("Ed25519", () => {
     expect(of(first!, seeds[1]!)).toMatchObject({ isRefused: true });
     expect(of(second!, seeds[0]!)).toMatchObject({ isRefused: true });
     // Two signatures, of which the message demands one.
-    expect(of(second!, seeds[1]!, 1)).toMatchObject({ isRefused: false, open: expect.stringContaining("not a Solana") });
+    expect(of(second!, seeds[1]!, 1)).toMatchObject({ isRefused: false, open: expect.stringContaining("not a Sol") });
   });
 });
