@@ -188,7 +188,9 @@ export interface LogLine<E extends LogEntry = LogEntry> {
 }
 
 export function watchedName(watched: Watched | Finding): string {
-  return Object.hasOwn(watched, "app") ? `app ${(watched as Finding).app}` : `key ${(watched as Finding).ephemeralKey}`;
+  // A finding about a key has the member `app`, too: null.
+  const app = Object.hasOwn(watched, "app") ? (watched as Finding).app : null;
+  return app !== null ? `app ${app}` : `key ${(watched as Finding).ephemeralKey}`;
 }
 
 /** A finding is recorded only if this differs from that of the name's newest entry. */
