@@ -15,7 +15,8 @@ import {
 import { decodeCoseSign1, signatureInput } from "../../dist/src/decode/cose-sign1.js";
 import { readAttestationDocument } from "../../dist/src/decode/attestation-document.js";
 import { decodeManifestEnvelope, manifestHashInput } from "../../dist/src/decode/manifest/index.js";
-import { pointOfSpki, rawSignature } from "../../dist/src/verify/ecdsa.js";
+import { pointOfSpki } from "../../dist/src/verify/ecdsa.js";
+import { rawSignature } from "../../dist/src/decode/ecdsa-signature.js";
 import { decodeBootProof } from "../../dist/src/decode/boot-proof.js";
 
 const ROUNDS = 41;
