@@ -3,7 +3,7 @@
  * service reports (verify/README.md, "Activities"). This file is loaded only for an activity. The package has it
  * bundled with what it imports (bin/build.mjs), so nothing here may keep state.
  */
-import { Checklist } from "../checks.js";
+import type { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
@@ -55,8 +55,7 @@ export interface ActivityReading {
 }
 
 /** Runs `activity.decode` on an activity, bare or in its wrapper. */
-export function readActivityInput(input: InputCopy): ActivityReading {
-  const checklist = new Checklist("activity");
+export function readActivityInput(input: InputCopy, checklist: Checklist): ActivityReading {
   const reading = readInput(input, readActivity);
   checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   return { checklist, value: reading.value, whole: wholeOf(reading) };

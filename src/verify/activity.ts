@@ -1,4 +1,5 @@
 /** Verified activities (verify/README.md, "Activities"). The checks are in `activity-checks.ts`. */
+import { Checklist } from "../checks.js";
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
 import type { VerifiedSignature } from "./signatures.js";
@@ -75,7 +76,7 @@ export interface DecodedActivity extends ActivityReading {
 /** Loads the checks and runs `activity.decode`. Rejects if the checks cannot be loaded. */
 export async function decodeActivityInput(input: InputCopy): Promise<DecodedActivity> {
   const { checkActivity, readActivityInput, signaturesOf, usedFor } = await import("./activity-checks.js");
-  const reading = readActivityInput(input);
+  const reading = readActivityInput(input, new Checklist("activity"));
   return {
     ...reading,
     signatures: (expectation, appProofs) => signaturesOf(expectation, reading, appProofs),

@@ -3,7 +3,7 @@
  * are expected. The package has it bundled with what it imports (bin/build.mjs), so nothing here may keep state.
  */
 import { equalBytes, toUtf8 } from "../bytes.js";
-import { Checklist, type CheckSubject } from "../checks.js";
+import type { CheckSubject, Checklist } from "../checks.js";
 import {
   type AppProof,
   type AppProofPayload,
@@ -83,11 +83,10 @@ interface DecodedAppProof {
 /** Runs `app.decode` and `app.payload`. All payloads of the verification share `budget`. */
 function decodeAppProofInput(
   input: InputCopy,
-  subject: CheckSubject,
+  checklist: Checklist,
   budget: ValueBudget,
   { expectation, untimed }: VerifyContext,
 ): DecodedAppProof {
-  const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);
   checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
   const reading = decodePayload(read.value, checklist, budget, untimed);
@@ -125,16 +124,25 @@ export interface SignedPayload {
   readonly bootProof: VerifiedBootProof | null;
 }
 
-/** Runs all checks. `verifies` is an argument because the whole process uses one choice of cryptography. */
+/** What the loaded file takes from the one that loads it, so that it does not hold it a second time. */
+interface AppProofTools {
+  /** The whole process uses one choice of cryptography. */
+  readonly verifies: AppProofSetting["verifies"];
+  readonly checklistOf: (subject: CheckSubject) => Checklist;
+}
+
+/** Runs all checks. */
 export async function runAppProofChecks(
   inputs: readonly InputCopy[],
   { boots, activity }: AppProofCompany,
   context: VerifyContext,
-  verifies: (signed: SignedPayload) => Promise<boolean>,
+  { verifies, checklistOf }: AppProofTools,
 ): Promise<AppProofResults> {
   const { expectation } = context;
   const budget = { left: MAX_PAYLOADS_VALUES };
-  const decoded = inputs.map((input, index) => decodeAppProofInput(input, `app[${index}]`, budget, context));
+  const decoded = inputs.map((input, index) =>
+    decodeAppProofInput(input, checklistOf(`app[${index}]`), budget, context),
+  );
   const setting = {
     candidates: boots,
     withActivity: activity !== null,
@@ -146,7 +154,7 @@ export async function runAppProofChecks(
   const checked = await Promise.all(
     decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting, context)),
   );
-  const missing = decoded.length === 0 ? missingProofs(expectation, setting.withActivity) : [];
+  const missing = decoded.length === 0 ? missingProofs(expectation, setting.withActivity, checklistOf("app[0]")) : [];
   return {
     facts: checked.map(({ facts }) => facts),
     checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
@@ -178,9 +186,8 @@ function missingFromAll(
 }
 
 /** Runs `app.request` if something is expected of app proofs and there are none. */
-function missingProofs(expectation: Expectation | null, withActivity: boolean): Checklist[] {
+function missingProofs(expectation: Expectation | null, withActivity: boolean, checklist: Checklist): Checklist[] {
   if (expectation === null || (withActivity && expectation.payload === null)) return [];
-  const checklist = new Checklist("app[0]");
   const expected = [
     ...(expectation.addresses === null || withActivity ? [] : ["addresses"]),
     ...(expectation.payload === null ? [] : ["payloads"]),

@@ -1,6 +1,6 @@
 /** Verified app proofs, which are payloads signed by an attested key (verify/README.md, "App proofs"). */
 import { toUtf8 } from "../bytes.js";
-import type { Checklist } from "../checks.js";
+import { type CheckSubject, Checklist } from "../checks.js";
 import type { AppProofPayload, PolicyOutcome } from "../decode/app-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
@@ -70,7 +70,8 @@ export async function checkAppProofs(
   if (inputs.length === 0 && !isExpected) return { verified: [], checklists: [] };
   checks ??= await import("./app-proof-checks.js");
   const verifies = async (signed: SignedPayload): Promise<boolean> => verifySignature(signed, context);
-  const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, verifies);
+  const checklistOf = (subject: CheckSubject): Checklist => new Checklist(subject);
+  const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, { verifies, checklistOf });
   return { verified: await Promise.all(facts.map((each) => each && verifiedAppProof(each))), checklists };
 }
 

@@ -125,7 +125,7 @@ describe("an application that verified under a policy has loaded, each file gzip
 
   it.each([
     ["at most 52.2 kB with a boot proof", 52.2, { bootProofs: [bootProof] }],
-    ["at most 63.5 kB with an app proof", 63.5, { bootProofs: [bootProof], appProofs: [appProof] }],
+    ["at most 61.9 kB with an app proof", 61.9, { bootProofs: [bootProof], appProofs: [appProof] }],
   ])("%s", async (_, kilobytes, evidence) => {
     const verification = await verifyBootProof(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now });
     const policy = pinPolicy(requireAuthentic(verification).bootProof);
