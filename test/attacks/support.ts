@@ -97,14 +97,8 @@ const provenanceVerifier = await sigstoreVerifier();
 /** Shared by all enclaves here: a new one for each would take as long as the rest of the forging. */
 const otherKey = generateQosKeyPair();
 
-/** By alterations: mutation testing runs a row again and again. */
-const forged = new WeakMap<Alterations, ForgedEvidence>();
-
 export function forge(alterations: Alterations = {}): ForgedEvidence {
-  const known = forged.get(alterations);
-  const evidence = known ?? forgeEvidence({ lab, at: AT, otherKey, ...alterations });
-  if (known === undefined) forged.set(alterations, evidence);
-  return evidence;
+  return forgeEvidence({ lab, at: AT, otherKey, ...alterations });
 }
 
 export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
@@ -126,13 +120,9 @@ export function handedBack({ report, verified }: Judged): string[] {
 
 const judgedRows = new WeakMap<object, Promise<Judged>>();
 
-/**
- * A row, verified once per process: several test files examine its report. Mutation testing changes the verifier, and
- * verifies again.
- */
+/** A row, verified once per process: several test files examine its report. */
 export function judgedRow(row: Pick<Attack, "forge" | "judge">): Promise<Judged> {
-  const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
-  const answer = (isMutated ? undefined : judgedRows.get(row)) ?? judged(forge(row.forge), row.judge);
+  const answer = judgedRows.get(row) ?? judged(forge(row.forge), row.judge);
   judgedRows.set(row, answer);
   return answer;
 }

@@ -1,319 +1,142 @@
 /**
- * The mutants of a source file, and one text of it that holds them all: `__mutation` tells at run time which one is
- * active. TypeScript's checker says which expressions are boolean, numbers or lists.
+ * The mutants of a source file: small changes, each of which takes a rule away or moves it. A mutant is a text that
+ * replaces a range of the source. TypeScript's checker says which expressions are boolean or numbers.
  */
 import ts from "typescript";
 
-/** What takes the place of an operator. Its other mutants (`===` for `!==`, `||` for `&&`) are those of a condition. */
-const OPERATORS = new Map([
-  [ts.SyntaxKind.PlusToken, "-"],
-  [ts.SyntaxKind.MinusToken, "+"],
-  [ts.SyntaxKind.AsteriskToken, "/"],
-  [ts.SyntaxKind.SlashToken, "*"],
-  [ts.SyntaxKind.PercentToken, "*"],
-  [ts.SyntaxKind.LessThanLessThanToken, ">>"],
-  [ts.SyntaxKind.GreaterThanGreaterThanToken, "<<"],
-  [ts.SyntaxKind.AmpersandToken, "|"],
-  [ts.SyntaxKind.BarToken, "&"],
-  [ts.SyntaxKind.PlusEqualsToken, "-="],
-  [ts.SyntaxKind.MinusEqualsToken, "+="],
-]);
-const BOUNDARIES = new Map([
-  [ts.SyntaxKind.LessThanToken, "<="],
-  [ts.SyntaxKind.LessThanEqualsToken, "<"],
-  [ts.SyntaxKind.GreaterThanToken, ">="],
-  [ts.SyntaxKind.GreaterThanEqualsToken, ">"],
-]);
+const { SyntaxKind } = ts;
+const BOUNDARIES = { "<": "<=", "<=": "<", ">": ">=", ">=": ">" };
+const OPERATORS = { "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "<<": ">>", ">>": "<<", "&": "|", "|": "&" };
 const SWAPPED_METHODS = { some: "every", every: "some", min: "max", max: "min" };
 /** Methods whose result may be replaced by what they were called on. */
-const DROPPED_METHODS = new Set(["filter", "slice", "subarray", "sort", "reverse", "toLowerCase", "trim", "flat"]);
+const DROPPED_METHODS = ["filter", "slice", "subarray", "sort", "reverse", "toLowerCase", "trim", "flat"];
 /** Characters of a mutant's source that it is known by. */
 const MAX_SOURCE = 120;
-const LITERAL_PARENTS = new Set([
-  ts.SyntaxKind.ImportDeclaration,
-  ts.SyntaxKind.ExportDeclaration,
-  ts.SyntaxKind.LiteralType,
-  ts.SyntaxKind.ImportAttribute,
-]);
-
-/**
- * @typedef {object} Mutant
- * @property {string} file
- * @property {string} in The function (or constant) around it.
- * @property {string} mutation What it does, such as `condition → true`.
- * @property {string} source The text that it replaces.
- * @property {number} line For people: not what a mutant is known by.
- */
 
 /** What a mutant is known by from one version of the file to the next. */
 export const keyOf = (mutant) => [mutant.file, mutant.in, mutant.mutation, mutant.source].join(" | ");
 
-/**
- * @param {ts.Program} program
- * @param {string} file Relative to the root, as mutants name it.
- * @param {string} path
- * @param {number} first The id of the first mutant.
- * @returns {{mutants: Mutant[], code: string}}
- */
-export function mutate(program, file, path, first) {
+/** The mutants of a file of the program, in the order of its text. */
+export function mutantsOf(program, file, path) {
   const source = program.getSourceFile(path);
-  if (source === undefined) throw new Error(`${file} is not part of the program`);
-  const made = new Maker(program.getTypeChecker(), source, file, first);
-  const code = made.emit(source);
-  return { mutants: made.mutants, code: `const __mutation = globalThis[Symbol.for("mutation")];${code}` };
+  const checker = program.getTypeChecker();
+  const [mutants, taken] = [[], new Map()];
+  const visit = (node) => {
+    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    for (const [mutation, by, range = node] of changesOf(node, checker)) {
+      const whole = node.getText(source).replaceAll(/\s+/g, " ");
+      const text = whole.length > MAX_SOURCE ? `${whole.slice(0, MAX_SOURCE)}…` : whole;
+      const mutant = { file, in: placeOf(node), mutation, source: text };
+      const count = (taken.get(keyOf(mutant)) ?? 0) + 1;
+      taken.set(keyOf(mutant), count);
+      if (count > 1) mutant.mutation += ` (${count})`;
+      const start = range.getStart(source);
+      const line = source.getLineAndCharacterOfPosition(start).line + 1;
+      mutants.push({ ...mutant, line, start, end: range.getEnd(), by });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return mutants;
 }
 
-class Maker {
-  /** @type {Mutant[]} */
-  mutants = [];
-  #taken = new Map();
-
-  constructor(checker, source, file, first) {
-    this.checker = checker;
-    this.source = source;
-    this.file = file;
-    this.first = first;
+/** Each change of a node: what it is called, the other text, and the range of that text where it is not the node. */
+function changesOf(node, checker) {
+  if (ts.isExpressionStatement(node) || ts.isThrowStatement(node)) {
+    const isSuper = node.expression.expression?.kind === SyntaxKind.SuperKeyword;
+    return isSuper ? [] : [["statement → nothing", "{}"]];
   }
-
-  /** The node's text with its mutants and those within it. */
-  emit(node) {
-    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node))
-      return node.getFullText(this.source);
-    const leading = node.getFullText(this.source).slice(0, node.getLeadingTriviaWidth(this.source));
-    return leading + this.#wrapped(node);
-  }
-
-  #inner(node) {
-    let [text, at] = ["", node.getStart(this.source)];
-    for (const child of this.#children(node)) {
-      text += this.source.text.slice(at, child.getFullStart()) + this.emit(child);
-      at = child.getEnd();
-    }
-    return text + this.source.text.slice(at, node.getEnd());
-  }
-
-  /** In the order of the text. */
-  #children(node) {
-    const children = [];
-    ts.forEachChild(node, (child) => void children.push(child));
-    return children.filter((child) => child.getFullWidth() > 0).sort((a, b) => a.getFullStart() - b.getFullStart());
-  }
-
-  #wrapped(node) {
-    if (ts.isExpressionStatement(node) || ts.isThrowStatement(node)) return this.#statement(node);
-    if (!ts.isExpression(node) || !isReplaceable(node)) return this.#inner(node);
-    const inner = this.#compared(node) ?? this.#left(node) ?? this.#dropped(node) ?? this.#inner(node);
-    let text = inner;
-    for (const { mutation, by, asList } of this.#replacements(node)) {
-      const id = this.#add(node, mutation);
-      text = asList ? `__mutation.list(${id}, ${text})` : `__mutation.is(${id}) ? (${by}) : ${text}`;
-    }
-    if (this.#isCondition(node)) text = this.#condition(node, text);
-    return text === inner ? inner : `(${text})`;
-  }
-
-  /** A comparison whose boundary may move. */
-  #compared(node) {
-    const boundary = ts.isBinaryExpression(node) ? BOUNDARIES.get(node.operatorToken.kind) : undefined;
-    if (boundary === undefined) return undefined;
-    const id = this.#add(node, `boundary → ${boundary}`);
-    const [left, right] = [this.emit(node.left), this.emit(node.right)];
-    return `__mutation.boundary(${id}, "${node.operatorToken.getText()}", ${left}, ${right})`;
-  }
-
-  /** `??` without its right side. */
-  #left(node) {
-    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.QuestionQuestionToken)
-      return undefined;
-    if (waits(node.right)) return undefined;
-    const id = this.#add(node, "?? → its left side");
-    return `__mutation.left(${id}, ${this.emit(node.left)}, () => (${this.emit(node.right)}))`;
-  }
-
-  /** A method that may be left out. */
-  #dropped(node) {
-    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
-    const { name, expression } = node.expression;
-    if (!DROPPED_METHODS.has(name.text) || node.arguments.some(waits)) return undefined;
-    const id = this.#add(node, `${name.text} → nothing`);
-    const inputs = node.arguments.map((one) => this.emit(one)).join(", ");
-    return `__mutation.dropped(${id}, ${this.emit(expression)}, (on) => on.${name.text}(${inputs}))`;
-  }
-
-  #condition(node, text) {
-    const type = this.checker.typeToString(this.checker.getTypeAtLocation(node));
-    // What the types say that it answers anyhow is not a change.
-    const isKnown = ts.isCallExpression(node) || ts.isIdentifier(node);
-    const isNews = (can, index) => can && !(isKnown && type === `${index === 0}`);
-    const [canBeTrue, canBeFalse] = directions(node).map(isNews);
-    const whenTrue = canBeTrue ? this.#add(node, "condition → true") : -1;
-    const whenFalse = canBeFalse ? this.#add(node, "condition → false") : -1;
-    return canBeTrue || canBeFalse ? `__mutation.condition(${whenTrue}, ${whenFalse}, ${text})` : text;
-  }
-
-  #statement(node) {
-    const inner = this.#inner(node);
-    const { expression } = node;
-    if (ts.isCallExpression(expression) && expression.expression.kind === ts.SyntaxKind.SuperKeyword) return inner;
-    return `{ if (!__mutation.is(${this.#add(node, "statement → nothing")})) { ${inner} } }`;
-  }
-
-  /** @returns {{mutation: string, by: string}[]} */
-  #replacements(node) {
-    const text = node.getText(this.source);
-    if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node))
-      return isSentence(text) ? [] : [{ mutation: "text → another", by: text.length === 2 ? '"mutated"' : '""' }];
-    if (ts.isNumericLiteral(node)) return [{ mutation: "number → one more", by: `${text} + 1` }];
-    if (ts.isBigIntLiteral(node)) return [{ mutation: "number → one more", by: `${text} + 1n` }];
-    if (ts.isRegularExpressionLiteral(node)) return regexes(text);
-    if (ts.isArrayLiteralExpression(node) && node.elements.length > 0)
-      return [{ mutation: "list → empty", asList: true }];
-    return [...this.#operators(node, text), ...this.#calls(node, text), ...this.#answers(node)];
-  }
-
-  #operators(node, text) {
-    if (ts.isPrefixUnaryExpression(node) || ts.isPostfixUnaryExpression(node)) {
-      const other = text.includes("++") ? text.replace("++", "--") : text.replace("--", "++");
-      return other === text || !/^(?:\+\+|--)|(?:\+\+|--)$/.test(text)
-        ? []
-        : [{ mutation: "count → the other way", by: other }];
-    }
-    if (!ts.isBinaryExpression(node)) return [];
-    const { left, right, operatorToken } = node;
-    const by = OPERATORS.get(operatorToken.kind);
-    if (by !== undefined && this.#isNumber(left) && this.#isNumber(right))
-      return [{ mutation: `operator → ${by}`, by: `${left.getText()} ${by} ${right.getText()}` }];
-    return [];
-  }
-
-  #calls(node, text) {
-    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return [];
-    const { name } = node.expression;
-    const swapped = Object.hasOwn(SWAPPED_METHODS, name.text) ? SWAPPED_METHODS[name.text] : undefined;
-    if (swapped !== undefined) {
-      const at = name.getStart(this.source) - node.getStart(this.source);
-      return [
-        { mutation: `${name.text} → ${swapped}`, by: text.slice(0, at) + swapped + text.slice(at + name.text.length) },
-      ];
-    }
-    return [];
-  }
-
-  /** What a function answers: nothing in its place, where no other mutant is there already. */
-  #answers(node) {
-    const { parent } = node;
-    const isAnswer = (ts.isReturnStatement(parent) || ts.isArrowFunction(parent)) && parent.expression !== undefined;
-    const isBody = ts.isArrowFunction(parent) && parent.body === node;
-    if (!isBody && !isAnswer) return [];
-    if (ts.isArrowFunction(parent) && !isBody) return [];
-    if (ts.isIdentifier(node) && node.text === "undefined") return [];
-    if (node.kind === ts.SyntaxKind.NullKeyword || this.#isCondition(node)) return [];
-    const type = this.checker.getTypeAtLocation(node);
-    if (type.flags & (ts.TypeFlags.Void | ts.TypeFlags.Undefined | ts.TypeFlags.Never)) return [];
-    if (ts.isArrayLiteralExpression(node) || ts.isStringLiteralLike(node) || ts.isNumericLiteral(node)) return [];
-    if (this.checker.isArrayType(type)) return [{ mutation: "answer → empty list", asList: true }];
-    const wanted = this.checker.getContextualType(node);
-    const mayBeNull = wanted?.isUnion() && wanted.types.some((one) => one.flags & ts.TypeFlags.Null);
-    return [{ mutation: "answer → none", by: mayBeNull ? "null" : "undefined" }];
-  }
-
-  #isCondition(node) {
-    if (node.kind === ts.SyntaxKind.TrueKeyword || node.kind === ts.SyntaxKind.FalseKeyword) {
-      return !ts.isLiteralTypeNode(node.parent);
-    }
-    if (ts.isParenthesizedExpression(node) || isNegated(node)) return false;
-    const { parent } = node;
-    const isTested =
-      (ts.isIfStatement(parent) || ts.isWhileStatement(parent) || ts.isDoStatement(parent)) &&
-      parent.expression === node;
-    if (isTested || (ts.isConditionalExpression(parent) && parent.condition === node)) return true;
-    if (ts.isForStatement(parent) && parent.condition === node) return true;
-    // Nobody reads the answer of a statement; what is assigned is a mutant of its own.
-    if (ts.isExpressionStatement(parent) || (ts.isBinaryExpression(node) && isAssignment(node.operatorToken.kind)))
-      return false;
-    const isComputed = ts.isBinaryExpression(node) || ts.isCallExpression(node) || ts.isPrefixUnaryExpression(node);
-    const isOperand = ts.isBinaryExpression(parent) && isLogical(parent);
-    return (isComputed || isOperand) && this.#isBoolean(node);
-  }
-
-  #isBoolean(node) {
-    const type = this.checker.getTypeAtLocation(node);
-    return (type.flags & (ts.TypeFlags.Boolean | ts.TypeFlags.BooleanLiteral)) !== 0;
-  }
-
-  #isNumber(node) {
-    return (this.checker.getTypeAtLocation(node).flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.BigIntLike)) !== 0;
-  }
-
-  #add(node, mutation) {
-    const whole = node.getText(this.source).replaceAll(/\s+/g, " ");
-    const text = whole.length > MAX_SOURCE ? `${whole.slice(0, MAX_SOURCE)}…` : whole;
-    const mutant = { file: this.file, in: placeOf(node), mutation, source: text };
-    const key = keyOf(mutant);
-    const count = (this.#taken.get(key) ?? 0) + 1;
-    this.#taken.set(key, count);
-    const { line } = this.source.getLineAndCharacterOfPosition(node.getStart(this.source));
-    this.mutants.push({ ...mutant, ...(count > 1 && { mutation: `${mutation} (${count})` }), line: line + 1 });
-    return this.first + this.mutants.length - 1;
-  }
+  if (!ts.isExpression(node) || !isReplaceable(node)) return [];
+  const changes = [...literalChanges(node), ...binaryChanges(node, checker), ...callChanges(node)];
+  const text = node.getText();
+  const [canBeTrue, canBeFalse] = isCondition(node, checker) ? directions(node) : [false, false];
+  const type = checker.typeToString(checker.getTypeAtLocation(node));
+  // A call or a name whose only answer this is, by its type, stays the same.
+  const isNews = (answer) => !(type === answer && (ts.isCallExpression(node) || ts.isIdentifier(node)));
+  if (canBeTrue && isNews("true")) changes.push(["condition → true", `((${text}) || true)`]);
+  if (canBeFalse && isNews("false")) changes.push(["condition → false", `((${text}) && false)`]);
+  return changes;
 }
 
-/** Which of its two answers an expression may be made to give: those that another mutant gives already are left out. */
-function directions(node) {
-  if (node.kind === ts.SyntaxKind.TrueKeyword) return [false, true];
-  if (node.kind === ts.SyntaxKind.FalseKeyword) return [true, false];
+function literalChanges(node) {
+  const text = node.getText();
+  if (ts.isNumericLiteral(node)) return [["number → one more", `(${text} + 1)`]];
+  if (ts.isBigIntLiteral(node)) return [["number → one more", `(${text} + 1n)`]];
+  if (ts.isRegularExpressionLiteral(node)) {
+    const [, body, flags] = /^\/(.*)(\/\w*)$/s.exec(text);
+    return [
+      ...(body.startsWith("^") ? [["^ → nothing", `/${body.slice(1) || "(?:)"}${flags}`]] : []),
+      ...(/[^\\]\$$/.test(body) ? [["$ → nothing", `/${body.slice(0, -1)}${flags}`]] : []),
+    ];
+  }
+  const isText = ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node);
+  // Two words and more, outside of what is put into them, are for people: no test has to hold them word for word.
+  if (!isText || /[A-Za-z],? [A-Za-z]/.test(text.replace(/\$\{[^}]*\}/g, "x"))) return [];
+  return [["text → another", text.length === 2 ? '"mutated"' : '""']];
+}
+
+function binaryChanges(node, checker) {
+  if (!ts.isBinaryExpression(node)) return [];
+  const { left, right, operatorToken } = node;
+  const operator = operatorToken.getText();
+  if (operator === "??") return [["?? → its left side", `(${left.getText()})`]];
+  const moved = BOUNDARIES[operator];
+  if (moved !== undefined) return [[`boundary → ${moved}`, moved, operatorToken]];
+  const assigns = operator === "+=" || operator === "-=" ? "=" : "";
+  const by = OPERATORS[assigns === "" ? operator : operator[0]];
+  const isNumber = (one) => checker.getTypeAtLocation(one).flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.BigIntLike);
+  if (by === undefined || !isNumber(left) || !isNumber(right)) return [];
+  return [[`operator → ${by}${assigns}`, `(${left.getText()} ${by}${assigns} ${right.getText()})`]];
+}
+
+function callChanges(node) {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return [];
+  const { name, expression } = node.expression;
+  if (DROPPED_METHODS.includes(name.text)) return [[`${name.text} → nothing`, `(${expression.getText()})`]];
+  if (!Object.hasOwn(SWAPPED_METHODS, name.text)) return [];
+  return [[`${name.text} → ${SWAPPED_METHODS[name.text]}`, SWAPPED_METHODS[name.text], name]];
+}
+
+function isCondition(node, checker) {
+  if (node.kind === SyntaxKind.TrueKeyword || node.kind === SyntaxKind.FalseKeyword) return true;
+  if (ts.isParenthesizedExpression(node) || isNegation(node.parent)) return false;
   const { parent } = node;
-  const isLoop = (ts.isWhileStatement(parent) || ts.isDoStatement(parent) || ts.isForStatement(parent)) && true;
-  if (isLoop) return [false, true];
-  const isOperand = ts.isBinaryExpression(parent) && isLogical(parent);
-  if (!isOperand) return [true, true];
-  const isAnd = parent.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
-  return [isAnd, !isAnd];
+  if (isLoop(parent) || ts.isIfStatement(parent)) return (parent.condition ?? parent.expression) === node;
+  if (ts.isConditionalExpression(parent) && parent.condition === node) return true;
+  // Nobody reads the answer of a statement, and what is assigned has mutants of its own.
+  const isAssigning = ts.isBinaryExpression(node) && isAssignment(node.operatorToken.kind);
+  if (ts.isExpressionStatement(parent) || isAssigning) return false;
+  const isComputed = ts.isBinaryExpression(node) || ts.isCallExpression(node) || ts.isPrefixUnaryExpression(node);
+  const { flags } = checker.getTypeAtLocation(node);
+  return (isComputed || isLogical(parent)) && (flags & ts.TypeFlags.BooleanLike) !== 0;
 }
 
-function isLogical(node) {
-  const { kind } = node.operatorToken;
-  return kind === ts.SyntaxKind.AmpersandAmpersandToken || kind === ts.SyntaxKind.BarBarToken;
+/** Whether the condition is made true, and whether false: what another mutant does already is left out. */
+function directions(node) {
+  const { kind, parent } = node;
+  if (kind === SyntaxKind.TrueKeyword || isLoop(parent)) return [false, true];
+  if (kind === SyntaxKind.FalseKeyword) return [true, false];
+  const isAnd = isLogical(parent) && parent.operatorToken.kind === SyntaxKind.AmpersandAmpersandToken;
+  return isLogical(parent) ? [isAnd, !isAnd] : [true, true];
 }
 
-/** The operand of `!`, whose mutants are those of the negation. */
-function isNegated(node) {
-  return ts.isPrefixUnaryExpression(node.parent) && node.parent.operator === ts.SyntaxKind.ExclamationToken;
-}
-
-/** Whether it has an `await` or a `yield` of the function around it, which no function inside can have. */
-function waits(node) {
-  if (ts.isAwaitExpression(node) || ts.isYieldExpression(node)) return true;
-  return !ts.isFunctionLike(node) && ts.forEachChild(node, waits) === true;
-}
+const isLoop = (node) => ts.isWhileStatement(node) || ts.isDoStatement(node) || ts.isForStatement(node);
+const isLogical = (node) =>
+  ts.isBinaryExpression(node) &&
+  [SyntaxKind.AmpersandAmpersandToken, SyntaxKind.BarBarToken].includes(node.operatorToken.kind);
+const isNegation = (node) => ts.isPrefixUnaryExpression(node) && node.operator === SyntaxKind.ExclamationToken;
+const isAssignment = (kind) => kind >= SyntaxKind.FirstAssignment && kind <= SyntaxKind.LastAssignment;
 
 /** Whether another expression can stand in the expression's place. */
 function isReplaceable(node) {
   const { parent } = node;
-  if (LITERAL_PARENTS.has(parent.kind) || (node.flags & ts.NodeFlags.OptionalChain) !== 0) return false;
-  if ("name" in parent && parent.name === node) return false;
-  if (ts.isExternalModuleReference(parent) || ts.isExpressionWithTypeArguments(node)) return false;
-  if (ts.isTaggedTemplateExpression(parent) || ts.isTemplateSpan(node)) return false;
+  if (ts.isImportDeclaration(parent) || ts.isExportDeclaration(parent) || ts.isImportAttribute(parent)) return false;
+  if ((node.flags & ts.NodeFlags.OptionalChain) !== 0 || node.kind === SyntaxKind.SuperKeyword) return false;
+  if (parent.name === node || ts.isExpressionWithTypeArguments(node) || ts.isTaggedTemplateExpression(parent))
+    return false;
   if (ts.isCallExpression(parent) && parent.expression === node) return false;
   if (ts.isBinaryExpression(parent) && parent.left === node && isAssignment(parent.operatorToken.kind)) return false;
-  return (
-    !ts.isPostfixUnaryExpression(parent) && !ts.isDeleteExpression(parent) && node.kind !== ts.SyntaxKind.SuperKeyword
-  );
-}
-
-function isAssignment(kind) {
-  return kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
-}
-
-function regexes(text) {
-  const end = text.lastIndexOf("/");
-  const [body, flags] = [text.slice(1, end), text.slice(end)];
-  return [
-    ...(body.startsWith("^") ? [{ mutation: "^ → nothing", by: `/${body.slice(1) || "(?:)"}${flags}` }] : []),
-    ...(body.endsWith("$") && !body.endsWith("\\$")
-      ? [{ mutation: "$ → nothing", by: `/${body.slice(0, -1)}${flags}` }]
-      : []),
-  ];
+  return !ts.isPostfixUnaryExpression(parent) && !ts.isDeleteExpression(parent);
 }
 
 /** The names of the functions, classes and constants around a node. */
@@ -326,9 +149,4 @@ function placeOf(node) {
     else if (ts.isConstructorDeclaration(at)) names.unshift("constructor");
   }
   return names.join(".");
-}
-
-/** Two words and more, outside of what is put into them: for people, and no test has to hold it word for word. */
-function isSentence(text) {
-  return /[A-Za-z],? [A-Za-z]/.test(text.replace(/\$\{[^}]*\}/g, "x"));
 }

@@ -30,6 +30,12 @@ export function clone(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, clone(member)]));
 }
 
+/** The bytes that the caller keeps, wherever they are in a value. */
+export function bytesIn(value: unknown): Uint8Array[] {
+  if (value instanceof Uint8Array) return [value];
+  return Array.isArray(value) || isPlain(value) ? Object.values(value).flatMap(bytesIn) : [];
+}
+
 /** Changes everything that can be changed. */
 export function ruin(value: unknown): void {
   if (value instanceof Date) value.setTime(0);
