@@ -20,7 +20,6 @@ import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
-import { putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { type SavedRelease, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
@@ -29,7 +28,7 @@ import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
 import { type Store, loadLevelStore, memoryStore } from "./store.js";
-import { timestamp } from "./timestamp.js";
+import { createdAt, putUser } from "./users.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
@@ -367,7 +366,6 @@ class RunningLab implements Lab {
     return state.transact((tx) => {
       const record = tx.get("users", userId);
       if (record === undefined) throw new RangeError(`there is no user ${userId}`);
-      const created = { createdAt: timestamp(now()), updatedAt: timestamp(now()) };
       const authenticator = {
         transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"],
         attestationType: "none",
@@ -377,7 +375,7 @@ class RunningLab implements Lab {
         credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
         authenticatorId: randomUUID(),
         authenticatorName: "passkey",
-        ...created,
+        ...createdAt(now()),
       };
       const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
       putUser(
