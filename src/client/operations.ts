@@ -287,56 +287,49 @@ const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 type SubmitRules = typeof SUBMIT_RULES;
 
+interface Row<Group, Name, Parameters, Result> {
+  readonly group: Group;
+  readonly name: Name;
+  readonly parameters: Parameters;
+  readonly result: Result;
+}
+
 /* @__NO_SIDE_EFFECTS__ */
-function activityOf<N extends keyof SubmitRules>(
-  name: N,
-): Pick<SubmitRules[N], "type" | "intentMember" | "resultMember"> {
-  const { type, intentMember, resultMember } = SUBMIT_RULES[name];
-  return { type, intentMember, resultMember };
+function submitOf<Key extends keyof SubmitRules, const Name, Parameters, Result>(
+  key: Key,
+  name: Name,
+  parameters: Parameters,
+  result: Result,
+): Row<"submit", Name, Parameters, Result> & Pick<SubmitRules[Key], "type" | "intentMember" | "resultMember"> {
+  const { type, intentMember, resultMember } = SUBMIT_RULES[key];
+  return { group: "submit", name, type, intentMember, resultMember, parameters, result };
+}
+
+/* @__NO_SIDE_EFFECTS__ */
+function queryOf<const Name, Parameters, Result>(
+  name: Name,
+  parameters: Parameters,
+  result: Result,
+): Row<"query", Name, Parameters, Result> {
+  return { group: "query", name, parameters, result };
 }
 
 export const SUBMIT_OPERATIONS = {
-  updateWallet: {
-    group: "submit",
-    name: "update_wallet",
-    ...activityOf("updateWallet"),
-    parameters: updateWallet,
-    result: openObject({ walletId: text }),
-  },
-  updateFiatOnRampCredential: {
-    group: "submit",
-    name: "update_fiat_on_ramp_credential",
-    ...activityOf("updateFiatOnRampCredential"),
-    parameters: updateFiatOnRampCredential,
-    result: openObject({ fiatOnRampCredentialId: text }),
-  },
-  updateUserTag: {
-    group: "submit",
-    name: "update_user_tag",
-    ...activityOf("updateUserTag"),
-    parameters: updateUserTag,
-    result: openObject({ userTagId: text }),
-  },
-  deleteApiKeys: {
-    group: "submit",
-    name: "delete_api_keys",
-    ...activityOf("deleteApiKeys"),
-    parameters: deleteApiKeys,
-    result: openObject({ apiKeyIds: list(text) }),
-  },
-  deletePolicies: {
-    group: "submit",
-    name: "delete_policies",
-    ...activityOf("deletePolicies"),
-    parameters: deletePolicies,
-    result: openObject({ policyIds: list(text) }),
-  },
-  createReadWriteSession: {
-    group: "submit",
-    name: "create_read_write_session",
-    ...activityOf("createReadWriteSession"),
-    parameters: createReadWriteSession,
-    result: openObject({
+  updateWallet: submitOf("updateWallet", "update_wallet", updateWallet, openObject({ walletId: text })),
+  updateFiatOnRampCredential: submitOf(
+    "updateFiatOnRampCredential",
+    "update_fiat_on_ramp_credential",
+    updateFiatOnRampCredential,
+    openObject({ fiatOnRampCredentialId: text }),
+  ),
+  updateUserTag: submitOf("updateUserTag", "update_user_tag", updateUserTag, openObject({ userTagId: text })),
+  deleteApiKeys: submitOf("deleteApiKeys", "delete_api_keys", deleteApiKeys, openObject({ apiKeyIds: list(text) })),
+  deletePolicies: submitOf("deletePolicies", "delete_policies", deletePolicies, openObject({ policyIds: list(text) })),
+  createReadWriteSession: submitOf(
+    "createReadWriteSession",
+    "create_read_write_session",
+    createReadWriteSession,
+    openObject({
       organizationId: text,
       organizationName: text,
       userId: text,
@@ -344,77 +337,61 @@ export const SUBMIT_OPERATIONS = {
       apiKeyId: text,
       credentialBundle: text,
     }),
-  },
-  setOrganizationFeature: {
-    group: "submit",
-    name: "set_organization_feature",
-    ...activityOf("setOrganizationFeature"),
-    parameters: setOrganizationFeature,
-    result: openObject({ features: list(openObject({ name: text, value: nullish(text) })) }),
-  },
+  ),
+  setOrganizationFeature: submitOf(
+    "setOrganizationFeature",
+    "set_organization_feature",
+    setOrganizationFeature,
+    openObject({ features: list(openObject({ name: text, value: nullish(text) })) }),
+  ),
 } as const satisfies Record<keyof SubmitRules, SubmitOperation>;
 
 export const QUERY_OPERATIONS = {
-  listEarnEnabledVaults: {
-    group: "query",
-    name: "list_earn_enabled_vaults",
-    parameters: object({ provider: optional(documented<"provider">()), caip19: optional(nonEmptyText) }),
-    result: openObject({ enabledVaults: nullish(list(earnVaultSchema)) }),
-  },
+  listEarnEnabledVaults: queryOf(
+    "list_earn_enabled_vaults",
+    object({ provider: optional(documented<"provider">()), caip19: optional(nonEmptyText) }),
+    openObject({ enabledVaults: nullish(list(earnVaultSchema)) }),
+  ),
   getBootProof: {
-    group: "query",
-    name: "get_boot_proof",
-    parameters: object({ ephemeralKey: hex }),
-    result: openObject({ bootProof: bootProofSchema }),
+    ...queryOf("get_boot_proof", object({ ephemeralKey: hex }), openObject({ bootProof: bootProofSchema })),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
-  getOauthProviders: {
-    group: "query",
-    name: "get_oauth_providers",
-    parameters: object({ userId: optional(nonEmptyText) }),
-    result: openObject({ oauthProviders: list(oauthProviderSchema) }),
-  },
-  getNonces: {
-    group: "query",
-    name: "get_nonces",
-    parameters: object({
+  getOauthProviders: queryOf(
+    "get_oauth_providers",
+    object({ userId: optional(nonEmptyText) }),
+    openObject({ oauthProviders: list(oauthProviderSchema) }),
+  ),
+  getNonces: queryOf(
+    "get_nonces",
+    object({
       address: ethereumAddress,
       caip2: documented<"caip2">(),
       nonce: optional(flag),
       gasStationNonce: optional(flag),
     }),
-    result: openObject({ nonce: nullish(text), gasStationNonce: nullish(text) }),
-  },
-  getUser: {
-    group: "query",
-    name: "get_user",
-    parameters: object({ userId: nonEmptyText }),
-    result: openObject({ user: userSchema }),
-  },
+    openObject({ nonce: nullish(text), gasStationNonce: nullish(text) }),
+  ),
+  getUser: queryOf("get_user", object({ userId: nonEmptyText }), openObject({ user: userSchema })),
   getLatestBootProof: {
-    group: "query",
-    name: "get_latest_boot_proof",
-    parameters: object({ appName: nonEmptyText }),
-    result: openObject({ bootProof: bootProofSchema }),
+    ...queryOf("get_latest_boot_proof", object({ appName: nonEmptyText }), openObject({ bootProof: bootProofSchema })),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
-  listAppProofs: {
-    group: "query",
-    name: "list_app_proofs",
-    parameters: object({ activityId: nonEmptyText }),
-    result: openObject({ appProofs: list(appProofSchema) }),
-  },
-  getTvcDeployment: {
-    group: "query",
-    name: "get_tvc_deployment",
-    parameters: object({ deploymentId: nonEmptyText }),
-    result: openObject({ tvcDeployment: tvcDeploymentSchema }),
-  },
+  listAppProofs: queryOf(
+    "list_app_proofs",
+    object({ activityId: nonEmptyText }),
+    openObject({ appProofs: list(appProofSchema) }),
+  ),
+  getTvcDeployment: queryOf(
+    "get_tvc_deployment",
+    object({ deploymentId: nonEmptyText }),
+    openObject({ tvcDeployment: tvcDeploymentSchema }),
+  ),
   getTvcDeploymentProvisioningDetails: {
-    group: "query",
-    name: "get_tvc_deployment_provisioning_details",
-    parameters: object({ deploymentId: nonEmptyText }),
-    result: provisioningDetailsSchema,
+    ...queryOf(
+      "get_tvc_deployment_provisioning_details",
+      object({ deploymentId: nonEmptyText }),
+      provisioningDetailsSchema,
+    ),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
 } as const satisfies Record<string, QueryOperation>;

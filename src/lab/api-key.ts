@@ -1,5 +1,6 @@
 /** API keys and their stamps. */
 import { createPrivateKey, sign } from "node:crypto";
+import { compressed } from "../client/p256.js";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
 
@@ -12,12 +13,7 @@ export interface ApiKeyPair {
 
 export function generateApiKey(): ApiKeyPair {
   const pair = generateKeyPair("prime256v1");
-  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
-}
-
-/** Compresses a point (SEC1 section 2.3.3). */
-export function compressedPoint(point: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(2 + (point[64]! & 1)), point.subarray(1, 33));
+  return { publicKey: toHex(compressed(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
 }
 
 /** An ECPrivateKey of P-256 without public key (RFC 5915 section 3) in PKCS#8, up to the private key. */

@@ -8,6 +8,7 @@ import { copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { type MembersOf, type Shape, keyOf, matching, nullish, optional, text } from "../decode/shapes.js";
+import { faultNamed } from "./behaviour.js";
 import { derInteger, derSequence } from "./der.js";
 import { type QosKeyPair, qosSign } from "./qos.js";
 
@@ -170,17 +171,9 @@ export const APPLICATION_FAULTS: readonly ApplicationFault[] = Object.entries(BE
   ([name, { what, fails }]) => ({ name: name as ApplicationFaultName, what, fails }),
 );
 
-const HONEST: ApplicationBehaviour = {};
-
-/** Throws RangeError for an unknown name. */
+/** Null is the honest behaviour. Throws RangeError for an unknown name. */
 export function behaviourOf(name: string | null): ApplicationBehaviour {
-  if (name === null) return HONEST;
-  if (isApplicationFault(name)) return BEHAVIOURS[name];
-  throw new RangeError(`there is no fault ${name}: expected one of ${Object.keys(BEHAVIOURS).join(", ")}`);
-}
-
-function isApplicationFault(name: string): name is ApplicationFaultName {
-  return Object.hasOwn(BEHAVIOURS, name);
+  return name === null ? {} : faultNamed<ApplicationFaultName, ApplicationBehaviour>(BEHAVIOURS, name);
 }
 
 /** Throws TypeError for an invalid form. */

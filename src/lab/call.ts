@@ -1,5 +1,5 @@
-/** The input and output of every submit operation. */
-import type { ReadOf, Shape } from "../decode/shapes.js";
+/** Operations of the lab. An operation is one row: its names, the shape of its parameters, and its effect. */
+import type { Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { AddressFacts } from "./enclave.js";
 import type { Organization, UserRecord } from "./records.js";
@@ -21,7 +21,36 @@ export interface Outcome {
   readonly addresses?: readonly AddressFacts[];
 }
 
-/** The effect of each operation of a table. */
-export type EffectsOf<Table extends Readonly<Record<string, { readonly parameters: Shape<unknown> }>>> = {
-  readonly [Name in keyof Table]: (call: Call<ReadOf<Table[Name]["parameters"]>>) => Outcome | Promise<Outcome>;
-};
+/** The effect of an operation. Its checks precede its changes. It throws Refusal. */
+export type CarryOut<Parameters> = (call: Call<Parameters>) => Outcome | Promise<Outcome>;
+
+export interface LabOperation {
+  /** The last segment of its path. */
+  readonly name: string;
+  readonly type: string;
+  readonly parameters: Shape<unknown>;
+  readonly intentMember: string;
+  readonly resultMember: string;
+  /** `parameters` must match the shape. */
+  readonly carryOut: CarryOut<JsonObject>;
+}
+
+/** Makes an operation whose path and members are named by its type. */
+export function operation<T>(
+  type: string,
+  parameters: Shape<T>,
+  carryOut: CarryOut<T>,
+  resultVersion?: string,
+): LabOperation {
+  const [, words, version = ""] = /^ACTIVITY_TYPE_(.+?)(?:_(V\d+))?$/.exec(type)!;
+  const name = words!.toLowerCase();
+  const camel = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return {
+    name,
+    type,
+    parameters,
+    intentMember: `${camel}Intent${version}`,
+    resultMember: `${camel}Result${resultVersion ?? version}`,
+    carryOut: carryOut as CarryOut<unknown>,
+  };
+}

@@ -88,7 +88,9 @@ export function setupOptions(liveKey: QosKeyPair): Partial<ForgeOptions> {
   return { generation: "setup", otherKey: liveKey, alterManifest: { shareApprovals: () => [] } };
 }
 
-type ForgeParts = NonNullable<ConstructorParameters<typeof Forge>[0]>;
+/** The parts of a forge that a release decides. */
+type ReleaseParts = Pick<SavedApplication, "quorumKey" | "operators" | "shareholders"> &
+  Omit<NonNullable<ConstructorParameters<typeof Forge>[0]>, "quorumKey">;
 
 interface Running {
   readonly info: ReplicaInfo & { readonly app: string };
@@ -98,9 +100,7 @@ interface Running {
 
 export class Fleet {
   readonly #pki: NitroPki;
-  readonly #quorumKeys: Readonly<Record<App, QosKeyPair>>;
-  readonly #operators: readonly LabMember[];
-  readonly #shareholders: readonly LabMember[];
+  readonly #saved: SavedFleet;
   readonly #now: () => Date;
   /** The caller's applications by id. */
   readonly #applications = new Map<string, SavedApplication>();
@@ -112,12 +112,7 @@ export class Fleet {
 
   constructor(saved: SavedFleet, now: () => Date) {
     this.#pki = new NitroPki(saved.pki);
-    this.#quorumKeys = {
-      "policy-engine": loadQosKeyPair(saved.quorumKeys["policy-engine"]),
-      signer: loadQosKeyPair(saved.quorumKeys.signer),
-    };
-    this.#operators = saved.operators.map(loadMember);
-    this.#shareholders = saved.shareholders.map(loadMember);
+    this.#saved = saved;
     this.#now = now;
   }
 
@@ -299,40 +294,45 @@ export class Fleet {
     const id = releaseId(release);
     const known = this.#forges.get(id);
     if (known !== undefined) return known;
+    const { quorumKey, operators, shareholders, ...parts } = isApp(release.app)
+      ? this.#partsOf(release, release.app)
+      : this.#partsOfDeployment(release);
+    const key = loadQosKeyPair(quorumKey);
     const made = new Forge({
       pki: this.#pki,
       labels: { deploymentLabel: release.name, enclaveApp: release.app, owner: "lab" },
-      ...(isApp(release.app) ? this.#partsOf(release, release.app) : this.#partsOfDeployment(release)),
+      quorumKey: key,
+      // The key is a placeholder, since each boot has its own.
+      ephemeralKey: key,
+      manifestMembers: operators.map(loadMember),
+      shareMembers: shareholders.map(loadMember),
+      ...parts,
     });
     this.#forges.set(id, made);
     return made;
   }
 
-  #partsOf(release: SavedRelease, app: App): ForgeParts {
+  #partsOf(release: SavedRelease, app: App): ReleaseParts {
     const id = releaseId(release);
-    const quorumKey = this.#quorumKeys[app];
+    const { operators, shareholders, quorumKeys } = this.#saved;
     return {
       measurements: labMeasurements(id),
-      quorumKey,
-      // The key is a placeholder, since each boot has its own.
-      ephemeralKey: quorumKey,
-      manifestMembers: this.#operators,
-      shareMembers: this.#shareholders,
+      quorumKey: quorumKeys[app],
+      operators,
+      shareholders,
       namespace: { name: `lab/${app}`, nonce: release.nonce },
       pivotHash: sha256(toUtf8(`lab application ${id}`)),
     };
   }
 
   /** Returns the parts. All the caller's applications run in one image, which loads their binaries. */
-  #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ForgeParts {
-    const application = this.#applications.get(app)!;
-    const quorumKey = loadQosKeyPair(application.quorumKey);
+  #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ReleaseParts {
+    const { quorumKey, operators, shareholders } = this.#applications.get(app)!;
     return {
       measurements: labMeasurements("applications"),
       quorumKey,
-      ephemeralKey: quorumKey,
-      manifestMembers: application.operators.map(loadMember),
-      shareMembers: application.shareholders.map(loadMember),
+      operators,
+      shareholders,
       namespace: { name: `lab/tvc/${app}`, nonce },
       pivotHash: fromHex(deployment!.binaryDigest)!,
       args: deployment!.args,

@@ -52,22 +52,7 @@ import {
   sha256,
 } from "./qos.js";
 
-/**
- * The parts of a forge. The keys and members are new by default; measurements, namespace, pivot hash, arguments and
- * labels are fixed.
- */
-interface ForgeParts {
-  readonly pki: NitroPki;
-  readonly measurements: Measurements;
-  readonly quorumKey: QosKeyPair;
-  readonly ephemeralKey: QosKeyPair;
-  readonly manifestMembers: readonly LabMember[];
-  readonly shareMembers: readonly LabMember[];
-  readonly namespace: { readonly name: string; readonly nonce: number };
-  readonly pivotHash: Uint8Array;
-  readonly args: readonly string[];
-  readonly labels: BootProofLabels;
-}
+type ForgeParts = Omit<Forge, "manifestParts">;
 
 const PARTS: MembersOf<Partial<ForgeParts>> = {
   pki: optional(unchecked),
@@ -82,15 +67,18 @@ const PARTS: MembersOf<Partial<ForgeParts>> = {
   labels: optional(plain),
 };
 
-/** The keys and fixed parts of forged evidence. Reuse a forge, since making its keys is slow. */
-export class Forge implements ForgeParts {
+/**
+ * The parts of forged evidence. Keys and members are new by default; measurements, namespace, pivot hash, arguments and
+ * labels are fixed. Reuse a forge, since making its keys is slow.
+ */
+export class Forge {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
   readonly quorumKey: QosKeyPair;
   readonly ephemeralKey: QosKeyPair;
   readonly manifestMembers: readonly LabMember[];
   readonly shareMembers: readonly LabMember[];
-  readonly namespace: ForgeParts["namespace"];
+  readonly namespace: { readonly name: string; readonly nonce: number };
   readonly pivotHash: Uint8Array;
   readonly args: readonly string[];
   readonly labels: BootProofLabels;

@@ -20,7 +20,6 @@ import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
-import { putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { type SavedRelease, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
@@ -29,7 +28,7 @@ import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
 import { type Store, loadLevelStore, memoryStore } from "./store.js";
-import { timestamp } from "./timestamp.js";
+import { createdAt, putUser } from "./users.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
@@ -138,7 +137,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
     const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
     const misbehaviour = new Misbehaviour(fleet);
     misbehaviour.set(options.faults ?? []);
-    const releases = await deployAll(wanted, { state, fleet, seed, now });
+    const releases = await deployAll(wanted, { state, fleet, now }, seed);
     const applications = wanted.map(
       (one, index) => new RunningApplication(one, releases[index]!, { state, fleet, misbehaviour }),
     );
@@ -157,7 +156,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
-    return new RunningLab({ state, fleet, misbehaviour, webhooks, httpServer, baseUrl, seed, now, applications });
+    const parts = { state, fleet, misbehaviour, webhooks, httpServer, baseUrl, now, applications };
+    return Object.assign(new RunningLab(parts), seed);
   } catch (error) {
     await state.close();
     throw error;
@@ -222,9 +222,9 @@ function bootAgain(fleet: Fleet, tx: Transaction): void {
 
 function deployAll(
   wanted: readonly WantedApplication[],
-  { state, fleet, seed, now }: Pick<Parts, "state" | "fleet" | "seed" | "now">,
+  { state, fleet, now }: Pick<Parts, "state" | "fleet" | "now">,
+  { organizationId }: Seed,
 ): Promise<SavedRelease[]> {
-  const { organizationId } = seed;
   return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
@@ -258,32 +258,17 @@ interface Parts {
   readonly webhooks: Webhooks;
   readonly httpServer: HttpServer;
   readonly baseUrl: string;
-  readonly seed: Seed;
   readonly now: () => Date;
   readonly applications: readonly LabApplication[];
 }
 
-class RunningLab implements Lab {
+class RunningLab implements Omit<Lab, keyof Seed> {
   readonly baseUrl: string;
-  readonly organizationId: string;
-  readonly childOrganizationId: string;
-  readonly apiKey: Seed["apiKey"];
-  readonly ids: Seed["ids"];
-  readonly walletActivityId: string;
-  readonly operator: Seed["operator"];
-  readonly child: Seed["child"];
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.baseUrl = parts.baseUrl;
-    this.organizationId = parts.seed.organizationId;
-    this.childOrganizationId = parts.seed.childOrganizationId;
-    this.apiKey = parts.seed.apiKey;
-    this.ids = parts.seed.ids;
-    this.walletActivityId = parts.seed.walletActivityId;
-    this.operator = parts.seed.operator;
-    this.child = parts.seed.child;
   }
 
   get trustAnchorPem(): string {
@@ -367,7 +352,6 @@ class RunningLab implements Lab {
     return state.transact((tx) => {
       const record = tx.get("users", userId);
       if (record === undefined) throw new RangeError(`there is no user ${userId}`);
-      const created = { createdAt: timestamp(now()), updatedAt: timestamp(now()) };
       const authenticator = {
         transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"],
         attestationType: "none",
@@ -377,7 +361,7 @@ class RunningLab implements Lab {
         credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
         authenticatorId: randomUUID(),
         authenticatorName: "passkey",
-        ...created,
+        ...createdAt(now()),
       };
       const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
       putUser(

@@ -4,15 +4,8 @@
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import {
-  type Answering,
-  type Behaviour,
-  BEHAVIOURS,
-  FAULTS,
-  type FaultName,
-  type TargetEnclave,
-  payloadOf,
-} from "./faults.js";
+import { type Answering, type Behaviour, type TargetEnclave, faultNamed, payloadOf } from "./behaviour.js";
+import { BEHAVIOURS, type FaultName } from "./faults.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
@@ -42,12 +35,10 @@ export class Misbehaviour {
 
   /** Throws RangeError for an unknown name. */
   set(names: readonly string[]): void {
-    this.#on = [...new Set(names)].map((name) => {
-      if (isFaultName(name)) return { name, behaviour: BEHAVIOURS[name] };
-      throw new RangeError(
-        `there is no fault ${name}: expected one of ${FAULTS.map((fault) => fault.name).join(", ")}`,
-      );
-    });
+    this.#on = [...new Set(names)].map((name) => ({
+      name: name as FaultName,
+      behaviour: faultNamed<FaultName, Behaviour>(BEHAVIOURS, name),
+    }));
     this.#forged.clear();
     this.#running.clear();
   }
@@ -189,10 +180,6 @@ export class Misbehaviour {
     const at = new Date(saved.bootedAt);
     return { release, at, key: loadQosKeyPair(saved.key), forge: this.#fleet.forge(release), fleet: this.#fleet };
   }
-}
-
-function isFaultName(name: string): name is FaultName {
-  return Object.hasOwn(BEHAVIOURS, name);
 }
 
 /** Merges alterations. Later ones win. */

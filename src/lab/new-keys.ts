@@ -3,15 +3,15 @@
  * request proofs of addresses.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import type { SubmitOperation } from "../client/operations.js";
 import { type ReadOf, flag, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Call, EffectsOf, Outcome } from "./call.js";
+import { type Call, type Outcome, operation } from "./call.js";
 import { toHex, fromHex } from "../bytes.js";
 import type { Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import type { Transaction } from "./state.js";
-import { type Timestamp, timestamp } from "./timestamp.js";
+import { timestamp } from "./timestamp.js";
+import { addUser, newApiKey } from "./users.js";
 import {
   ADDRESS_FORMATS,
   type Account,
@@ -85,48 +85,6 @@ const subOrganization = object({
   wallet: optional(wallet),
 });
 
-export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
-
-export const KEY_OPERATIONS = {
-  createWallet: {
-    name: "create_wallet",
-    type: "ACTIVITY_TYPE_CREATE_WALLET",
-    parameters: wallet,
-    intentMember: "createWalletIntent",
-    resultMember: "createWalletResult",
-  },
-  createWalletAccounts: {
-    name: "create_wallet_accounts",
-    type: "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
-    parameters: walletAccounts,
-    intentMember: "createWalletAccountsIntent",
-    resultMember: "createWalletAccountsResult",
-  },
-  createPrivateKeys: {
-    name: "create_private_keys",
-    type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
-    parameters: privateKeys,
-    intentMember: "createPrivateKeysIntentV2",
-    resultMember: "createPrivateKeysResultV2",
-  },
-  createSubOrganization: {
-    name: "create_sub_organization",
-    type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
-    parameters: subOrganization,
-    intentMember: "createSubOrganizationIntentV7",
-    resultMember: "createSubOrganizationResultV7",
-  },
-  createSubOrganizationV8: {
-    name: "create_sub_organization",
-    type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
-    parameters: subOrganization,
-    intentMember: "createSubOrganizationIntentV8",
-    resultMember: "createSubOrganizationResultV8",
-  },
-} as const satisfies Record<string, KeyOperation>;
-
-export type KeyOperationName = keyof typeof KEY_OPERATIONS;
-
 /** The path at which a key is derived from each seed, since private keys have no paths. */
 export const PRIVATE_KEY_PATH = "m/0'";
 type HasAccounts = Pick<Wallet, "accounts">;
@@ -134,48 +92,57 @@ const NO_ACCOUNTS: HasAccounts = { accounts: [] };
 /** The number of words. */
 const MNEMONIC_LENGTH = 12;
 
-export const KEY_EFFECTS: EffectsOf<typeof KEY_OPERATIONS> = {
-  createWallet({ tx, organization, parameters }) {
+export const KEY_OPERATIONS = {
+  createWallet: operation("ACTIVITY_TYPE_CREATE_WALLET", wallet, ({ tx, organization, parameters }) => {
     const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters);
     return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };
-  },
+  }),
 
-  createWalletAccounts({ tx, organization, parameters }) {
-    const { organizationId } = organization;
-    const { walletId, accounts: requested, persist = true } = parameters;
-    const wallet = tx.get("wallets", walletId);
-    if (wallet?.organizationId !== organizationId || wallet.seed === undefined)
-      throw notFound(`there is no wallet ${walletId} in organization ${organizationId} that can make accounts`);
-    const accounts = newAccounts(fromHex(wallet.seed)!, requested, wallet);
-    if (persist) tx.put("wallets", walletId, { ...wallet, accounts: [...wallet.accounts, ...accounts] });
-    const { addresses, proven } = provenAddresses({ organizationId, walletId, accounts });
-    return { result: { addresses }, addresses: proven };
-  },
+  createWalletAccounts: operation(
+    "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
+    walletAccounts,
+    ({ tx, organization: { organizationId }, parameters }) => {
+      const { walletId, accounts: requested, persist = true } = parameters;
+      const wallet = tx.get("wallets", walletId);
+      if (wallet?.organizationId !== organizationId || wallet.seed === undefined)
+        throw notFound(`there is no wallet ${walletId} in organization ${organizationId} that can make accounts`);
+      const accounts = newAccounts(fromHex(wallet.seed)!, requested, wallet);
+      if (persist) tx.put("wallets", walletId, { ...wallet, accounts: [...wallet.accounts, ...accounts] });
+      const { addresses, proven } = provenAddresses({ organizationId, walletId, accounts });
+      return { result: { addresses }, addresses: proven };
+    },
+  ),
 
-  createPrivateKeys({ tx, organization, parameters, now }) {
-    const { organizationId } = organization;
-    const made = parameters.privateKeys.map(({ addressFormats, privateKeyName, privateKeyTags = [], curve }) => {
-      const [privateKeyId, seed] = [randomUUID(), randomBytes(64)];
-      const accounts = addressFormats.map((addressFormat) => ({ path: PRIVATE_KEY_PATH, addressFormat, curve }));
-      refuseFaults(accounts);
-      const addresses = accounts.map((one) => ({ format: one.addressFormat, address: addressOf(seed, one) }));
-      const named = { organizationId, privateKeyId, privateKeyName, privateKeyTags, curve };
-      tx.put("privateKeys", privateKeyId, { ...named, addresses, seed: toHex(seed), createdAt: timestamp(now) });
-      return { privateKeyId, addresses };
-    });
-    const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
-    return { result: { privateKeys: made }, addresses: proven };
-  },
+  createPrivateKeys: operation(
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    privateKeys,
+    ({ tx, organization: { organizationId }, parameters, now }) => {
+      const made = parameters.privateKeys.map(({ addressFormats, privateKeyName, privateKeyTags = [], curve }) => {
+        const [privateKeyId, seed] = [randomUUID(), randomBytes(64)];
+        const accounts = addressFormats.map((addressFormat) => ({ path: PRIVATE_KEY_PATH, addressFormat, curve }));
+        refuseFaults(accounts);
+        const addresses = accounts.map((one) => ({ format: one.addressFormat, address: addressOf(seed, one) }));
+        const named = { organizationId, privateKeyId, privateKeyName, privateKeyTags, curve };
+        tx.put("privateKeys", privateKeyId, { ...named, addresses, seed: toHex(seed), createdAt: timestamp(now) });
+        return { privateKeyId, addresses };
+      });
+      const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
+      return { result: { privateKeys: made }, addresses: proven };
+    },
+  ),
 
-  createSubOrganization: makeSubOrganization,
-  createSubOrganizationV8: makeSubOrganization,
+  createSubOrganization: operation("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", subOrganization, makeSubOrganization),
+  createSubOrganizationV8: operation("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", subOrganization, makeSubOrganization),
 };
 
 function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<typeof subOrganization>>): Outcome {
   const subOrganizationId = randomUUID();
   const { organizationId: parentOrganizationId } = organization;
   if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
-  const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
+  const rootUserIds = parameters.rootUsers.map(({ userName, userEmail = "", userPhoneNumber = "", apiKeys: given }) => {
+    const apiKeys = given.map(({ apiKeyName, publicKey, ...more }) => newApiKey(apiKeyName, publicKey, now, more));
+    return addUser(tx, subOrganizationId, { userName, userEmail, userPhoneNumber, apiKeys }, now);
+  });
   const { subOrganizationName: organizationName, wallet: requested } = parameters;
   tx.put("organizations", subOrganizationId, {
     organizationId: subOrganizationId,
@@ -201,7 +168,7 @@ interface MadeWallet {
   readonly proven: NonNullable<Outcome["addresses"]>;
 }
 
-function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
+export function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
   const { walletName, accounts: requested } = wanted;
   const [walletId, seed] = [randomUUID(), randomBytes(64)];
   const accounts = newAccounts(seed, requested);
@@ -225,7 +192,7 @@ function refuseFaults(accounts: readonly Account[]): void {
   if (fault !== undefined) throw invalid(`parameters.accounts: ${fault}`);
 }
 
-export function walletAccount(seed: Uint8Array, account: Account): Wallet["accounts"][number] {
+function walletAccount(seed: Uint8Array, account: Account): Wallet["accounts"][number] {
   const { path, addressFormat, curve = "CURVE_SECP256K1" } = account;
   return { path, addressFormat, curve, address: addressOf(seed, account), walletAccountId: randomUUID() };
 }
@@ -242,30 +209,4 @@ function provenAddresses({
     address,
   }));
   return { addresses: accounts.map(({ address }) => address), proven };
-}
-
-function makeUser(tx: Transaction, organizationId: string, requested: ReadOf<typeof rootUser>, now: Timestamp): string {
-  const userId = randomUUID();
-  const created = { createdAt: now, updatedAt: now };
-  const apiKeys = requested.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({
-    credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" },
-    apiKeyId: randomUUID(),
-    apiKeyName,
-    ...created,
-    ...(expirationSeconds !== undefined && { expirationSeconds }),
-  }));
-  const { userName, userEmail = "", userPhoneNumber = "" } = requested;
-  const user = {
-    userId,
-    userName,
-    userEmail,
-    userPhoneNumber,
-    authenticators: [],
-    apiKeys,
-    userTags: [],
-    oauthProviders: [],
-    ...created,
-  };
-  tx.put("users", userId, { organizationId, user, relyingParties: {} });
-  return userId;
 }

@@ -1,25 +1,14 @@
-/** The effect of each operation on the state. Checks precede changes. Operations throw Refusal. */
-import { randomUUID } from "node:crypto";
-import {
-  FEATURE_NAME_WEBHOOK,
-  QUERY_OPERATIONS,
-  type QueryName,
-  type QueryOperation,
-  SUBMIT_OPERATIONS,
-  type SubmitName,
-  documentedOnly,
-} from "../client/operations.js";
-import type { ReadOf, Shape } from "../decode/shapes.js";
-import type { JsonObject } from "../decode/json.js";
-import type { Call, EffectsOf, Outcome } from "./call.js";
-import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
-import { SIGNING_EFFECTS, SIGNING_OPERATIONS, type SigningOperationName } from "./signing.js";
-import { type ApiKey, type Organization, type User, type UserRecord, noncesId } from "./records.js";
+/** The submits that the lab carries out. */
+import { FEATURE_NAME_WEBHOOK, SUBMIT_OPERATIONS, type SubmitName } from "../client/operations.js";
+import type { ReadOf } from "../decode/shapes.js";
+import type { CarryOut, LabOperation } from "./call.js";
+import { KEY_OPERATIONS } from "./new-keys.js";
+import { SIGNING_OPERATIONS } from "./signing.js";
+import type { ApiKey } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
 import { isExpired } from "./stamps.js";
-import type { Reader, Transaction } from "./state.js";
-import { timestamp } from "./timestamp.js";
+import { isRoot, newApiKey, owned, putUser, userOf } from "./users.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
 const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
@@ -27,7 +16,9 @@ const DEFAULT_SESSION_SECONDS = "900";
 /** The limit of a session, which is 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;
 
-const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
+const EFFECTS: {
+  readonly [N in SubmitName]: CarryOut<ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>>;
+} = {
   updateWallet({ tx, organization, parameters }) {
     const { walletId, walletName } = parameters;
     const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
@@ -100,15 +91,7 @@ const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
       throw invalid(`parameters.expirationSeconds: expected 1 to ${MAX_SESSION_SECONDS}`);
     }
     const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
-    const created = timestamp(now);
-    const key: ApiKey = {
-      credential: { publicKey, type: SESSION_KEY },
-      apiKeyId: randomUUID(),
-      apiKeyName,
-      createdAt: created,
-      updatedAt: created,
-      expirationSeconds,
-    };
+    const key = newApiKey(apiKeyName, publicKey, now, { type: SESSION_KEY, expirationSeconds });
     const isOver = (one: ApiKey): boolean =>
       one.credential.type === SESSION_KEY && (invalidateExisting || isExpired(one, now));
     putUser(tx, record, { apiKeys: [...record.user.apiKeys.filter((one) => !isOver(one)), key] }, now);
@@ -135,126 +118,17 @@ const EFFECTS: EffectsOf<typeof SUBMIT_OPERATIONS> = {
   },
 };
 
-export type LabSubmitName = SubmitName | KeyOperationName | SigningOperationName;
+const documented = Object.entries(EFFECTS).map(([key, carryOut]) => [
+  key,
+  { ...SUBMIT_OPERATIONS[key as SubmitName], carryOut },
+]);
 
-/** `parameters` must match the operation's schema. */
-export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
-  return (
-    { ...EFFECTS, ...KEY_EFFECTS, ...SIGNING_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>
-  )(call);
-}
-
-interface Question<Parameters> {
-  readonly reader: Reader;
-  readonly organization: Organization;
-  readonly parameters: Parameters;
-}
-
-type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
-type EnclaveQuery =
-  "getBootProof" | "getLatestBootProof" | "listAppProofs" | "getTvcDeployment" | "getTvcDeploymentProvisioningDetails";
-/** Queries that need no enclave. */
-type Answers = {
-  readonly [N in Exclude<QueryName, EnclaveQuery>]: (question: Question<QueryParametersOf<N>>) => JsonObject;
+export const LAB_OPERATIONS = {
+  ...(Object.fromEntries(documented) as Record<SubmitName, LabOperation>),
+  ...KEY_OPERATIONS,
+  ...SIGNING_OPERATIONS,
 };
-
-export const ANSWERS: Answers = {
-  listEarnEnabledVaults({ reader, organization, parameters }) {
-    const { provider, caip19 } = parameters;
-    const { organizationId, parentOrganizationId } = organization;
-    const enabledVaults = reader
-      .all("vaults")
-      .filter((one) => one.organizationId === (parentOrganizationId ?? organizationId))
-      .map(({ vault }) => vault)
-      .filter(
-        (vault) =>
-          (provider === undefined || vault.provider === provider) && (caip19 === undefined || vault.caip19 === caip19),
-      )
-      .map((vault) => (parentOrganizationId === undefined ? vault : withoutClientFees(vault)));
-    return { enabledVaults };
-  },
-
-  getOauthProviders({ reader, organization, parameters }) {
-    const { userId } = parameters;
-    const users = userId === undefined ? usersOf(reader, organization) : [userOf(reader, organization, userId)];
-    return { oauthProviders: json(users.flatMap(({ user }) => user.oauthProviders)) };
-  },
-
-  getNonces({ reader, parameters }) {
-    const { address, caip2, nonce, gasStationNonce } = parameters;
-    const known = reader.get("nonces", noncesId(caip2, address));
-    return {
-      ...(nonce === true && { nonce: known?.nonce ?? "0" }),
-      ...(gasStationNonce === true && { gasStationNonce: known?.gasStationNonce ?? "0" }),
-    };
-  },
-
-  getUser({ reader, organization, parameters }) {
-    return { user: json(userOf(reader, organization, parameters.userId).user) };
-  },
-};
-
-/** Removes what only the parent organization sees (client/README.md, "Shapes"). */
-function withoutClientFees(vault: JsonObject): JsonObject {
-  const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
-  return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
-}
-
-export interface LabSubmitOperation extends KeyOperation {
-  readonly key: LabSubmitName;
-}
-
-export const LAB_OPERATIONS = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS, ...SIGNING_OPERATIONS } as const;
-
-export const SUBMITS: readonly LabSubmitOperation[] = Object.entries(LAB_OPERATIONS).map(
-  ([key, { name, type, parameters, intentMember, resultMember }]) => ({
-    name,
-    type,
-    parameters,
-    intentMember,
-    resultMember,
-    key: key as LabSubmitName,
-  }),
-);
-
-interface LabQueryOperation extends Pick<QueryOperation, "name"> {
-  readonly key: QueryName;
-  readonly parameters: Shape<unknown>;
-}
-
-/** The operations by path segment. */
-export const QUERIES: ReadonlyMap<string, LabQueryOperation> = new Map(
-  Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) => [
-    operation.name,
-    { name: operation.name, parameters: documentedOnly(operation.parameters), key: key as QueryName },
-  ]),
-);
-
-export function isRoot(organization: Organization, record: UserRecord): boolean {
-  return organization.organizationId === record.organizationId && organization.rootUserIds.includes(record.user.userId);
-}
-
-export function usersOf(reader: Reader, organization: Organization): UserRecord[] {
-  return reader.all("users").filter((record) => record.organizationId === organization.organizationId);
-}
-
-function userOf(reader: Reader, organization: Organization, userId: string): UserRecord {
-  return owned(reader.get("users", userId), organization, `user ${userId}`);
-}
-
-export function owned<T extends { readonly organizationId: string }>(
-  record: T | undefined,
-  organization: Organization,
-  what: string,
-): T {
-  if (record?.organizationId !== organization.organizationId)
-    throw notFound(`there is no ${what} in organization ${organization.organizationId}`);
-  return record;
-}
-
-export function putUser(tx: Transaction, record: UserRecord, changes: Partial<User>, now: Date): void {
-  tx.put("users", record.user.userId, { ...record, user: { ...record.user, ...changes, updatedAt: timestamp(now) } });
-}
+export type LabSubmitName = keyof typeof LAB_OPERATIONS;
 
 function refuseEmpty(name: string, list: readonly unknown[]): void {
   if (list.length === 0) throw invalid(`parameters.${name}: empty`);
@@ -264,8 +138,4 @@ function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;
   };
-}
-
-function json(value: unknown): JsonObject[keyof JsonObject] {
-  return value as JsonObject[keyof JsonObject];
 }

@@ -33,39 +33,18 @@ export interface ApiKey {
   readonly expirationSeconds?: string;
 }
 
-interface Authenticator {
-  readonly transports: readonly string[];
-  readonly attestationType: string;
-  readonly aaguid: string;
-  readonly credentialId: string;
-  readonly model: string;
-  readonly credential: Credential;
-  readonly authenticatorId: string;
-  readonly authenticatorName: string;
-  readonly createdAt: Timestamp;
-  readonly updatedAt: Timestamp;
-}
-
-/** A provider (client/README.md, "Shapes"). */
-interface OauthProvider {
-  readonly providerId: string;
-  readonly providerName: string;
-  readonly issuer: string;
-  readonly audience: string;
-  readonly subject: string;
-  readonly createdAt: Timestamp;
-  readonly updatedAt: Timestamp;
-}
-
 export interface User {
   readonly userId: string;
   readonly userName: string;
   readonly userEmail: string;
   readonly userPhoneNumber: string;
-  readonly authenticators: readonly Authenticator[];
+  readonly authenticators: readonly (JsonObject & {
+    readonly credentialId: string;
+    readonly credential: Credential;
+  })[];
   readonly apiKeys: readonly ApiKey[];
   readonly userTags: readonly string[];
-  readonly oauthProviders: readonly OauthProvider[];
+  readonly oauthProviders: readonly JsonObject[];
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
 }
@@ -124,16 +103,6 @@ interface AccessPolicy extends Owned {
   readonly activityTypes: readonly string[];
   /** The number of users who must approve, including the submitter. */
   readonly approvals: number;
-}
-
-/** A credential (client/README.md, "Shapes"). */
-interface FiatOnRampCredential extends Owned {
-  readonly fiatOnrampCredentialId: string;
-  readonly onrampProvider: string;
-  readonly projectId?: string;
-  readonly publishableApiKey: string;
-  readonly encryptedSecretApiKey: string;
-  readonly encryptedPrivateApiKey?: string;
 }
 
 /** A vault (client/README.md, "Shapes"). */
@@ -248,7 +217,8 @@ export interface Tables {
   wallets: Wallet;
   privateKeys: PrivateKey;
   policies: AccessPolicy;
-  credentials: FiatOnRampCredential;
+  /** The on-ramp credentials. */
+  credentials: Owned & JsonObject;
   vaults: EarnVault;
   nonces: Nonces;
   activities: ActivityRecord;

@@ -5,11 +5,11 @@ import { type ApiKeyPair, generateApiKey } from "./api-key.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { fingerprintOf } from "./fingerprint.js";
-import { type ApiKey, type Organization, type Seed, type User, type Wallet, noncesId } from "./records.js";
+import { type ApiKey, type Organization, type Seed, type User, noncesId } from "./records.js";
 import type { Transaction } from "./state.js";
-import { timestamp } from "./timestamp.js";
-import { toHex, toUtf8 } from "../bytes.js";
-import { walletAccount } from "./new-keys.js";
+import { toUtf8 } from "../bytes.js";
+import { makeWallet } from "./new-keys.js";
+import { addUser, createdAt, newApiKey } from "./users.js";
 
 const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
 const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM" } as const;
@@ -20,21 +20,27 @@ const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 export function createSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   const fixtures = new FixtureBuilder(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
-  const [apiKey, spareApiKey, operatorKey, childKey] = [
-    generateApiKey(),
-    generateApiKey(),
-    generateApiKey(),
-    generateApiKey(),
-  ];
+  const [apiKey, operatorKey, childKey] = [generateApiKey(), generateApiKey(), generateApiKey()];
+  const keyOf = (name: string, { publicKey }: ApiKeyPair): ApiKey => newApiKey(name, publicKey, now);
   const userTagId = fixtures.tag(organizationId, "engineers");
-  const spare = fixtures.apiKey("spare", spareApiKey);
-  const admin = fixtures.user(organizationId, "admin", [fixtures.apiKey("lab", apiKey), spare], {
-    oauthProviders: [fixtures.oauthProvider()],
+  const spare = keyOf("spare", generateApiKey());
+  const provider = {
+    providerId: randomUUID(),
+    providerName: "lab sign-in",
+    issuer: "https://accounts.lab.example",
+    audience: "lab-app",
+    subject: "admin",
+    ...createdAt(now),
+  };
+  const admin = fixtures.user(organizationId, "admin", {
+    apiKeys: [keyOf("lab", apiKey), spare],
+    oauthProviders: [provider],
   });
-  const operator = fixtures.user(organizationId, "operator", [fixtures.apiKey("operator", operatorKey)], {
+  const operator = fixtures.user(organizationId, "operator", {
+    apiKeys: [keyOf("operator", operatorKey)],
     userTags: [userTagId],
   });
-  const customer = fixtures.user(childOrganizationId, "customer", [fixtures.apiKey("customer", childKey)]);
+  const customer = fixtures.user(childOrganizationId, "customer", { apiKeys: [keyOf("customer", childKey)] });
   fixtures.organization({ organizationId, organizationName: "Lab", rootUserIds: [admin], features: [] });
   fixtures.organization({
     organizationId: childOrganizationId,
@@ -81,50 +87,13 @@ class FixtureBuilder {
     this.#now = now;
   }
 
-  get #created(): { createdAt: ReturnType<typeof timestamp>; updatedAt: ReturnType<typeof timestamp> } {
-    return { createdAt: timestamp(this.#now), updatedAt: timestamp(this.#now) };
-  }
-
   organization(organization: Organization): void {
     this.#tx.put("organizations", organization.organizationId, organization);
   }
 
-  apiKey(apiKeyName: string, { publicKey }: ApiKeyPair): ApiKey {
-    return {
-      credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" },
-      apiKeyId: randomUUID(),
-      apiKeyName,
-      ...this.#created,
-    };
-  }
-
-  oauthProvider(): User["oauthProviders"][number] {
-    return {
-      providerId: randomUUID(),
-      providerName: "lab sign-in",
-      issuer: "https://accounts.lab.example",
-      audience: "lab-app",
-      subject: "admin",
-      ...this.#created,
-    };
-  }
-
-  user(organizationId: string, userName: string, apiKeys: readonly ApiKey[], more: Partial<User> = {}): string {
-    const userId = randomUUID();
-    const user = {
-      userId,
-      userName,
-      userEmail: `${userName}@lab.example`,
-      userPhoneNumber: "+15550100",
-      authenticators: [],
-      apiKeys,
-      userTags: [],
-      oauthProviders: [],
-      ...this.#created,
-      ...more,
-    };
-    this.#tx.put("users", userId, { organizationId, user, relyingParties: {} });
-    return userId;
+  user(organizationId: string, userName: string, more: Partial<User>): string {
+    const userEmail = `${userName}@lab.example`;
+    return addUser(this.#tx, organizationId, { userName, userEmail, userPhoneNumber: "+15550100", ...more }, this.#now);
   }
 
   tag(organizationId: string, userTagName: string): string {
@@ -166,12 +135,13 @@ class FixtureBuilder {
     userId: string,
     walletName: string,
   ): { walletId: string; address: string; activityId: string } {
-    const [walletId, seed] = [randomUUID(), randomBytes(64)];
-    const accounts = PATHS.map((path) => walletAccount(seed, { path, ...ETHEREUM }));
-    const wallet = { organizationId, walletId, walletName, accounts, seed: toHex(seed) };
-    this.#tx.put("wallets", walletId, wallet);
-    accounts.forEach(({ address }, index) => this.#nonces(address, index));
-    return { walletId, address: accounts[0]!.address, activityId: this.#walletActivity(wallet, userId) };
+    const accounts = PATHS.map((path) => ({ pathFormat: "PATH_FORMAT_BIP32" as const, path, ...ETHEREUM }));
+    const parameters = { walletName, accounts };
+    const made = makeWallet(this.#tx, organizationId, parameters);
+    const { walletId, addresses } = made;
+    addresses.forEach((address, index) => this.#nonces(address, index));
+    const activityId = this.#walletActivity(organizationId, userId, parameters, made);
+    return { walletId, address: addresses[0]!, activityId };
   }
 
   #nonces(address: string, index: number): void {
@@ -189,23 +159,16 @@ class FixtureBuilder {
     }
   }
 
-  #walletActivity({ organizationId, walletId, walletName, accounts }: Wallet, userId: string): string {
+  #walletActivity(
+    organizationId: string,
+    userId: string,
+    parameters: JsonObject,
+    { walletId, addresses, proven }: ReturnType<typeof makeWallet>,
+  ): string {
     const id = randomUUID();
-    const parameters = {
-      walletName,
-      accounts: accounts.map(({ path }) => ({
-        pathFormat: "PATH_FORMAT_BIP32",
-        path,
-        ...ETHEREUM,
-      })),
-    };
     const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), this.#tx);
-    const addresses = accounts.map(({ path, address }) =>
-      this.#fleet.appProof(
-        "signer",
-        (at) => addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }),
-        this.#tx,
-      ),
+    const derived = proven.map((facts) =>
+      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), this.#tx),
     );
     const milliseconds = String(this.#now.getTime());
     const activity = {
@@ -215,14 +178,14 @@ class FixtureBuilder {
       type: "ACTIVITY_TYPE_CREATE_WALLET",
       timestampMs: milliseconds,
       intent: { createWalletIntent: parameters },
-      result: { createWalletResult: { walletId, addresses: accounts.map(({ address }) => address) } },
+      result: { createWalletResult: { walletId, addresses } },
       votes: [],
       fingerprint: fingerprintOf(toUtf8(id)),
       canApprove: false,
       canReject: false,
       createdAt: milliseconds,
       updatedAt: milliseconds,
-      appProofs: [decision, ...addresses],
+      appProofs: [decision, ...derived],
     };
     this.#tx.put("activities", id, {
       activity,

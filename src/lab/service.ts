@@ -2,35 +2,22 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
-import {
-  type ReadOf,
-  type Shape,
-  either,
-  list,
-  matching,
-  object,
-  optional,
-  readShape,
-  text,
-} from "../decode/shapes.js";
+import { type Shape, object, readShape, text } from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
-import { deploymentJson } from "./applications.js";
-import type { Outcome } from "./call.js";
+import type { LabOperation } from "./call.js";
 import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
-import type { Fleet } from "./fleet.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
-import { KEY_QUERIES, type KeyQuery } from "./key-queries.js";
-import type { Misbehaviour } from "./misbehaviour.js";
-import { ANSWERS, type LabSubmitOperation, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
+import { LAB_OPERATIONS } from "./operations.js";
 import { sha256 } from "./qos.js";
-import type { ActivityRecord, Organization, SavedEnclave, SavedRelease } from "./records.js";
+import { QUERIES, type Query, type Sources, shown } from "./queries.js";
+import type { ActivityRecord, Organization } from "./records.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
-import type { Reader, State, Transaction } from "./state.js";
+import type { Reader, Transaction } from "./state.js";
+import { isRoot, owned, ownedOf } from "./users.js";
 import type { Webhooks } from "./webhooks.js";
 
 /** The interface does not define this limit. */
@@ -77,60 +64,48 @@ const DECISIONS = {
 } as const;
 type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = object({ fingerprint: text });
-const getActivityParameters = object({ activityId: text });
-/** Some clients send one value, others a list. An empty list does not filter. */
-const filter = optional(either(text, list(text), "a string or a list of strings"));
-const count = matching(/^[1-9][0-9]{0,2}$/, "1 to 999");
-const listActivitiesParameters = object({
-  filterByStatus: filter,
-  filterByType: filter,
-  paginationOptions: optional(object({ limit: optional(count) })),
-});
-const DEFAULT_PAGE = "10";
+
+interface Parts extends Sources {
+  readonly webhooks: Webhooks;
+  readonly now: () => Date;
+}
 
 export class Service {
-  readonly #state: State;
-  readonly #fleet: Fleet;
-  readonly #webhooks: Webhooks;
-  readonly #misbehaviour: Misbehaviour;
-  readonly #now: () => Date;
+  readonly #parts: Parts;
 
-  constructor(parts: { state: State; fleet: Fleet; webhooks: Webhooks; misbehaviour: Misbehaviour; now: () => Date }) {
-    this.#state = parts.state;
-    this.#fleet = parts.fleet;
-    this.#webhooks = parts.webhooks;
-    this.#misbehaviour = parts.misbehaviour;
-    this.#now = parts.now;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   static knows(path: string): boolean {
-    return handlerOf(path) !== undefined;
+    return HANDLERS.has(path);
   }
 
   /** Throws {@link Refusal}. */
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
-    const handler = handlerOf(path);
+    const handler = HANDLERS.get(path);
     if (handler === undefined) throw notFound(`there is no ${path}`);
-    const now = this.#now();
-    const caller = authenticate(headers, body, this.#state, now);
+    const { state, now: clock } = this.#parts;
+    const now = clock();
+    const caller = authenticate(headers, body, state, now);
     return handler(this, { caller, json: bodyJson(body), body, now });
   }
 
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
     const operation = submitOf(name, stamped.json);
     const envelope = this.#envelope(stamped, submitBody(operation));
-    const record = await this.#state.transact(async (tx) => {
+    const record = await this.#parts.state.transact(async (tx) => {
       const known = tx.get("fingerprints", bareFingerprint(fingerprintOf(stamped.body)));
       return known === undefined ? this.#begin(operation, stamped, envelope, tx) : tx.get("activities", known)!;
     });
-    return { activity: this.#answered(record, name) };
+    return { activity: shown(record, name, this.#parts) };
   }
 
   /** Adds a vote to a waiting activity. */
   async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
     const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
     const { organizationId, parameters, generateAppProofs = false } = this.#envelope(stamped, submitBody(operation));
-    const record = await this.#state.transact(async (tx) => {
+    const record = await this.#parts.state.transact(async (tx) => {
       const organization = tx.get("organizations", organizationId)!;
       const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
       const waiting = tx.get("activities", id);
@@ -143,59 +118,20 @@ export class Service {
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
       return this.#vote(wanted, DECISIONS[name].selection, { organization, stamped, tx });
     });
-    return { activity: this.#answered(record, name) };
+    return { activity: shown(record, name, this.#parts) };
   }
 
-  async query(name: string, stamped: Stamped): Promise<JsonObject> {
-    const { key, parameters } = QUERIES.get(name)!;
-    const { organization, rest } = this.#question(stamped, parameters);
-    if (key === "getBootProof") return { bootProof: this.#bootProof(String(rest["ephemeralKey"])) };
-    if (key === "getLatestBootProof") return { bootProof: await this.#latestBootProof(String(rest["appName"])) };
-    if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest, name)["appProofs"] ?? [] };
-    if (key === "getTvcDeployment") return { tvcDeployment: this.#deployment(organization, rest) };
-    if (key === "getTvcDeploymentProvisioningDetails") return this.#provisioningDetails(organization, rest);
-    const answer = ANSWERS[key] as (question: {
-      reader: Reader;
-      organization: Organization;
-      parameters: JsonObject;
-    }) => JsonObject;
-    return answer({ reader: this.#state, organization, parameters: rest });
-  }
-
-  getActivity(stamped: Stamped): JsonObject {
-    const { organization, rest } = this.#question(stamped, getActivityParameters);
-    return { activity: this.#activity(organization, rest, "get_activity") };
-  }
-
-  /** Lists activities, newest first. */
-  listActivities(stamped: Stamped): JsonObject {
-    const {
-      organization: { organizationId },
-      rest,
-    } = this.#question(stamped, listActivitiesParameters);
-    const { filterByStatus, filterByType, paginationOptions } = rest as ReadOf<typeof listActivitiesParameters>;
-    const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
-      [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
-    const newest = this.#state
-      .all("activities")
-      .filter(({ activity }) => activity.organizationId === organizationId)
-      .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
-      .sort((one, other) => Number(other.activity["createdAt"]) - Number(one.activity["createdAt"]));
-    const page = newest.slice(0, Number(paginationOptions?.limit ?? DEFAULT_PAGE));
-    return { activities: page.map((record) => this.#answered(record, "list_activities")) };
-  }
-
-  /** Answers in any organization. */
-  whoami(stamped: Stamped): JsonObject {
-    this.#question(stamped, object({}));
-    const { organizationId, user } = stamped.caller.record;
-    const { organizationName } = this.#organization(organizationId);
-    return { organizationId, organizationName, userId: user.userId, username: user.userName };
-  }
-
-  keys(stamped: Stamped, { parameters, answer }: KeyQuery): JsonObject {
-    const { organization, rest } = this.#question(stamped, parameters);
-    return answer(this.#state, organization, rest);
+  /** Answers a question. The caller may belong to the parent organization, too. */
+  async query({ parameters: shape, answer }: Query, { caller, json }: Stamped): Promise<JsonObject> {
+    const { organizationId, ...rest } = isJsonObject(json) ? json : {};
+    if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
+    const parameters = parsed(shape, rest) as JsonObject;
+    const organization = this.#organization(organizationId);
+    const own = caller.record.organizationId;
+    if (own !== organization.organizationId && own !== organization.parentOrganizationId) {
+      throw notAllowed(`user ${caller.record.user.userId} may not read organization ${organizationId}`);
+    }
+    return answer({ ...this.#parts, organization, caller, parameters });
   }
 
   #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
@@ -217,80 +153,16 @@ export class Service {
     return envelope;
   }
 
-  /** Reads a question. The caller may belong to the parent organization, too. */
-  #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
-    const { organizationId, ...rest } = isJsonObject(json) ? json : {};
-    if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
-    const parameters = parsed(shape, rest) as JsonObject;
-    const organization = this.#organization(organizationId);
-    const own = caller.record.organizationId;
-    if (own !== organization.organizationId && own !== organization.parentOrganizationId) {
-      throw notAllowed(`user ${caller.record.user.userId} may not read organization ${organizationId}`);
-    }
-    return { organization, rest: parameters };
-  }
-
   #organization(organizationId: string): Organization {
-    const organization = this.#state.get("organizations", organizationId);
+    const organization = this.#parts.state.get("organizations", organizationId);
     if (organization === undefined)
       throw new Refusal("ORGANIZATION_NOT_FOUND", `there is no organization ${organizationId}`);
     return organization;
   }
 
-  #answered({ activity }: ActivityRecord, operation: string): JsonObject {
-    return this.#misbehaviour.activity(activity, operation, this.#state);
-  }
-
-  #bootProof(ephemeralKey: string): JsonObject {
-    const bootProof = this.#misbehaviour.bootProof(ephemeralKey.toLowerCase(), this.#state);
-    if (bootProof === undefined) throw notFound("no enclave of this service has the ephemeral key");
-    return bootProof;
-  }
-
-  async #latestBootProof(appName: string): Promise<JsonObject> {
-    const latest = await this.#state.transact((tx) => this.#fleet.latest(appName, tx));
-    if (latest === undefined) throw notFound(`no enclave runs ${appName}`);
-    return this.#bootProof(this.#misbehaviour.runningKey(latest.ephemeralKey, this.#state));
-  }
-
-  #deployment(organization: Organization, parameters: JsonObject): JsonObject {
-    const release = this.#releaseOf(organization, parameters);
-    const application = this.#state.all("applications").find(({ appId }) => appId === release.app)!;
-    return deploymentJson(application, release, String(this.#enclaveOf(release).bootProof["qosManifestB64"]));
-  }
-
-  async #provisioningDetails(organization: Organization, parameters: JsonObject): Promise<JsonObject> {
-    const release = this.#releaseOf(organization, parameters);
-    // This renews the enclave if its certificate is about to expire.
-    await this.#state.transact((tx) => this.#fleet.latest(release.app, tx));
-    const proof = this.#misbehaviour.setupProof(this.#enclaveOf(release), this.#state);
-    return { attestationDocument: proof[DOCUMENT_MEMBER.name]!, manifestEnvelope: proof["qosManifestEnvelopeB64"]! };
-  }
-
-  #releaseOf(organization: Organization, { deploymentId }: JsonObject): SavedRelease {
-    const release = this.#state.all("releases").find(({ deployment, name }) => deployment && name === deploymentId);
-    owned(release?.deployment, organization, `deployment ${String(deploymentId)}`);
-    return release!;
-  }
-
-  /** Returns the first replica, or one of an earlier deployment. */
-  #enclaveOf(release: SavedRelease): SavedEnclave {
-    const running = this.#fleet.replicas(release.app).find((one) => one.release === release.name);
-    const isOfRelease = (one: SavedEnclave): boolean => one.app === release.app && one.release === release.name;
-    return this.#state.get("enclaves", running?.ephemeralKey ?? "") ?? this.#state.all("enclaves").find(isOfRelease)!;
-  }
-
-  #activity(organization: Organization, { activityId }: JsonObject, operation: string): JsonObject {
-    const record = this.#misbehaviour.refuses(operation)
-      ? undefined
-      : this.#state.get("activities", String(activityId));
-    owned(record?.activity, organization, `activity ${String(activityId)}`);
-    return this.#answered(record!, operation);
-  }
-
   /** Runs the activity at once or waits for approvals. */
   async #begin(
-    operation: LabSubmitOperation,
+    operation: LabOperation,
     stamped: Stamped,
     envelope: Envelope,
     tx: Transaction,
@@ -362,13 +234,13 @@ export class Service {
       stamped: { now },
       tx,
     } = handling;
-    const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
+    const { intentMember, resultMember, carryOut } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
     // The facts are read before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
     try {
       const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
-      const outcome: Outcome = await carryOut(key, { tx, organization, actor, parameters: record.parameters, now });
+      const outcome = await carryOut({ tx, organization, actor, parameters: record.parameters, now });
       const activity = {
         ...done,
         status: "ACTIVITY_STATUS_COMPLETED",
@@ -392,13 +264,13 @@ export class Service {
     if (!record.generateAppProofs) return record;
     const { outcome, addresses = [], facts = this.#decisionFacts(record, organization, tx) } = decided;
     const { organizationId } = organization;
-    const decision = this.#fleet.appProof(
+    const decision = this.#parts.fleet.appProof(
       "policy-engine",
       (at) => policyOutcomePayload(at, organizationId, outcome, facts),
       tx,
     );
     const derived = addresses.map((facts) =>
-      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx),
+      this.#parts.fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx),
     );
     return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };
   }
@@ -425,39 +297,37 @@ export class Service {
 
   /** Uses the webhooks that the organization and its parent set before the activity. */
   #notify(organization: Organization, activity: JsonObject): void {
-    const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
+    const parent = this.#parts.state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
       const url = features.find((feature) => feature.name === FEATURE_NAME_WEBHOOK)?.value ?? "";
-      if (url !== "") this.#webhooks.deliver(url, this.#misbehaviour.activity(activity, "webhook", this.#state));
+      if (url !== "")
+        this.#parts.webhooks.deliver(url, this.#parts.misbehaviour.activity(activity, "webhook", this.#parts.state));
     }
   }
 }
 
-type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
+type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject>;
 
-/** Undocumented but deployed queries (client/README.md, "Operations"). */
-const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ...KEY_QUERIES.map((one): [string, Handler] => [one.name, (service, stamped) => service.keys(stamped, one)]),
-  ["get_activity", (service, stamped) => service.getActivity(stamped)],
-  ["list_activities", (service, stamped) => service.listActivities(stamped)],
-  ["whoami", (service, stamped) => service.whoami(stamped)],
+const SUBMITS: readonly LabOperation[] = Object.values(LAB_OPERATIONS);
+
+/** The handlers by path. */
+const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ...QUERIES.map((one): [string, Handler] => [
+    `/public/v1/query/${one.name}`,
+    (service, stamped) => service.query(one, stamped),
+  ]),
+  ...SUBMITS.map(({ name }): [string, Handler] => [
+    `/public/v1/submit/${name}`,
+    (service, stamped) => service.submit(name, stamped),
+  ]),
+  ...(Object.keys(DECISIONS) as DecisionName[]).map((name): [string, Handler] => [
+    `/public/v1/submit/${name}`,
+    (service, stamped) => service.decide(name, stamped),
+  ]),
 ]);
 
-function handlerOf(path: string): Handler | undefined {
-  const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
-  if (group === "query") {
-    const more = MORE_QUERIES.get(name);
-    if (more !== undefined) return more;
-    return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
-  }
-  if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
-  return SUBMITS.some((operation) => operation.name === name)
-    ? (service, stamped) => service.submit(name, stamped)
-    : undefined;
-}
-
 /** The request's type selects one of two versions. */
-function submitOf(name: string, json: JsonValue): LabSubmitOperation {
+function submitOf(name: string, json: JsonValue): LabOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
@@ -465,9 +335,7 @@ function submitOf(name: string, json: JsonValue): LabSubmitOperation {
 /** Returns the number of required approvals. Throws if the caller may not submit the type. */
 function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
   if (isRoot(organization, caller.record)) return 1;
-  const policies = reader
-    .all("policies")
-    .filter((policy) => policy.organizationId === organization.organizationId && policy.activityTypes.includes(type));
+  const policies = ownedOf(reader.all("policies"), organization).filter((one) => one.activityTypes.includes(type));
   const denied = policies.length === 0 || policies.some((policy) => policy.effect === "EFFECT_DENY");
   if (denied) throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
   return Math.min(...policies.map((policy) => policy.approvals));
@@ -491,15 +359,12 @@ function voteOf({ caller, body, now }: Stamped, activityId: string, selection: s
 }
 
 function organizationData(reader: Reader, organization: Organization): QosJsonInput {
-  const { organizationId } = organization;
-  const own = <T extends { readonly organizationId: string }>(records: readonly T[]): T[] =>
-    records.filter((record) => record.organizationId === organizationId);
   const data = {
     organization,
-    users: usersOf(reader, organization),
-    tags: own(reader.all("tags")),
-    wallets: own(reader.all("wallets")),
-    policies: own(reader.all("policies")),
+    users: ownedOf(reader.all("users"), organization),
+    tags: ownedOf(reader.all("tags"), organization),
+    wallets: ownedOf(reader.all("wallets"), organization),
+    policies: ownedOf(reader.all("policies"), organization),
   };
   return data as unknown as QosJsonInput;
 }

@@ -6,9 +6,9 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type ReadOf, list, nonEmptyText, object, oneOf, text } from "../decode/shapes.js";
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
-import type { EffectsOf } from "./call.js";
+import { operation } from "./call.js";
 import { type EcdsaSignature, authorizationDigest, signedEthereum, typedDataDigest } from "./ethereum.js";
-import { type KeyOperation, PRIVATE_KEY_PATH } from "./new-keys.js";
+import { PRIVATE_KEY_PATH } from "./new-keys.js";
 import { Refusal, invalid, notFound } from "./refusal.js";
 import type { Reader } from "./state.js";
 import { type WalletKey, keyAt } from "./wallet.js";
@@ -36,47 +36,35 @@ const transaction = object({
   type: oneOf("TRANSACTION_TYPE_ETHEREUM", "TRANSACTION_TYPE_SOLANA"),
 });
 
+/** The results of these have no version. */
 export const SIGNING_OPERATIONS = {
-  signRawPayload: {
-    name: "sign_raw_payload",
-    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
-    parameters: rawPayload,
-    intentMember: "signRawPayloadIntentV2",
-    resultMember: "signRawPayloadResult",
-  },
-  signRawPayloads: {
-    name: "sign_raw_payloads",
-    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
-    parameters: rawPayloads,
-    intentMember: "signRawPayloadsIntent",
-    resultMember: "signRawPayloadsResult",
-  },
-  signTransaction: {
-    name: "sign_transaction",
-    type: "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
-    parameters: transaction,
-    intentMember: "signTransactionIntentV2",
-    resultMember: "signTransactionResult",
-  },
-} as const satisfies Record<string, KeyOperation>;
+  signRawPayload: operation(
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+    rawPayload,
+    ({ tx, organization, parameters }) => ({
+      result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
+    }),
+    "",
+  ),
 
-export type SigningOperationName = keyof typeof SIGNING_OPERATIONS;
-
-export const SIGNING_EFFECTS: EffectsOf<typeof SIGNING_OPERATIONS> = {
-  signRawPayload: ({ tx, organization, parameters }) => ({
-    result: signedPayload(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
-  }),
-
-  signRawPayloads({ tx, organization, parameters: { payloads, ...how } }) {
-    const key = keyOf(tx, organization.organizationId, how.signWith);
-    return { result: { signatures: payloads.map((payload) => signedPayload(key, { ...how, payload })) } };
-  },
-
-  signTransaction: ({ tx, organization, parameters }) => ({
-    result: {
-      signedTransaction: signedTransaction(keyOf(tx, organization.organizationId, parameters.signWith), parameters),
+  signRawPayloads: operation(
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    rawPayloads,
+    ({ tx, organization, parameters: { payloads, ...how } }) => {
+      const key = keyOf(tx, organization.organizationId, how.signWith);
+      return { result: { signatures: payloads.map((payload) => signedPayload(key, { ...how, payload })) } };
     },
-  }),
+  ),
+
+  signTransaction: operation(
+    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    transaction,
+    ({ tx, organization, parameters }) => {
+      const key = keyOf(tx, organization.organizationId, parameters.signWith);
+      return { result: { signedTransaction: signedTransaction(key, parameters) } };
+    },
+    "",
+  ),
 };
 
 /** Returns the key. `signWith` is an address, or the id of an account or a private key. */

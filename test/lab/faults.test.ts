@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest
 import { CHECK_IDS } from "../../src/checks.js";
 import { FAULTS, type FaultName, type Lab, type LabOptions, startLab } from "../../src/lab/index.js";
 import { SUBTLE_FAULTS } from "../../src/lab/faults.js";
-import { VERIFIED_CALLS } from "../../src/lab/faults.js";
+import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import { completed, failing, judge, query, renameWallet, requestFor, send, shown, submit } from "./support.js";
 

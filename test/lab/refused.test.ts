@@ -10,7 +10,7 @@ import {
   createClient,
 } from "../../src/client/index.js";
 import { FAULTS, type LabFault, startLab, writeLabFiles } from "../../src/lab/index.js";
-import { VERIFIED_CALLS } from "../../src/lab/faults.js";
+import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";

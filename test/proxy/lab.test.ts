@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, type QueryName, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { FAULTS, type LabFault, stampWithApiKey, startLab } from "../../src/lab/index.js";
-import { VERIFIED_CALLS } from "../../src/lab/faults.js";
+import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import {
   type Answer,
   type Json,

@@ -6,7 +6,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { UnverifiedMethodError, reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
 import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
 import { FAULTS, startLab } from "../../src/lab/index.js";
-import { VERIFIED_CALLS } from "../../src/lab/faults.js";
+import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
 import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";

@@ -3,10 +3,8 @@ import { ApiKeyStamper, TurnkeyClient as CoreClient } from "@turnkey/core";
 import { TurnkeyClient } from "@turnkey/http";
 import { Turnkey } from "@turnkey/sdk-server";
 import type { ForeignClient } from "../../src/adapters/index.js";
-import { SUBMIT_OPERATIONS } from "../../src/client/operations.js";
 import type { ApiKeyPair, Lab } from "../../src/lab/index.js";
-import { KEY_OPERATIONS } from "../../src/lab/new-keys.js";
-import { SIGNING_OPERATIONS } from "../../src/lab/signing.js";
+import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import type { Json } from "../lab/support.js";
 
 export type AnyClient = ForeignClient & Record<string, (...args: unknown[]) => Promise<Json>>;
@@ -64,12 +62,7 @@ export function placeOf(lab: Lab, more: Partial<Place> = {}): Place {
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS, ...SIGNING_OPERATIONS }).map(([name, { type }]) => [
-      name,
-      type,
-    ]),
-  ),
+  ...Object.fromEntries(Object.entries(LAB_OPERATIONS).map(([name, { type }]) => [name, type])),
   approveActivity: "ACTIVITY_TYPE_APPROVE_ACTIVITY",
   rejectActivity: "ACTIVITY_TYPE_REJECT_ACTIVITY",
 };
