@@ -1,11 +1,10 @@
 /** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
-import type { QueuePlaceOptions } from "./queue-options.js";
-import { DAY_SECONDS, type Peer, Seal, queueName, readPeer, writePeer } from "./node-queue-wire.js";
+import { DAY_SECONDS, type Peer, Seal, queueName, readPeer } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis, isOutage, mastersOf } from "./node-redis.js";
-import { QueueError } from "./queue-error.js";
-import { type AuditSetting, policyDigest } from "./setting.js";
+import { QueueError, type QueuePlaceOptions } from "./queue-options.js";
+import { type Held, policyDigest } from "./setting.js";
 
 export const TICK_MS = 1000;
 /** A peer that was silent for longer counts as gone. */
@@ -17,11 +16,7 @@ const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
 /** Throws QueueError if the server cannot be reached within ten seconds, or cannot be used. */
-export async function joinQueue(
-  url: string,
-  held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  options: QueuePlaceOptions,
-): Promise<QueueMember> {
+export async function joinQueue(url: string, held: Held, options: QueuePlaceOptions): Promise<QueueMember> {
   const { prefix = "bootproof", tls, onNote = () => {} } = options;
   const policy = await policyDigest(held);
   if (!/^[\w.-]{1,100}$/.test(prefix))
@@ -32,12 +27,19 @@ export async function joinQueue(
   return member;
 }
 
+/** Resolves when all works have ended, in either way, or after this time. */
+export async function settledWithin(milliseconds: number, ...works: readonly Promise<unknown>[]): Promise<void> {
+  const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+  await Promise.race([Promise.allSettled(works), timeout]);
+}
+
 export class QueueMember {
   readonly connection: RedisConnection;
   readonly seal: Seal;
   readonly peer: Peer;
   /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
   readonly prefix: string;
+  readonly #announced: string;
   readonly #options: QueuePlaceOptions;
   readonly #said = new Set<string>();
   #waiting: number | null = null;
@@ -45,8 +47,8 @@ export class QueueMember {
   constructor(connection: RedisConnection, policy: string, options: QueuePlaceOptions & { readonly prefix: string }) {
     this.connection = connection;
     this.seal = new Seal(options.secret);
-    const id = randomBytes(16).toString("hex");
-    this.peer = readPeer(writePeer({ id, queue: queueName(policy, this.seal) }))!;
+    this.#announced = `${randomBytes(16).toString("hex")} ${queueName(policy, this.seal)}`;
+    this.peer = readPeer(this.#announced)!;
     this.prefix = `{${options.prefix}}`;
     this.#options = options;
   }
@@ -102,12 +104,12 @@ export class QueueMember {
   /** Announces this member for ten seconds, by the server's clock. Returns the living members of the other side. */
   async meet(own: "producers" | "workers", others: "producers" | "workers"): Promise<Peer[]> {
     const keys = [this.key(own), this.key(others)];
-    const found = await this.connection.client.eval(MEET, 2, ...keys, writePeer(this.peer));
+    const found = await this.connection.client.eval(MEET, 2, ...keys, this.#announced);
     return (found as string[]).flatMap((text) => readPeer(text) ?? []);
   }
 
   async leave(own: "producers" | "workers"): Promise<void> {
-    await this.connection.client.zrem(this.key(own), writePeer(this.peer));
+    await this.connection.client.zrem(this.key(own), this.#announced);
   }
 
   /** Throws the server's error if its memory is full or the user may not run what a queue needs. */

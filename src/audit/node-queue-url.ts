@@ -1,5 +1,5 @@
 /** Parses the URL of a queue's server. Messages show `shown`, which never contained a password. */
-import { QueueError } from "./queue-error.js";
+import { QueueError } from "./queue-options.js";
 
 export interface QueueAddress {
   readonly kind: "server" | "cluster" | "sentinel" | "socket";
@@ -21,7 +21,7 @@ const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
 /** Forms of the path. A cluster has only the database 0. */
 const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
   server: /^\/?(?<db>\d{0,5})$/,
-  cluster: /^\/?$/,
+  cluster: /^\/?(?<db>)$/,
   sentinel: /^\/(?<name>[^/]{1,200})(?:\/(?<db>\d{1,5}))?$/,
   socket: /^(?<name>\/.+)$/,
 };
@@ -35,30 +35,18 @@ export function parseQueueUrl(url: string): QueueAddress {
   const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
   const hosts = kind === "socket" ? [] : authority.split(",").map((each) => hostOf(each, PORTS[kind]));
   if ((kind === "socket" && authority !== "") || (kind === "server" && hosts.length > 1)) throw noUrl();
-  const { name, db } = placeOf(matched(PLACES[kind], path).groups ?? {});
+  const place = matched(PLACES[kind], path).groups!;
+  const [name, db] = [decoded(place["name"]), Number(place["db"] ?? 0)];
   const [, username, password] = matched(/^([^:]*):?(.*)$/s, user).map(decoded) as [string, string, string];
-  const place = `${kind === "sentinel" ? "/" : ""}${name}${db === 0 ? "" : `/${db}`}`;
-  const shown = `${scheme}://${hosts.map(hostText).join(",")}${place}`;
+  const shownPlace = `${kind === "sentinel" ? "/" : ""}${name}${db === 0 ? "" : `/${db}`}`;
+  const shown = `${scheme}://${hosts.map(hostText).join(",")}${shownPlace}`;
   return { kind, isTls: scheme.startsWith("rediss"), hosts, name, db, username, password, shown };
 }
 
-function placeOf({ name = "", db = "" }: Readonly<Record<string, string>>): Pick<QueueAddress, "name" | "db"> {
-  return { name: decoded(name), db: Number(db) };
-}
-
-interface UrlParts {
-  readonly scheme: string;
-  readonly user: string;
-  readonly authority: string;
-  readonly path: string;
-}
-
 /** Returns the parts of a URL. A path alone is a socket. */
-function partsOf(url: string): UrlParts {
-  const [, scheme = "", user = "", authority = "", path = ""] = matched(
-    FORM,
-    url.startsWith("/") ? `unix://${url}` : url,
-  );
+function partsOf(url: string): { scheme: string; user: string; authority: string; path: string } {
+  const found = matched(FORM, url.startsWith("/") ? `unix://${url}` : url);
+  const [, scheme = "", user = "", authority = "", path = ""] = found;
   return { scheme, user, authority, path };
 }
 
@@ -78,7 +66,7 @@ function hostText({ host, port }: QueueAddress["hosts"][number]): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function decoded(part: string): string {
+function decoded(part = ""): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -3,24 +3,20 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import {
   anything,
   count,
-  flag,
   hex,
-  instant,
   list,
   nullable,
   number,
   object,
   objectOf,
-  oneOf,
   optional,
   readShape,
   text,
 } from "../decode/shapes.js";
 import { TOOL } from "../version.js";
 import { readResults, writeResults } from "./answered.js";
-import type { JudgedBatch } from "./batch.js";
-import type { Part } from "./queue-parts.js";
-import type { AuditSetting } from "./setting.js";
+import { type Batch, type JudgedBatch, partOf } from "./batch.js";
+import { TOLD_SETTING, type ToldSetting } from "./setting.js";
 
 /** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
 const FORMAT = 5;
@@ -55,6 +51,32 @@ export class Seal {
 export function queueName(policy: string, seal: Seal): string {
   const secret = seal.of("queue", policy).slice(0, 16);
   return ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
+}
+
+/** The most bytes of the entries of a job and their expectations. A longer entry is a job by itself. */
+const MAX_JOB_BYTES = 1024 * 1024;
+
+/** Consecutive entries that are one job. */
+export type Part = Omit<Batch, "index">;
+
+export function partsOf(batch: Part): Part[] {
+  const parts: Part[] = [];
+  let [from, bytes] = [0, 0];
+  batch.entries.forEach((entry, index) => {
+    const size = entry.length + (batch.expected?.[index]?.length ?? 0);
+    if (index > from && bytes + size > MAX_JOB_BYTES) {
+      parts.push(partOf(batch, from, index));
+      [from, bytes] = [index, 0];
+    }
+    bytes += size;
+  });
+  return batch.entries.length === 0 ? parts : [...parts, partOf(batch, from, batch.entries.length)];
+}
+
+export function splitPart(part: Part, size: number): Part[] {
+  return Array.from({ length: Math.ceil(part.entries.length / size) }, (_, index) =>
+    partOf(part, index * size, (index + 1) * size),
+  );
 }
 
 export interface Job extends Omit<Part, "numbers"> {
@@ -132,17 +154,7 @@ export function readAnswer(id: string, { first, entries }: Part, written: string
 const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
 const FORM = "its form is not that of this version";
 
-/** The part of a setting that a worker gets from the producer. */
-type ToldSetting = Omit<AuditSetting, "policy" | "trustAnchors">;
-
-const TOLD = objectOf<ToldSetting>({
-  now: instant,
-  at: optional(text),
-  allowDebug: optional(flag),
-  acceptance: optional(oneOf("standard", "strict")),
-  bootProofs: list(text),
-  provenance: optional(list(text)),
-});
+const TOLD = objectOf<ToldSetting>(TOLD_SETTING);
 
 /** Returns undefined for a malformed setting. */
 export function readSetting(written: string): ToldSetting | undefined {
@@ -163,10 +175,6 @@ const PEER =
 /** Reads an announcement: an id and the name of a queue. Returns undefined for a malformed one. */
 export function readPeer(announced: string): Peer | undefined {
   return PEER.exec(announced)?.groups as Peer | undefined;
-}
-
-export function writePeer({ id, queue }: Pick<Peer, "id" | "queue">): string {
-  return `${id} ${queue}`;
 }
 
 /** Returns why one peer ignores the other, or null if it does not. */

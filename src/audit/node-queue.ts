@@ -1,25 +1,28 @@
 /** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
 import type { Queue, QueueEvents } from "bullmq";
-import { otherMembers, ownOptions } from "../decode/input.js";
+import { otherMembers } from "../decode/input.js";
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
 import { type Batch, type Judge, type JudgedBatch, numberOf, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
-import { type QueueMember, TICK_MS, joinQueue } from "./node-queue-member.js";
-import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
+import { type QueueMember, TICK_MS, joinQueue, settledWithin } from "./node-queue-member.js";
 import {
   DAY_SECONDS,
   type Job,
   type JudgedPart,
+  type Part,
   type Peer,
   difference,
   jobId,
+  partsOf,
   readAnswer,
   sha256Hex,
+  splitPart,
   writeJob,
 } from "./node-queue-wire.js";
 import { isPassing } from "./node-redis.js";
 import { threadJudge } from "./node-threads.js";
-import { QueueError } from "./queue-error.js";
-import { type Part, partsOf, splitPart } from "./queue-parts.js";
+import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
 import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
@@ -28,6 +31,7 @@ export interface QueueJudgeOptions extends QueuePlaceOptions {
   readonly concurrency?: number;
 }
 
+const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
 const CONCURRENCY = 16;
 /** The most bytes of jobs that one producer has at a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -54,7 +58,7 @@ const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOn
  * do not end it.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const own = ownOptions("options", options, { ...PLACE_OPTIONS, concurrency: true });
+  const own = typedOptions("options", options, OPTIONS);
   const setting = ownSetting(given);
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, own);
@@ -134,8 +138,7 @@ class QueueJudge implements Judge {
 
   async close(): Promise<void> {
     if (this.#member.connection.isClosed) return;
-    const timeout = new Promise((resolve) => setTimeout(resolve, CLEANUP_MS).unref());
-    await Promise.race([this.#leave(), timeout]);
+    await settledWithin(CLEANUP_MS, this.#leave());
     this.#member.connection.close();
     await Promise.allSettled([this.#queue.close(), this.#events.close()]);
     await this.#own?.then((judge) => judge.close()).catch(() => {});

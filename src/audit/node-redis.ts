@@ -4,15 +4,12 @@ import { createSecureContext } from "node:tls";
 import type * as BullMq from "bullmq";
 import type * as IoRedis from "ioredis";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { otherMembers, ownOptions } from "../decode/input.js";
+import { otherMembers } from "../decode/input.js";
 import { type QueueAddress, parseQueueUrl } from "./node-queue-url.js";
-import type { QueueTls } from "./queue-options.js";
-import { QueueError } from "./queue-error.js";
+import { QueueError, type QueueTls } from "./queue-options.js";
 import { withLifetime } from "./node-queue-wire.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
-
-const TLS_OPTIONS: Readonly<Record<keyof QueueTls, true>> = { ca: true, cert: true, key: true };
 
 /** A server that does not know AUTH quotes the command with its arguments, which may be cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
@@ -174,8 +171,7 @@ export async function connectRedis(
   return new RedisConnection(address, client, bullmq, note);
 }
 
-function tlsOptions({ isTls, shown }: QueueAddress, given: QueueTls | undefined): QueueTls | undefined {
-  const tls = ownOptions("tls", given ?? {}, TLS_OPTIONS);
+function tlsOptions({ isTls, shown }: QueueAddress, tls: QueueTls = {}): QueueTls | undefined {
   const members = Object.keys(tls) as (keyof QueueTls)[];
   if (!isTls) {
     if (members.length === 0) return undefined;

@@ -35,56 +35,36 @@ export class ResultsFile {
   #length: number;
 
   private constructor(path: string, { handle, lock }: OpenedFile, length: number) {
-    this.path = path;
-    this.#handle = handle;
-    this.#lock = lock;
-    this.#length = length;
+    [this.path, this.#handle, this.#lock, this.#length] = [path, handle, lock, length];
   }
 
   /**
-   * Creates the file, readable only by its owner, or overwrites it. With a state it must be empty: rejects with {@link
-   * AuditFileError} for results that the state does not cover.
+   * Creates the file, readable only by its owner, or overwrites it. With a mark it opens the file of a former run, and
+   * cuts off what follows the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or has
+   * results that a new state does not cover.
    */
-  static async create(path: string, hasState: boolean): Promise<ResultsFile> {
-    const file = await opened(path, "a+");
-    const { handle } = file;
+  static async open(path: string, mark: ResultsMark | null, hasState: boolean): Promise<ResultsFile> {
+    const file = await opened(path, mark === null ? "a+" : "r+");
+    const results = new ResultsFile(path, file, mark?.length ?? 0);
     try {
-      const found = await handle.stat();
-      if (found.size > 0 && hasState)
+      const { size } = await file.handle.stat();
+      if (mark === null && size > 0 && hasState)
         throw new AuditFileError(
           path,
           "there is something in it already, of which the state does not know: give another name; or, to go on with " +
             "a run, the --state that it was started with",
         );
-      await inWords(path, handle.truncate(0));
-      await syncFolder(dirname(path));
-      return new ResultsFile(path, file, 0);
-    } catch (error) {
-      await closed(file);
-      throw error;
-    }
-  }
-
-  /**
-   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} if the file
-   * does not match the mark.
-   */
-  static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
-    const file = await opened(path, "r+");
-    const { handle } = file;
-    try {
-      const results = new ResultsFile(path, file, mark.length);
-      const found = await handle.stat();
-      if (found.size < mark.length || (await results.#tail()) !== mark.tail)
+      if (mark !== null && (size < mark.length || (await results.#tail()) !== mark.tail))
         throw new AuditFileError(
           path,
           "this is not the file of results that the state is of, or it was changed since: give the one that it is " +
             "of; or start anew, with another state and another file for the results",
         );
-      await inWords(path, handle.truncate(mark.length));
+      await inWords(path, file.handle.truncate(results.#length));
+      if (mark === null) await syncFolder(dirname(path));
       return results;
     } catch (error) {
-      await closed(file);
+      await results.close();
       throw error;
     }
   }
@@ -129,19 +109,15 @@ export class ResultsFile {
     return createHash("sha256").update(bytes).digest("hex");
   }
 
-  close(): Promise<void> {
-    return closed({ handle: this.#handle, lock: this.#lock });
+  async close(): Promise<void> {
+    await this.#handle.close();
+    await this.#lock?.release();
   }
 }
 
 interface OpenedFile {
   readonly handle: FileHandle;
   readonly lock: Lock | null;
-}
-
-async function closed({ handle, lock }: OpenedFile): Promise<void> {
-  await handle.close();
-  await lock?.release();
 }
 
 async function opened(path: string, flags: string): Promise<OpenedFile> {

@@ -1,9 +1,9 @@
 /** Audits files on all cores, and resumes an interrupted audit. */
 import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, flag, list, nonEmptyText, optional, text, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, flag, list, nonEmptyText, optional, simple, text, wholeNumber } from "../decode/shapes.js";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
-import type { Judge, JudgedBatch } from "./batch.js";
+import type { Judge } from "./batch.js";
 import { nodeAuditor } from "./node-auditor.js";
 import {
   type ExpectedBatch,
@@ -13,7 +13,7 @@ import {
   withExpectations,
 } from "./node-expected.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
-import { type InputBatch, openedBatches } from "./node-source.js";
+import { type InputBatch, type SourceReading, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
@@ -64,7 +64,7 @@ export interface AuditFilesOptions {
 const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
   inputs: list(text),
   setting: plain,
-  expected: optional(unchecked),
+  expected: optional(simple("an ExpectedEntries", (value) => value instanceof ExpectedEntries)),
   stdin: optional(unchecked),
   out: unchecked,
   state: optional(nonEmptyText),
@@ -113,18 +113,19 @@ const SAVE_EVERY_MS = 500;
  */
 export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEnd> {
   const own = typedOptions("options", given, FILES_OPTIONS);
-  const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
-  const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
-  const question = { inputs, onlyFailures, failFast, isNowGiven, ...settingAndExpected(options) };
+  const options = Object.assign(own, { setting: ownSetting(own.setting) });
+  const { inputs, setting, expected = null, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   // This checks the setting before any file is created.
-  const { bootProofs } = await nodeAuditor(options.setting);
+  const { bootProofs } = await nodeAuditor(setting);
   options.onBootProofs?.(bootProofs);
   const opened = new LineInputs(options.stdin);
   await checkedInputs(opened, options);
   for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
+  const question = { inputs, onlyFailures, failFast, isNowGiven, setting, expected: expected && expected.digest };
   const state = options.state === undefined ? null : await openState(options.state, question);
   try {
-    return await withState(options, state, opened);
+    const keeper = new Keeper(options.out, await resultsOf(options.out, state), state);
+    return await audited(options, keeper, opened).finally(() => keeper.close());
   } finally {
     await state?.close();
   }
@@ -133,20 +134,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
 /** Checks the inputs before anything is written. A slow stdin must not delay the signal. */
 async function checkedInputs(opened: LineInputs, { inputs, signal }: AuditFilesOptions): Promise<void> {
   const aborted = new Abortion(signal);
-  try {
-    await aborted.or(opened.check(inputs));
-  } finally {
-    aborted.forget();
-  }
-}
-
-function settingAndExpected({ setting, expected }: AuditFilesOptions): {
-  readonly setting: AuditSetting;
-  readonly expected: string | null;
-} {
-  if (expected === undefined) return { setting, expected: null };
-  if (!(expected instanceof ExpectedEntries)) throw new TypeError("options.expected: expected an ExpectedEntries");
-  return { setting, expected: expected.digest };
+  await aborted.or(opened.check(inputs)).finally(() => aborted.forget());
 }
 
 /** Refuses output in an audited folder, where it might become an entry, and to an input, which it would destroy. */
@@ -161,91 +149,40 @@ async function refuseInside(file: string, inputs: readonly string[]): Promise<vo
   }
 }
 
-async function withState(
-  options: AuditFilesOptions,
-  state: OpenedState | null,
-  opened: LineInputs,
-): Promise<AuditFilesEnd> {
-  const { out } = options;
-  const before = state?.before ?? null;
-  if (state !== null && typeof out !== "string") throw new TypeError("out: expected a file, since there is a state");
-  const results = typeof out === "string" ? await resultsOf(out, state) : null;
-  const keeper = new Keeper(out, { results, state, before });
-  try {
-    if (before === null) await keeper.save();
-    return await audited(options, { state, keeper, before, opened });
-  } finally {
-    await results?.close();
-  }
-}
-
-function resultsOf(path: string, state: OpenedState | null): Promise<ResultsFile> {
-  const before = state?.before ?? null;
-  return before === null ? ResultsFile.create(path, state !== null) : ResultsFile.resume(path, before.results);
-}
-
-interface Running {
-  readonly state: OpenedState | null;
-  readonly keeper: Keeper;
-  readonly before: AuditProgress | null;
-  readonly opened: LineInputs;
-}
-
-function sourceOf(options: AuditFilesOptions, { before, state, opened }: Running): AsyncGenerator<InputBatch> {
-  const { inputs, batchEntries } = options;
-  const from = before?.position ?? null;
-  const reading = { from, digest: state !== null, ...(batchEntries !== undefined && { batchEntries }) };
-  return openedBatches(inputs, reading, { comparesOnly: from !== null && hasFailedFast(options, before), opened });
-}
-
-/** After a first failure in an earlier process, this one does not judge either. */
-function hasFailedFast({ failFast = false }: AuditFilesOptions, before: AuditProgress | null): boolean {
-  return failFast && before !== null && before.summary.accepted < before.summary.entries;
+async function resultsOf(out: AuditFilesOptions["out"], state: OpenedState | null): Promise<ResultsFile | null> {
+  if (typeof out === "string") return ResultsFile.open(out, state?.before?.results ?? null, state !== null);
+  if (state !== null) throw new TypeError("out: expected a file, since there is a state");
+  return null;
 }
 
 /** Makes the judge with the first batch. Without new entries, no thread is started and no queue joined. */
-class LateJudge implements Judge {
-  readonly #make: () => Judge | Promise<Judge>;
-  #made: Promise<Judge> | null = null;
-  concurrency = 1;
-
-  constructor(make: () => Judge | Promise<Judge>) {
-    this.#make = make;
-  }
-
-  async judge(batch: InputBatch): Promise<JudgedBatch> {
-    this.#made ??= Promise.resolve(this.#make());
-    const judge = await this.#made;
-    this.concurrency = judge.concurrency;
-    return judge.judge(batch);
-  }
-
-  async close(): Promise<void> {
-    await (await this.#made?.catch(() => null))?.close();
-  }
+function lateJudge(make: () => Judge | Promise<Judge>): Judge {
+  let made: Promise<Judge> | null = null;
+  let concurrency = 1;
+  return {
+    get concurrency() {
+      return concurrency;
+    },
+    async judge(batch) {
+      const judge = await (made ??= Promise.resolve(make()));
+      concurrency = judge.concurrency;
+      return judge.judge(batch);
+    },
+    close: async () => (await made?.catch(() => null))?.close(),
+  };
 }
 
-function judgeFor(
-  { judge: judgeOf = threadJudge }: AuditFilesOptions,
-  setting: AuditSetting,
-  before: AuditProgress | null,
-): Judge | Promise<Judge> {
-  const hasEnded = before !== null && before.end !== null;
-  return hasEnded ? new LateJudge(() => judgeOf(setting)) : judgeOf(setting);
-}
-
-async function audited(options: AuditFilesOptions, running: Running): Promise<AuditFilesEnd> {
-  const { state, keeper, before } = running;
-  const { onlyFailures = false, failFast = false, onProgress, signal } = options;
-  const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
+async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineInputs): Promise<AuditFilesEnd> {
+  const { inputs, expected = null, onlyFailures = false, failFast = false, onProgress, signal } = options;
+  const { state, before } = keeper;
   const done = before?.summary ?? NO_ENTRIES;
-  const { expected = null } = options;
-  const source = withExpectations(sourceOf(options, running), expected);
-  const judge = await judgeFor(options, setting, before);
-  const slowest = new SlowestEntry(options.inputs);
+  const reading = readingOf(options, keeper, opened);
+  if (before === null) await keeper.save();
+  const judge = await judgeFor(options, state);
+  let slowest: AuditFilesEnd["slowest"] = null;
   try {
     const run = await runAudit<ExpectedBatch>({
-      source,
+      source: withExpectations(readBatches(inputs, reading), expected),
       judge,
       lineOf,
       summary: done,
@@ -254,42 +191,55 @@ async function audited(options: AuditFilesOptions, running: Running): Promise<Au
       ...(signal && { signal }),
       write: async (part) => {
         await keeper.add(part.lines, part.batch.lines, { position: part.batch.end, summary: part.summary });
-        slowest.see(part);
+        slowest = slower(slowest, part, inputs);
         onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
       },
     });
-    const end = run.end === "done" && hasFailedFast(options, before) ? "failed" : run.end;
+    const end = run.end === "done" && reading.comparesOnly ? "failed" : run.end;
     await keeper.finish(end === "aborted" ? null : end);
     const unmet = end === "done" ? unmetOf(expected, keeper.met) : null;
-    const { emptyLines } = keeper;
-    return { ...run, end, before: done.entries, emptyLines, slowest: slowest.found, unmet };
+    return { ...run, end, before: done.entries, emptyLines: keeper.emptyLines, slowest, unmet };
   } finally {
     await judge.close();
   }
 }
 
+/** After a first failure in an earlier process, this one does not judge either. */
+function readingOf(
+  { batchEntries, failFast = false }: AuditFilesOptions,
+  keeper: Keeper,
+  opened: LineInputs,
+): SourceReading {
+  const { accepted, entries } = keeper.before?.summary ?? NO_ENTRIES;
+  const from = keeper.before?.position ?? null;
+  return { from, digest: keeper.state !== null, batchEntries, comparesOnly: failFast && accepted < entries, opened };
+}
+
+function judgeFor(
+  { judge = threadJudge, setting: given }: AuditFilesOptions,
+  state: OpenedState | null,
+): Judge | Promise<Judge> {
+  const setting = state === null ? given : { ...given, now: state.now };
+  const hasEnded = (state?.before?.end ?? null) !== null;
+  return hasEnded ? lateJudge(() => judge(setting)) : judge(setting);
+}
+
 /** Names the place of the slowest entry while its batch is there. */
-class SlowestEntry {
-  readonly #inputs: readonly string[];
-  found: AuditFilesEnd["slowest"] = null;
+function slower(
+  before: AuditFilesEnd["slowest"],
+  { slowest, batch }: AuditedPart<InputBatch>,
+  inputs: readonly string[],
+): AuditFilesEnd["slowest"] {
+  if (slowest === null || slowest.milliseconds <= (before?.milliseconds ?? -1)) return before;
+  return { ...slowest, file: placeOf(batch, slowest.n, inputs) };
+}
 
-  constructor(inputs: readonly string[]) {
-    this.#inputs = inputs;
-  }
-
-  see({ slowest, batch }: AuditedPart<InputBatch>): void {
-    const { n, milliseconds } = slowest ?? { n: 0, milliseconds: -1 };
-    if (milliseconds <= (this.found?.milliseconds ?? -1)) return;
-    this.found = { n, milliseconds, file: this.#placeOf(batch, n) };
-  }
-
-  #placeOf({ first, numbers, files, end }: InputBatch, n: number): string {
-    const inside = files[numbers?.indexOf(n) ?? n - first] ?? null;
-    if (inside !== null && this.#inputs.length > 1) return inside;
-    const name = this.#inputs[end.input]!;
-    if (inside !== null) return `${name.replace(/\/+$/, "")}/${inside}`;
-    return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
-  }
+function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: readonly string[]): string {
+  const inside = files[numbers?.indexOf(n) ?? n - first] ?? null;
+  if (inside !== null && inputs.length > 1) return inside;
+  const name = inputs[end.input]!;
+  if (inside !== null) return `${name.replace(/\/+$/, "")}/${inside}`;
+  return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
 }
 
 function unmetOf(expected: ExpectedEntries | null, met: MetLines): AuditFilesEnd["unmet"] {
@@ -305,27 +255,21 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
 
 /** Writes results first, then the state that refers to them. */
 class Keeper {
-  readonly #out: AuditFilesOptions["out"];
-  readonly #results: ResultsFile | null;
-  readonly #state: OpenedState | null;
+  readonly state: OpenedState | null;
+  /** The progress to resume from. */
+  readonly before: AuditProgress | null;
   /** The lines of expectations that an entry matched. */
   readonly met: MetLines;
+  readonly #out: AuditFilesOptions["out"];
+  readonly #results: ResultsFile | null;
   #progress: Pick<AuditProgress, "position" | "summary">;
   #savedAt = -Infinity;
 
-  constructor(
-    out: AuditFilesOptions["out"],
-    parts: {
-      readonly results: ResultsFile | null;
-      readonly state: OpenedState | null;
-      readonly before: AuditProgress | null;
-    },
-  ) {
-    this.#out = out;
-    this.#results = parts.results;
-    this.#state = parts.state;
-    this.met = new MetLines(parts.before?.met);
-    this.#progress = parts.before ?? { position: null, summary: NO_ENTRIES };
+  constructor(out: AuditFilesOptions["out"], results: ResultsFile | null, state: OpenedState | null) {
+    [this.#out, this.#results, this.state] = [out, results, state];
+    this.before = state && state.before;
+    this.met = new MetLines(this.before?.met);
+    this.#progress = this.before ?? { position: null, summary: NO_ENTRIES };
   }
 
   async add(
@@ -351,9 +295,13 @@ class Keeper {
   }
 
   async save(end: AuditProgress["end"] = null): Promise<void> {
-    if (this.#state === null || this.#results === null) return;
+    if (this.state === null || this.#results === null) return;
     const { position, summary } = this.#progress;
-    await this.#state.save({ position, summary, met: String(this.met), results: await this.#results.mark(), end });
+    await this.state.save({ position, summary, met: String(this.met), results: await this.#results.mark(), end });
     this.#savedAt = performance.now();
+  }
+
+  async close(): Promise<void> {
+    await this.#results?.close();
   }
 }

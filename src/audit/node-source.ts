@@ -52,23 +52,9 @@ const BATCH_ENTRIES = 512;
  * proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
-  return batchesOf(inputs, options, { comparesOnly: false });
-}
-
-/** Reads inputs that may have been opened before. `comparesOnly` yields nothing, and ends at the position. */
-export function openedBatches(
-  inputs: readonly string[],
-  options: InputOptions,
-  how: Reading,
-): AsyncGenerator<InputBatch> {
-  const from = options.from ?? null;
-  const read = how.comparesOnly && from !== null ? inputs.slice(0, from.input + 1) : inputs;
-  return batchesOf(read, options, how);
-}
-
-interface Reading {
-  readonly comparesOnly: boolean;
-  readonly opened?: LineInputs;
+  const { stdin, from = null, digest = false, batchEntries } = typedOptions("options", options, INPUT_OPTIONS);
+  const opened = new LineInputs(stdin);
+  return readBatches([...inputs], { from, digest, batchEntries, comparesOnly: false, opened });
 }
 
 const INPUT_OPTIONS: MembersOf<InputOptions> = {
@@ -78,21 +64,23 @@ const INPUT_OPTIONS: MembersOf<InputOptions> = {
   batchEntries: optional(wholeNumber(1)),
 };
 
-function batchesOf(inputs: readonly string[], options: InputOptions, how: Reading): AsyncGenerator<InputBatch> {
-  return readBatches([...inputs], typedOptions("options", options, INPUT_OPTIONS), how);
+export interface SourceReading {
+  readonly from: AuditPosition | null;
+  readonly digest: boolean;
+  readonly batchEntries: number | undefined;
+  /** Whether nothing is yielded, and reading ends at the position. */
+  readonly comparesOnly: boolean;
+  /** The inputs, which may have been opened before. */
+  readonly opened: LineInputs;
 }
 
-async function* readBatches(
-  inputs: readonly string[],
-  options: InputOptions,
-  { comparesOnly, opened = new LineInputs(options.stdin) }: Reading,
-): AsyncGenerator<InputBatch> {
-  const { digest = false, batchEntries = BATCH_ENTRIES } = options;
-  const from = linesBefore(options.from ?? null) > 0 ? options.from! : null;
-  const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;
+/** {@link inputBatches} of this package's own options. */
+export async function* readBatches(inputs: readonly string[], reading: SourceReading): AsyncGenerator<InputBatch> {
+  const { comparesOnly, from, opened } = reading;
   await opened.check(inputs);
-  const reader = new InputReader(inputs, { from, hash, opened, batchEntries, comparesOnly });
-  for (const input of inputs.keys()) yield* reader.read(input);
+  const reader = new InputReader(inputs, reading);
+  const last = comparesOnly && from !== null ? from.input : inputs.length - 1;
+  for (let input = 0; input <= last; input++) yield* reader.read(input);
 }
 
 function linesBefore(position: Pick<AuditPosition, "entries" | "emptyLines"> | null): number {
@@ -101,11 +89,10 @@ function linesBefore(position: Pick<AuditPosition, "entries" | "emptyLines"> | n
 
 class InputReader {
   readonly #inputs: readonly string[];
+  readonly #reading: SourceReading;
   readonly #from: AuditPosition | null;
   readonly #hash: Hash | null;
-  readonly #opened: LineInputs;
   readonly #batchEntries: number;
-  readonly #comparesOnly: boolean;
   #isSame = false;
   #isOpen = false;
   #index = 0;
@@ -117,23 +104,12 @@ class InputReader {
   /** The number of empty lines since the last batch. */
   #emptyLines = 0;
 
-  constructor(
-    inputs: readonly string[],
-    parts: {
-      readonly from: AuditPosition | null;
-      readonly hash: Hash | null;
-      readonly opened: LineInputs;
-      readonly batchEntries: number;
-      readonly comparesOnly: boolean;
-    },
-  ) {
-    this.#inputs = inputs;
-    this.#from = parts.from;
-    this.#hash = parts.hash;
-    this.#opened = parts.opened;
-    this.#batchEntries = parts.batchEntries;
-    this.#comparesOnly = parts.comparesOnly;
-    this.#at = parts.from ?? { entries: 0, emptyLines: 0, bytes: 0, input: 0, offset: 0, inputLines: 0 };
+  constructor(inputs: readonly string[], reading: SourceReading) {
+    const { from, digest, batchEntries = BATCH_ENTRIES } = reading;
+    [this.#inputs, this.#reading, this.#batchEntries] = [inputs, reading, batchEntries];
+    this.#from = linesBefore(from) > 0 ? from : null;
+    this.#hash = digest || (this.#from?.digest ?? null) !== null ? createHash("sha256") : null;
+    this.#at = this.#from ?? { entries: 0, emptyLines: 0, bytes: 0, input: 0, offset: 0, inputLines: 0 };
   }
 
   /** Reads the known part again, and compares it with the digest. */
@@ -156,7 +132,7 @@ class InputReader {
   async *#lines(name: string, before: number): AsyncGenerator<InputBatch> {
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     let left = before;
-    for await (const chunk of this.#opened.chunks(name)) {
+    for await (const chunk of this.#reading.opened.chunks(name)) {
       const known = chunk.subarray(0, Math.min(left, chunk.length));
       this.#hash?.update(known);
       left -= known.length;
@@ -164,7 +140,7 @@ class InputReader {
         this.#compare(name);
         this.#isOpen = known.at(-1) !== LF;
       }
-      if (this.#isSame && this.#comparesOnly && !this.#isOpen) return;
+      if (this.#isSame && this.#reading.comparesOnly && !this.#isOpen) return;
       yield* this.#cut(name, chunk.subarray(known.length), cutter);
     }
     const last = cutter.rest();
@@ -206,7 +182,7 @@ class InputReader {
         this.#hash?.update(`${inside}\0${entry.length}\n`).update(entry);
         count++;
         if (count === before) this.#compare(name);
-        if (count === before && this.#comparesOnly) return;
+        if (count === before && this.#reading.comparesOnly) return;
         if (count <= before) continue;
         this.#at = { ...this.#at, offset: count, bytes: this.#at.bytes + entry.length };
         this.#add(entry, this.#placeOf(name, inside));
@@ -223,21 +199,18 @@ class InputReader {
 
   #addLine(line: Uint8Array, name: string): void {
     const isEmpty = line.length <= MAX_ENTRY_BYTES && isEmptyLine(line);
-    if (!this.#isOpen) return isEmpty ? this.#addEmpty() : this.#add(line, this.#placeOf(name, null));
+    if (!this.#isOpen && !isEmpty) return this.#add(line, this.#placeOf(name, null));
+    if (!this.#isOpen) return void (this.#emptyLines += this.#reading.comparesOnly ? 0 : 1);
     // The line before the position was judged without its line feed. It may end now, but not continue.
     if (line.length > 0) throw this.#changed(name);
     this.#isOpen = false;
   }
 
   #add(entry: Uint8Array, file: string | null): void {
-    if (this.#comparesOnly) return;
+    if (this.#reading.comparesOnly) return;
     this.#numbers.push(linesBefore(this.#at) + this.#lineCount + 1);
     this.#entries.push(entry);
     this.#files.push(file);
-  }
-
-  #addEmpty(): void {
-    if (!this.#comparesOnly) this.#emptyLines++;
   }
 
   /** The number of lines and files since the last batch. */

@@ -20,12 +20,12 @@ import {
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
-import type { SettingPart } from "../plain-settings.js";
+import { type SettingPart, settingParts } from "../plain-settings.js";
 import { TOOL } from "../version.js";
 import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
-import { type AuditSetting, partDigests } from "./setting.js";
+import type { AuditSetting } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/4";
 
@@ -195,7 +195,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
 /** Returns each option as one word or a digest. */
 async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
   const { inputs, onlyFailures, failFast, setting, expected } = question;
-  const parts = Object.entries(await partDigests(setting)) as [SettingPart, string][];
+  const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),

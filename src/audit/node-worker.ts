@@ -1,20 +1,20 @@
 /** The worker's side of a queue: judges batches that match its own policy. */
 import type { Job as QueuedJob, Worker } from "bullmq";
-import { ownOptions } from "../decode/input.js";
+import { callable, having, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
 import { isAccepted } from "../report/accepted.js";
 import { printable } from "../report/printable.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import { defaultThreads } from "./node-cores.js";
-import { type QueueMember, joinQueue } from "./node-queue-member.js";
-import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
+import { type QueueMember, joinQueue, settledWithin } from "./node-queue-member.js";
 import { type Job, type JudgedPart, difference, readJob, readSetting, writeAnswer } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
-import { QueueError } from "./queue-error.js";
+import { PLACE_OPTIONS, QueueError, type QueuePlaceOptions } from "./queue-options.js";
 import type { AuditResult } from "./result.js";
 import type { AuditSignal } from "./run.js";
-import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
+import { type AuditSetting, type Held, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
   /** The number of threads. Default: one for each core that this process and its container may use, at most 16. */
@@ -40,7 +40,13 @@ export interface WorkerSummary {
   readonly entries: number;
 }
 
-const WORKER_OPTIONS = { ...PLACE_OPTIONS, workers: true, onProgress: true, signal: true, lockMs: true };
+const WORKER_OPTIONS: MembersOf<RunWorkerOptions> = {
+  ...PLACE_OPTIONS,
+  workers: optional(wholeNumber(1)),
+  onProgress: optional(callable),
+  signal: optional(having()),
+  lockMs: optional(wholeNumber(1)),
+};
 const LOCK_MS = 5000;
 const FINISH_MS = 20_000;
 const CLOSE_MS = 1000;
@@ -53,21 +59,11 @@ const ANSWER_SECONDS = 600;
  * Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached within ten
  * seconds or may drop jobs (`maxmemory-policy`), if its packages are missing, or if a judge rejects.
  */
-export async function runWorker(
-  url: string,
-  given: Pick<AuditSetting, "policy" | "trustAnchors">,
-  givenOptions: RunWorkerOptions = {},
-): Promise<WorkerSummary> {
+export async function runWorker(url: string, given: Held, givenOptions: RunWorkerOptions = {}): Promise<WorkerSummary> {
   const held = ownHeld(given);
-  const options = ownOptions("options", givenOptions, WORKER_OPTIONS);
+  const options = typedOptions("options", givenOptions, WORKER_OPTIONS);
   const member = await joinQueue(url, held, options);
   return new QueueWorker(member, held, options).run();
-}
-
-/** Resolves when all works have ended, in either way, or after this time. */
-async function within(milliseconds: number, ...works: readonly Promise<unknown>[]): Promise<void> {
-  const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
-  await Promise.race([Promise.allSettled(works), timeout]);
 }
 
 interface Seat {
@@ -78,17 +74,14 @@ interface Seat {
 
 class QueueWorker {
   readonly #member: QueueMember;
-  readonly #held: Pick<AuditSetting, "policy" | "trustAnchors">;
+  readonly #held: Held;
   readonly #options: RunWorkerOptions;
   readonly #threads: number;
   readonly #seats = new Map<string, Seat>();
-  #batches = 0;
-  #entries = 0;
-  #refused = 0;
-  #newest: string | null = null;
+  #progress: WorkerProgress = { batches: 0, entries: 0, refused: 0, newest: null };
   #end: (error?: unknown) => void = () => {};
 
-  constructor(member: QueueMember, held: Pick<AuditSetting, "policy" | "trustAnchors">, options: RunWorkerOptions) {
+  constructor(member: QueueMember, held: Held, options: RunWorkerOptions) {
     this.#member = member;
     this.#held = held;
     this.#options = options;
@@ -113,12 +106,13 @@ class QueueWorker {
     if (error === undefined) this.#member.tell("ending after its current batches");
     const left = stop().then(() => this.#member.leave("workers"));
     // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection, so it is forced.
-    if (error === undefined && !connection.isAway) await within(FINISH_MS, worker.pause());
-    await within(CLOSE_MS, worker.close(true), left);
+    if (error === undefined && !connection.isAway) await settledWithin(FINISH_MS, worker.pause());
+    await settledWithin(CLOSE_MS, worker.close(true), left);
     connection.close();
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
     if (error !== undefined) throw judgeFailure(error);
-    return { batches: this.#batches, entries: this.#entries };
+    const { batches, entries } = this.#progress;
+    return { batches, entries };
   }
 
   #worker(): Worker {
@@ -157,8 +151,7 @@ class QueueWorker {
   async #judge({ first, entries, expected }: Job, seat: Seat): Promise<JudgedPart> {
     try {
       const judge = await seat.judge;
-      const index = this.#batches++;
-      const judged = await judge.judge({ index, first, entries, ...(expected && { expected }) });
+      const judged = await judge.judge({ index: 0, first, entries, ...(expected && { expected }) });
       this.#count(judged.results);
       return judged;
     } catch (error) {
@@ -171,19 +164,16 @@ class QueueWorker {
   }
 
   #count(results: readonly AuditResult[]): void {
-    this.#entries += results.length;
-    for (const result of results) {
-      if (!isAccepted(result)) this.#refused++;
-      const [, newest = null] = result.documentTimes ?? [];
-      // RFC 3339 in UTC sorts as text.
-      if (newest !== null && newest > (this.#newest ?? "")) this.#newest = newest;
-    }
-    this.#options.onProgress?.({
-      batches: this.#batches,
-      entries: this.#entries,
-      refused: this.#refused,
-      newest: this.#newest,
-    });
+    const { batches, entries, refused, newest } = this.#progress;
+    // RFC 3339 in UTC sorts as text.
+    const times = [newest ?? [], ...results.map(({ documentTimes = [] }) => documentTimes)].flat().sort();
+    this.#progress = {
+      batches: batches + 1,
+      entries: entries + results.length,
+      refused: refused + results.filter((result) => !isAccepted(result)).length,
+      newest: times.at(-1) ?? null,
+    };
+    this.#options.onProgress?.(this.#progress);
   }
 
   async #answer(id: string, run: string, judged: JudgedPart): Promise<void> {

@@ -1,4 +1,6 @@
-/** The options of both sides of a queue. Their types name no type of ioredis or BullMQ, which users may lack. */
+/** Options and errors of both sides of a queue. Their types name no type of ioredis or BullMQ, which users may lack. */
+import { callable, options } from "../decode/options.js";
+import { type MembersOf, optional, text } from "../decode/shapes.js";
 import type { Judge } from "./batch.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -37,11 +39,26 @@ export interface QueuePlaceOptions {
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-export const PLACE_OPTIONS: Readonly<Record<keyof QueuePlaceOptions, true>> = {
-  prefix: true,
-  tls: true,
-  secret: true,
-  onNote: true,
-  onQueue: true,
-  judgeOf: true,
+export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
+  prefix: optional(text),
+  tls: optional(options<QueueTls>({ ca: optional(text), cert: optional(text), key: optional(text) })),
+  secret: optional(text),
+  onNote: optional(callable),
+  onQueue: optional(callable),
+  judgeOf: optional(callable),
 };
+
+/**
+ * An error of a queue. The caller can correct `url`, `prefix`, `tls`, `missing`, and `eviction` (the server may drop
+ * jobs). `unreachable` may pass. `lost` means that the server dropped a job three times, and `judge` that a judge
+ * failed.
+ */
+export class QueueError extends Error {
+  override readonly name = "QueueError";
+  readonly code: "url" | "prefix" | "tls" | "missing" | "eviction" | "unreachable" | "lost" | "judge";
+
+  constructor(code: QueueError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

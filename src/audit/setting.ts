@@ -8,7 +8,6 @@ import {
   PLAIN_OPTIONS,
   type PlainOptions,
   type PlainPolicy,
-  type SettingPart,
   digestOfParts,
   optionsBesidePolicy,
   parsePlainPolicy,
@@ -28,20 +27,25 @@ export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" 
 }
 
 const { trustAnchors, now, at, allowDebug, acceptance } = PLAIN_OPTIONS;
-const SETTING: MembersOf<AuditSetting> = {
-  policy: nullable(plainPolicyShape),
-  ...{ trustAnchors, now, at, allowDebug, acceptance },
+
+/** The part of a setting that each worker has from its own caller. */
+export type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
+const HELD_MEMBERS: MembersOf<Held> = { policy: nullable(plainPolicyShape), trustAnchors };
+const HELD = /* @__PURE__ */ objectOf(HELD_MEMBERS, { unknown: "ignore" });
+
+/** The part of a setting that a worker gets from the producer. */
+export type ToldSetting = Omit<AuditSetting, keyof Held>;
+const builds = optional(list(text));
+export const TOLD_SETTING: MembersOf<ToldSetting> = {
+  ...{ now, at, allowDebug, acceptance },
   bootProofs: list(text),
-  provenance: optional(list(text)),
+  provenance: builds,
 };
 
 /** Throws TypeError for another member or a value of another type. */
 export function ownSetting(setting: AuditSetting): AuditSetting {
-  return typedOptions("setting", setting, SETTING);
+  return typedOptions("setting", setting, { ...HELD_MEMBERS, ...TOLD_SETTING });
 }
-
-type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
-const HELD = /* @__PURE__ */ objectOf<Held>({ policy: SETTING.policy, trustAnchors }, { unknown: "ignore" });
 
 /** Copies the worker's part of a setting. */
 export function ownHeld(held: Held): Held {
@@ -62,10 +66,9 @@ const OPTIONS: MembersOf<AuditOptions> = {
   now: VERIFY_OPTIONS.now,
   at: VERIFY_OPTIONS.at,
   trustAnchors: VERIFY_OPTIONS.trustAnchors,
-  allowDebug,
-  acceptance,
-  bootProofs: optional(list(text)),
-  provenance: optional(list(text)),
+  ...{ allowDebug, acceptance },
+  bootProofs: builds,
+  provenance: builds,
 };
 
 /**
@@ -89,16 +92,11 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
 /** Returns the SHA-256, in hex, of the whole setting, which identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
-  return digestOfParts({ ...(await partDigests(own)), now: own.now });
+  return digestOfParts({ ...(await settingParts(own)), now: own.now });
 }
 
-/** Returns the SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
+/** Returns the SHA-256, in hex, of policy and trust anchors. */
 export async function policyDigest(setting: Held): Promise<string> {
-  const { policy, trustAnchors, trustedRoots } = await partDigests({ ...ownHeld(setting), bootProofs: [] });
+  const { policy, trustAnchors, trustedRoots } = await settingParts(ownHeld(setting));
   return digestOfParts({ policy, trustAnchors, trustedRoots });
-}
-
-/** The digest of each part of a setting but the present. */
-export function partDigests(setting: Omit<AuditSetting, "now">): Promise<Readonly<Record<SettingPart, string>>> {
-  return settingParts(setting);
 }

@@ -23,23 +23,6 @@ export function readInput<T>(input: InputCopy, read: (value: unknown) => Reading
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
 
-/**
- * Copies a caller's own options, each read once, to an object without a prototype. Later changes and `Object.prototype`
- * have no effect. Throws TypeError for anything but an object, for a name not in `names`, and for an inherited option,
- * which would be silently ignored.
- */
-export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
-  const known = (): string => Object.keys(names).join(", ");
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new TypeError(`${what}: expected an object, with ${known()}`);
-  const unknown = Object.getOwnPropertyNames(value).find((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known()}`);
-  const inherited = Object.keys(names).find((name) => !Object.hasOwn(value, name) && isInherited(value, name));
-  if (inherited !== undefined)
-    throw new TypeError(`${what}.${inherited}: inherited from a prototype; make it a member of the object itself`);
-  return ownMembers(value, names) as T;
-}
-
 /** Copies own members, each read once, to an object without a prototype. */
 export function ownMembers<T extends object, N extends keyof T>(
   value: T,

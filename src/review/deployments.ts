@@ -1,7 +1,7 @@
 /**
  * Compares the pins of a policy with one manifest, as far as manifests say them (review/README.md, "Which deployment").
  */
-import { ownMembers } from "../decode/input.js";
+import { withoutPrototype } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import { type DocumentFacts, PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
@@ -64,7 +64,7 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
     const answer = comparePin(name, comparable, facts);
     if (answer === null) return [];
     const { detail, compared } = answer.explain();
-    const { expected = null, actual = null } = ownMembers(compared ?? {}, { expected: true, actual: true });
+    const { expected = null, actual = null } = withoutPrototype(compared ?? {});
     return [Object.freeze({ pin: name, holds: answer.met, detail, expected, actual })];
   });
   const unseen = PIN_NAMES.filter((name) => !OF_MANIFESTS[name] && pins[name] !== undefined);

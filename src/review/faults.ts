@@ -1,5 +1,5 @@
 /** What fails a review, by a stable code, and what to do about it (review/README.md, "What fails"). */
-import { ownMembers } from "../decode/input.js";
+import { withoutPrototype } from "../decode/input.js";
 
 interface FaultRow {
   readonly advice: string;
@@ -53,9 +53,8 @@ export interface ReviewFault {
 }
 
 type Facts = Partial<Pick<ReviewFault, "deployment" | "expected" | "actual">>;
-const FACTS: Readonly<Record<keyof Facts, true>> = { deployment: true, expected: true, actual: true };
 
 export function faultOf(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): ReviewFault {
-  const { deployment = null, expected = null, actual = null } = ownMembers(facts, FACTS);
+  const { deployment = null, expected = null, actual = null } = withoutPrototype(facts);
   return Object.freeze({ code, about, deployment, expected, actual, message, advice: FAULTS[code].advice });
 }

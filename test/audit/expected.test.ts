@@ -14,8 +14,7 @@ import {
   runAudit,
 } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/audit/node.js";
-import { Seal, jobId, readJob, writeJob } from "../../src/audit/node-queue-wire.js";
-import { partsOf, splitPart } from "../../src/audit/queue-parts.js";
+import { Seal, jobId, partsOf, readJob, splitPart, writeJob } from "../../src/audit/node-queue-wire.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { toUtf8 } from "../../src/bytes.js";
