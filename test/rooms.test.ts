@@ -378,10 +378,11 @@ const NAMES: readonly (readonly [what: string, of: readonly Source[], names: str
   ["no request by the page", page, "fetch XMLHttpRequest"],
 ];
 
-it.each(NAMES)("names: %s", (_, of, names, owners = []) => {
-  const holders = of.filter((source) => names.split(" ").some((name) => source.names.has(name)));
-  expect(holders.map(({ file }) => file).sort()).toEqual(owners);
-});
+for (const [what, of, names, owners = []] of NAMES)
+  it(`names: ${what}`, () => {
+    const holders = of.filter((source) => names.split(" ").some((name) => source.names.has(name)));
+    expect(holders.map(({ file }) => file).sort()).toEqual(owners);
+  });
 
 const notOfNode = [
   ["the core", core],
