@@ -5,38 +5,12 @@
 import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import { DEFAULT_KEY_FILE } from "./key-files.js";
 
-/** The word for a value in the help. It names the kind of the value, which `completion.ts` completes. */
-export type ValueWord =
-  | "address"
-  | "arn"
-  | "command"
-  | "demand"
-  | "duration"
-  | "fault"
-  | "file"
-  | "folder"
-  | "format"
-  | "hex"
-  | "id"
-  | "kind"
-  | "listen"
-  | "member"
-  | "name"
-  | "number"
-  | "payload"
-  | "policy"
-  | "report-format"
-  | "seconds"
-  | "time"
-  | "type"
-  | "url"
-  | "version"
-  | "when";
-
-/** Dots mean one or more values, a question mark one or none. Null means a switch. */
-type Value = ValueWord | `${ValueWord}...` | `${ValueWord}?` | null;
+/**
+ * The word for a value in the help, by which `completion.ts` knows its kind. Dots mean one or more values, a question
+ * mark one or none. Null means a switch.
+ */
+type Value = string | null;
 
 /** The effect on what passes (cli/README.md, "What loosens and what demands"). */
 type Effect = "loosens" | "demands" | "neither";
@@ -150,6 +124,7 @@ const KEY = [
 ] as const satisfies readonly Row[];
 
 export const DEFAULT_TIMEOUT_SECONDS = 20;
+export const DEFAULT_KEY_FILE = "bootproof-api-key.json";
 
 const CONNECTION = [
   ["base-url", "the service: https://…, without /public/v1"],
@@ -379,6 +354,7 @@ export const COMMAND_OPTIONS = {
     ["drop", "with --add-to: demands of the deployments of its namespace that the new one need not keep"],
   ],
   "policy check": [TEXT_OR_JSON],
+  "policy drop": [],
   "release check": [
     ["app", "the applications to check (default: all)"],
     ["namespace", "the namespaces that each of their releases has to be of; with two, each has its history", "name..."],
@@ -410,6 +386,7 @@ export const COMMAND_OPTIONS = {
   explain: [TEXT_OR_JSON],
   inspect: [TEXT_OR_JSON],
   diff: [TEXT_OR_JSON],
+  completion: [],
   lab: [
     ["port", "0 for any free port (default: 0)"],
     [
@@ -448,12 +425,15 @@ type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
 type ValueOf<R extends Row> = R extends readonly [OptionName, string | null, infer V] ? V : (typeof OPTIONS)[R[0]][0];
 type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
 type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Camel<N>;
+type ListRow<R extends Row> = R extends Row ? (ValueOf<R> extends `${string}...` ? R : never) : never;
+type ValueRow<C extends CommandName> = Exclude<RowOf<C>, ListRow<RowOf<C>>>;
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
-type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : ParsedOne<V>;
-type ParsedOne<V> = V extends `${string}?` ? string | true : string;
+type Parsed<V> = V extends null ? boolean : V extends `${string}?` ? string | true : string;
 
-/** The flags that commander parses. `--no-policy` is `policy: false`. */
-export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
+/** The flags that commander parses. `--no-policy` is `policy: false`, and a list that is not given is empty. */
+export type Flags<C extends CommandName> = { readonly [R in ValueRow<C> as FlagName<R[0]>]?: FlagOf<R> } & {
+  readonly [R in ListRow<RowOf<C>> as FlagName<R[0]>]: readonly string[];
+};
 
 /** Adds the options of the command with this name, if it has any. */
 export function addOptions(command: Command, name: string): Command {
