@@ -181,7 +181,6 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   } catch (error) {
     throw problemOf(error, flags);
   } finally {
-    progress.end();
     await health?.close();
     interruption.forget();
   }

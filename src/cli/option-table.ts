@@ -12,9 +12,7 @@ import { COMMITMENT_KINDS } from "../verify/commitment.js";
  */
 type Value = string | null;
 
-/** The effect on what passes (cli/README.md, "What loosens and what demands"). */
-type Effect = "loosens" | "demands" | "neither";
-
+/** The value of each option, and its effect on what passes (cli/README.md, "What loosens and what demands"). */
 export const OPTIONS = {
   accept: ["member...", "loosens"],
   activity: ["file", "neither"],
@@ -107,7 +105,7 @@ export const OPTIONS = {
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
   workers: ["number", "neither"],
-} as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
+} as const satisfies Readonly<Record<string, readonly [value: Value, effect: "loosens" | "demands" | "neither"]>>;
 
 export type OptionName = keyof typeof OPTIONS;
 
@@ -121,7 +119,7 @@ const KEY = [
   ["api-public-key", null],
   ["private-key", null],
   ["api-key-file", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)'],
-] as const satisfies readonly Row[];
+] as const;
 
 export const DEFAULT_TIMEOUT_SECONDS = 20;
 export const DEFAULT_KEY_FILE = "bootproof-api-key.json";
@@ -131,33 +129,28 @@ const CONNECTION = [
   ["organization-id", "the organization that requests and evidence belong to"],
   ...KEY,
   ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
-] as const satisfies readonly Row[];
+] as const;
 
-const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
+const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
 /** The options of the commands that run for long. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its time is that of the last one"],
   ["metrics", "serve /metrics, /healthz and /readyz at HOST:PORT; without a host on this machine only"],
   LOG_FORMAT,
-] as const satisfies readonly Row[];
-const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const satisfies Row;
+] as const;
+const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
 const NO_POLICY = [
   "no-policy",
   'accept any genuine enclave, no matter whose: the verdict is "authentic" at best',
-] as const satisfies Row;
+] as const;
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
 const PROVENANCE = [
   "provenance",
   "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
-] as const satisfies Row;
-
-const PAYLOAD = [
-  ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
-  ["challenge", "the same, of a random value that you sent: the proof was made after it"],
-] as const satisfies readonly Row[];
+] as const;
 
 /** The options of both sides of a queue. */
 const QUEUE = [
@@ -165,7 +158,7 @@ const QUEUE = [
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
   ["queue-cert", "for rediss://: the certificate of this client, PEM"],
   ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],
-] as const satisfies readonly Row[];
+] as const;
 
 /** The sources of `pin` that no enclave attests. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
@@ -188,7 +181,8 @@ export const COMMAND_OPTIONS = {
     ["nonce", "the expected nonce: each document must carry it"],
     ["request", "the request as it was submitted, JSON: the activity must be its result"],
     ["address", "expected addresses: each must be in an app proof"],
-    ...PAYLOAD,
+    ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
+    ["challenge", "the same, of a random value that you sent: the proof was made after it"],
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
     ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
     ALLOW_DEBUG,
@@ -429,7 +423,6 @@ type ListRow<R extends Row> = R extends Row ? (ValueOf<R> extends `${string}...`
 type ValueRow<C extends CommandName> = Exclude<RowOf<C>, ListRow<RowOf<C>>>;
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
 type Parsed<V> = V extends null ? boolean : V extends `${string}?` ? string | true : string;
-
 /** The flags that commander parses. `--no-policy` is `policy: false`, and a list that is not given is empty. */
 export type Flags<C extends CommandName> = { readonly [R in ValueRow<C> as FlagName<R[0]>]?: FlagOf<R> } & {
   readonly [R in ListRow<RowOf<C>> as FlagName<R[0]>]: readonly string[];

@@ -84,16 +84,18 @@ function levelOf(args: ArgumentReader): Level {
  * chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", "request", "address", "payload", "challenge"] as const;
+  const others = ["app-proof", "activity", "activity-id", ...OF_REQUEST] as const;
   const own = ["boot-proof", "ephemeral-key", "app"] as const;
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
+const EVIDENCE_FILES = ["boot-proof", "app-proof", "activity"] as const;
+const OF_REQUEST = ["request", "address", "payload", "challenge"] as const;
 
 /** Returns the bundle: a single file without other evidence, beside which provenance may stand. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
-  if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
+  if (stray.length === 1 && ![...EVIDENCE_FILES, "app" as const, "attestation" as const].some((name) => args.has(name)))
+    return stray[0];
   for (const file of stray)
     args.fault(
       `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
@@ -132,31 +134,17 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
   refuseUnsaidPolicy(args, isBundle);
   if (flags.trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
-  refuseBeside(args, "attestation", "is for a bare document", [
-    "boot-proof",
-    "app-proof",
-    "activity",
+  const besideDocument = [
+    ...EVIDENCE_FILES,
     "ephemeral-key",
     "activity-id",
     "organization-id",
-    "request",
-    "address",
-    "payload",
-    "challenge",
+    ...OF_REQUEST,
     "provenance",
-  ]);
-  refuseBeside(args, "app", "fetches all that it verifies", [
-    "boot-proof",
-    "app-proof",
-    "activity",
-    "activity-id",
-    "ephemeral-key",
-    "attestation",
-    "request",
-    "address",
-    "payload",
-    "challenge",
-  ]);
+  ] as const;
+  refuseBeside(args, "attestation", "is for a bare document", besideDocument);
+  const besideApp = [...EVIDENCE_FILES, "activity-id", "ephemeral-key", "attestation", ...OF_REQUEST] as const;
+  refuseBeside(args, "app", "fetches all that it verifies", besideApp);
   refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
