@@ -2,31 +2,34 @@
 import type { AuditSetting } from "../audit/index.js";
 import type { InputFiles } from "./files.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import type { Flags } from "./option-table.js";
+import { type ArgumentReader, choosesPolicy } from "./options.js";
 import { verifierFor } from "./provenance.js";
-
-interface PolicyFiles {
-  /** Null means `--no-policy`. */
-  readonly policy: string | null;
-  readonly trustAnchor: string | undefined;
-}
+import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
 /** The result is meaningful only if the files have no faults. */
 export async function auditPolicy(
   files: InputFiles,
-  { policy, trustAnchor }: PolicyFiles,
-  command: "audit" | "worker",
+  { policy, trustAnchor }: Pick<Flags<"worker">, "policy" | "trustAnchor">,
 ): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
   const [{ plainPolicy }, { certificatePem }] = await Promise.all([
     import("../plain-settings.js"),
     import("../verify/trust-anchor.js"),
   ]);
-  const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
+  const read = await readPolicyFile(files, policy);
   // This comes before any work, since the threads load the package that verifies provenance.
   await verifierFor(read?.policy);
-  const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
+  const anchor = await readTrustAnchor(files, trustAnchor);
   return {
     policy: read ? plainPolicy(read.policy) : null,
     // Named by the option: the path may differ between producer and workers.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };
+}
+
+/** Refuses a command line without a policy, and a trust anchor beside one. */
+export function requireAuditPolicy(args: ArgumentReader, { trustAnchor }: Pick<Flags<"worker">, "trustAnchor">): void {
+  if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
+  if (trustAnchor !== undefined && args.has("policy"))
+    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
 }

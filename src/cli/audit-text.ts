@@ -37,10 +37,6 @@ export class AuditProgressLine {
     const { entries, accepted } = at.summary;
     this.#io.report(`note: ${text}\n`, { event: "progress", fields: { entries, accepted, bytes: at.bytes } });
   }
-
-  end(): void {
-    this.#first = null;
-  }
 }
 
 interface Pace {

@@ -1,50 +1,39 @@
 /** `bootproof audit`: verifies every entry, and writes a line for each. */
-import type { Command } from "commander";
 import { createReadStream } from "node:fs";
 import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
 import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
-import type { Health, HealthSubject } from "../health/node.js";
 import type { QueueJudgeOptions } from "../audit/queue.js";
+import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
+import type { Health } from "../health/node.js";
 import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
-import { auditPolicy } from "./audit-policy.js";
+import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
+import { type InputFiles, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./health.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
-import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
-import { ArgumentReader, choosesPolicy } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { readProvenance } from "./provenance.js";
-import { type QueueRequest, queueOf, queueOptions, queuePaths, queueProblem } from "./queue.js";
-import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
+import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
 import { isSameFile } from "./write-whole.js";
 
 interface AuditRequest {
   readonly inputs: readonly string[];
-  /** Null means `--no-policy`. */
-  readonly policy: string | null;
-  readonly trustAnchor: string | undefined;
-  readonly bootProofs: readonly string[];
-  readonly provenance: readonly string[];
-  readonly expected: string | undefined;
-  /** Undefined means stdout. */
-  readonly out: string | undefined;
-  readonly state: string | undefined;
+  readonly flags: Flags<"audit">;
   readonly workers: number | undefined;
   readonly entryTimeoutMs: number | undefined;
-  readonly queue: QueueRequest | undefined;
-  readonly onlyFailures: boolean;
-  readonly failFast: boolean;
+  /** The URL of the queue, without which the threads of this machine verify. */
+  readonly queue: string | undefined;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
-  readonly isNowGiven: boolean;
   readonly health: HealthRequest;
 }
 
@@ -75,87 +64,38 @@ Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unr
 file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or
 loses a job three times, or another process has taken the lock of the state or the results.`;
 
-export function addAuditCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Verify any number of entries, each on its own, and write a line for each, in their order.")
-    .usage(
+export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
+  "audit",
+  {
+    description: "Verify any number of entries, each on its own, and write a line for each, in their order.",
+    usage:
       "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
-        "[options]",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (inputs: string[], flags: Flags<"audit">) => {
-    finish(await run(await requestOf(args, inputs, flags, io), io));
-  });
-}
+      "[options]",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }, inputs) => {
+    refuseInputs(args, inputs, flags.bootProof);
+    requireAuditPolicy(args, flags);
+    refuseFiles(args, inputs, flags);
+    refuseThreads(args);
+    const workers = workersOf(args, flags.workers);
+    const entryTimeoutMs = entryTimeoutOf(args, flags.entryTimeout);
+    const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
+    const options = optionsOf(args, flags, io);
+    const health = healthOf(args, flags);
+    args.throwFaults();
+    return run({ inputs, flags, workers, entryTimeoutMs, queue, options, health }, files, io);
+  },
+);
 
-async function requestOf(
-  args: ArgumentReader,
-  inputs: readonly string[],
-  flags: Flags<"audit">,
-  io: Io,
-): Promise<AuditRequest> {
-  const { policy, bootProof = [], provenance = [], expected, out, state, trustAnchor } = flags;
-  args.refuseRepeated();
-  refuseInputs(args, inputs, bootProof);
-  if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
-  if (trustAnchor !== undefined && args.has("policy"))
-    args.fault('--trust-anchor requires --no-policy: a policy has its own, as "trustAnchors"');
-  args.refuseRepeatedStdin([
-    ...inputs,
-    ...bootProof,
-    ...provenance,
-    expected,
-    policy || undefined,
-    trustAnchor,
-    ...queuePaths(flags),
-  ]);
-  refuseFiles(args, inputs, flags);
-  const threads = threadsOf(args, flags);
-  const queue = await queueFor(args, flags, io);
-  const options = optionsOf(args, flags, io);
-  const health = healthOf(args, flags);
-  requireLogFormat(args, flags.logFormat);
-  args.throwFaults();
-  return {
-    inputs,
-    policy: policy === false ? null : (policy as string),
-    trustAnchor,
-    bootProofs: bootProof,
-    provenance,
-    expected,
-    out: out === STDIN ? undefined : out,
-    state,
-    ...threads,
-    queue,
-    onlyFailures: flags.onlyFailures === true,
-    failFast: flags.failFast === true,
-    options,
-    isNowGiven: flags.now !== undefined,
-    health,
-  };
-}
-
-/** Both options concern the threads of this machine. */
-function threadsOf(
-  args: ArgumentReader,
-  { workers, entryTimeout, queue }: Flags<"audit">,
-): Pick<AuditRequest, "workers" | "entryTimeoutMs"> {
-  if (queue !== undefined && workers !== undefined)
+/** Refuses options of the threads of this machine beside those of a queue. */
+function refuseThreads(args: ArgumentReader): void {
+  if (args.has("queue") && args.has("workers"))
     args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
-  if (queue !== undefined && entryTimeout !== undefined)
+  if (args.has("queue") && args.has("entry-timeout"))
     args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
-  return {
-    workers: workers === undefined ? undefined : workersOf(args, workers),
-    entryTimeoutMs: entryTimeout === undefined ? undefined : entryTimeoutOf(args, entryTimeout),
-  };
-}
-
-async function queueFor(args: ArgumentReader, flags: Flags<"audit">, io: Io): Promise<QueueRequest | undefined> {
-  if (flags.queue !== undefined) return queueOf(args, flags, io);
   for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
-    if (args.has(name)) args.fault(`--${name} requires --queue`);
-  return undefined;
+    if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
@@ -203,29 +143,31 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
   };
 }
 
-async function run(request: AuditRequest, io: Io): Promise<number> {
+async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<number> {
+  const { inputs, flags } = request;
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
   let health: Health | null = null;
   try {
-    const setting = await settingOf(request, io);
+    const setting = await settingOf(request, files);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
-    const expected = await expectedOf(request, io);
-    health = await startedHealth(request.health, subjectOf(request), io);
-    const queue = request.queue && (await queueOptions(request.queue, io));
-    progress.start(await inputBytes(request.inputs));
+    const expected = await expectedOf(flags.expected, io);
+    const subject = { command: "audit" as const, inputs, hasQueue: request.queue !== undefined };
+    health = await startedHealth(request.health, subject, io);
+    const queue = request.queue === undefined ? undefined : await queueOptions(flags, files, io);
+    progress.start(await inputBytes(inputs));
     const output = new ResultLines(io);
     const end = await auditFiles({
-      inputs: request.inputs,
+      inputs,
       setting,
       ...(expected && { expected }),
-      isNowGiven: request.isNowGiven,
-      onlyFailures: request.onlyFailures,
-      failFast: request.failFast,
-      ...(request.inputs.includes(STDIN) && { stdin: io.stdin }),
-      ...(request.state !== undefined && { state: request.state }),
-      out: request.out ?? ((lines) => output.write(lines)),
+      isNowGiven: flags.now !== undefined,
+      onlyFailures: flags.onlyFailures === true,
+      failFast: flags.failFast === true,
+      ...(inputs.includes(STDIN) && { stdin: io.stdin }),
+      ...(flags.state !== undefined && { state: flags.state }),
+      out: flags.out === undefined || flags.out === STDIN ? (lines) => output.write(lines) : flags.out,
       judge: (of) => judgeOf(request, of, queue && { ...queue, onQueue: (contact) => health?.queue(contact) }),
       signal: AbortSignal.any([interruption.signal, output.signal]),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
@@ -237,36 +179,25 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
     });
     return ended(end, request, { io, isReadNoMore: output.signal.aborted });
   } catch (error) {
-    throw problemOf(error, request);
+    throw problemOf(error, flags);
   } finally {
-    progress.end();
     await health?.close();
     interruption.forget();
   }
 }
 
-function subjectOf({ inputs, queue }: AuditRequest): HealthSubject {
-  return { command: "audit", inputs, hasQueue: queue !== undefined };
-}
-
-async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
-  const files = new InputFiles(io);
-  const held = await auditPolicy(files, request, "audit");
+async function settingOf({ flags, options }: AuditRequest, files: InputFiles): Promise<AuditSetting> {
+  const held = await auditPolicy(files, flags);
   const texts: string[] = [];
-  for (const path of request.bootProofs) texts.push((await bootProofText(files, path)) ?? "");
-  const { provenance = [] } = await readProvenance(files, request.provenance, "audit");
+  for (const path of flags.bootProof) texts.push((await bootProofText(files, path)) ?? "");
+  const { provenance = [] } = await readProvenance(files, flags.provenance);
   files.throwFaults();
   const bundles = provenance.map((piece) => (piece as NamedEvidence).value as string);
-  return {
-    ...held,
-    ...request.options,
-    bootProofs: texts,
-    ...(bundles.length > 0 && { provenance: bundles }),
-  };
+  return { ...held, ...options, bootProofs: texts, ...(bundles.length > 0 && { provenance: bundles }) };
 }
 
 /** These files are read before anything is written. */
-async function expectedOf({ expected: path }: AuditRequest, io: Io): Promise<ExpectedEntries | undefined> {
+async function expectedOf(path: string | undefined, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
   const { ExpectedEntries } = await import("../audit/node.js");
   try {
@@ -284,8 +215,7 @@ async function expectedOf({ expected: path }: AuditRequest, io: Io): Promise<Exp
 }
 
 async function bootProofText(files: InputFiles, path: string): Promise<string | undefined> {
-  const read = await files.bytes(path, MAX_BUNDLE_BYTES);
-  const bytes = await ofKind(files, path, read, { command: "audit", option: "--boot-proof" });
+  const bytes = await ofKind(files, path, "--boot-proof", MAX_BUNDLE_BYTES);
   if (bytes === undefined || files.decoded(path, () => parseJson(bytes)) === undefined) return undefined;
   return files.textOf(path, bytes);
 }
@@ -303,7 +233,7 @@ async function judgeOf(
     });
   }
   const { queueJudge } = await import("../audit/queue.js");
-  return queueJudge(queue.url, setting, options);
+  return queueJudge(queue, setting, options);
 }
 
 function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
@@ -353,7 +283,7 @@ function ended(
     // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
     if (!isReadNoMore)
-      io.report(interruptedText(summary.entries, request.state !== undefined), { event: "interrupted" });
+      io.report(interruptedText(summary.entries, request.flags.state !== undefined), { event: "interrupted" });
   } else if (summary.entries === 0) throw emptyInput(request);
   if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields: { end: end.end, ...summary } });
   if (end.end === "aborted" && !isBad) return EXIT.usage;
@@ -373,7 +303,7 @@ interface FileFacts {
 }
 
 /** The name decides, since these errors are of another copy of the library. */
-function problemOf(error: unknown, { state }: AuditRequest): unknown {
+function problemOf(error: unknown, { state }: Flags<"audit">): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;
   const ofQueue = queueProblem(error);

@@ -8,8 +8,76 @@ import {
   type ParseOptionsResult,
 } from "commander";
 import { EXIT } from "./exit-codes.js";
-import { type Problem, UsageError } from "./io.js";
-import { optionName, seeHelpOf, tookOption } from "./options.js";
+import { InputFiles } from "./files.js";
+import { type Io, type Problem, UsageError } from "./io.js";
+import { type CommandName, type Flags, addOptions } from "./option-table.js";
+import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
+
+/** Describes a command that is registered already, and says what it does. */
+export type AddCommand = (command: Command, io: Io, finish: (code: number) => void) => void;
+
+interface CommandText {
+  readonly description: string;
+  readonly usage?: string;
+  /** Whether it takes files without an option, which the help does not list. */
+  readonly takesFiles?: boolean;
+  /** The part after the options. */
+  readonly help?: string;
+}
+
+/** One command line of the command C. */
+interface Task<C extends CommandName> {
+  readonly command: Command;
+  /** Collects faults of the command line. Those of what is repeated are already there. */
+  readonly args: ArgumentReader;
+  readonly flags: Flags<C>;
+  readonly files: InputFiles;
+  readonly io: Io;
+}
+
+/** Makes a command. `work` returns the exit code. */
+export function commandOf<C extends CommandName, Operands extends unknown[] = []>(
+  name: C,
+  { description, usage, takesFiles = false, help = "" }: CommandText,
+  work: (task: Task<C>, ...operands: Operands) => Promise<number>,
+): AddCommand {
+  return (command, io, finish) => {
+    command.description(description).allowExcessArguments(takesFiles).addHelpText("after", help);
+    if (usage !== undefined) command.usage(usage);
+    const args = new ArgumentReader(command);
+    command.action(async () => {
+      args.refuseRepeated();
+      args.refuseRepeatedStdin();
+      const task = { command, args, flags: command.opts<Flags<C>>(), files: new InputFiles(io, name), io };
+      finish(await work(task, ...(command.processedArgs as Operands)));
+    });
+  };
+}
+
+/** The help of a command in the list of commands. */
+export interface CommandSummary {
+  readonly summary: string;
+  /** The operands, by their word in the help, such as `[file]`. */
+  readonly operands?: Readonly<Record<string, string>>;
+}
+
+/** Registers a command with its operands and options. */
+export function registered(parent: Command, name: string, { summary, operands = {} }: CommandSummary): Command {
+  const command = parent.command(name).summary(summary);
+  for (const [word, what] of Object.entries(operands)) command.argument(word, what);
+  return addOptions(command, parent.parent === null ? name : `${parent.name()} ${name}`);
+}
+
+/** Makes a command that only has commands below it. */
+export function groupOf(
+  { description, help = "" }: CommandText,
+  below: Readonly<Record<string, CommandSummary & { readonly add: AddCommand }>>,
+): AddCommand {
+  return (command, io, finish) => {
+    command.description(description).addHelpText("after", help);
+    for (const [name, one] of Object.entries(below)) one.add(registered(command, name, one), io, finish);
+  };
+}
 
 /** The method of commander that suggests similar names. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
@@ -20,9 +88,10 @@ export class CheckedCommand extends Command {
     return new CheckedCommand(name);
   }
 
-  /** The object has no prototype: options come only from the command line. */
+  /** The object has no prototype: options come only from the command line. A list that is not given is empty. */
   override opts<T extends OptionValues>(): T {
-    return Object.assign(Object.create(null), super.opts<T>()) as T;
+    const lists = this.options.filter(({ variadic }) => variadic).map((option) => [option.attributeName(), []]);
+    return Object.assign(Object.create(null), Object.fromEntries(lists), super.opts<T>()) as T;
   }
 
   /** commander parses every command here. An option never takes the next option as its value. */

@@ -1,10 +1,10 @@
 /** `bootproof completion`: a completion script, made from the registered commands and options. */
 import type { Command, Option } from "commander";
 import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { type Io, UsageError } from "./io.js";
-import type { ValueWord } from "./option-table.js";
-import { ArgumentReader, seeHelpOf } from "./options.js";
+import { UsageError } from "./io.js";
+import { seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
 Completes commands, options, their values, check ids and files. To enable it in every new shell:
@@ -22,22 +22,22 @@ Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Adds the command. It must come after all others. */
-export function addCompletionCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Write a script to stdout by which the shell completes commands, options and their values.")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (name: string) => {
-    args.refuseRepeated();
+/** The command has to be added after all others. */
+export const addCompletionCommand = commandOf<"completion", [shell: string]>(
+  "completion",
+  {
+    description: "Write a script to stdout by which the shell completes commands, options and their values.",
+    help: EXAMPLES,
+  },
+  async ({ command, io }, name) => {
     const shell = SHELLS.find((one) => one === name);
     if (shell === undefined)
       throw new UsageError([`${name}: expected one of ${SHELLS.join(", ")}`], seeHelpOf(command));
     const { SCRIPTS } = await import("./completion-script.js");
     io.stdout.write(SCRIPTS[shell](await completed(command.parent!, "")));
-    finish(EXIT.good);
-  });
-}
+    return EXIT.good;
+  },
+);
 
 /** Returns a command and all commands below it, in the order of the help. `beside` has its siblings. */
 async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
@@ -61,7 +61,7 @@ async function completedOption({ short, long, flags, description, variadic }: Op
     short: short ?? null,
     long: long!,
     what: description,
-    takes: placeholder === undefined ? null : await valuesOf(placeholder),
+    takes: placeholder === undefined ? null : await (VALUES[placeholder]?.() ?? []),
     isVariadic: variadic,
   };
 }
@@ -69,13 +69,13 @@ async function completedOption({ short, long, flags, description, variadic }: Op
 function operandsOf(command: Command, beside: readonly string[]): Values | Promise<Values> {
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
-  if (argument !== undefined) return valuesOf(argument.name());
+  if (argument !== undefined) return (VALUES[argument.name()] ?? VALUES["file"]!)();
   // A command such as verify takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
-/** The keys are words of the help, such as `<format>`. An operand that is not listed is a file. */
-const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promise<Values>>> = {
+/** The keys are words of the help, such as `<format>`. Only the user knows the values of the others. */
+const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   file: () => "files",
   policy: () => "files",
   folder: () => "folders",
@@ -89,22 +89,4 @@ const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promi
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  hex: () => [],
-  id: () => [],
-  listen: () => [],
-  name: () => [],
-  type: () => [],
-  url: () => [],
-  address: () => [],
-  payload: () => [],
-  arn: () => [],
-  time: () => [],
-  seconds: () => [],
-  duration: () => [],
-  command: () => [],
-  number: () => [],
 };
-
-function valuesOf(placeholder: string): Values | Promise<Values> {
-  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder as keyof typeof VALUES]() : "files";
-}

@@ -98,26 +98,20 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   return { baseUrl, organizationId, key, timeoutMs, unusedProxy };
 }
 
-/** The required settings. */
-const SETTINGS = {
-  baseUrl: { name: "base-url", option: "--base-url URL", question: "the address of the service" },
-  organizationId: {
-    name: "organization-id",
-    option: "--organization-id ID",
-    question: "the organization of the evidence",
-  },
+/** What is required, if neither option nor environment has it. */
+const REQUIRED = {
+  baseUrl: "--base-url URL (or BOOTPROOF_BASE_URL) is required: the address of the service",
+  organizationId: "--organization-id ID (or BOOTPROOF_ORGANIZATION_ID) is required: the organization of the evidence",
 } as const;
 
 function setting(
   args: ArgumentReader,
   flags: ConnectionFlags,
-  name: keyof typeof SETTINGS,
+  name: keyof typeof REQUIRED,
   io: Io,
 ): string | undefined {
-  const { name: own, option, question } = SETTINGS[name];
-  if (args.isEmpty(own)) return undefined;
-  const value = flags[name] ?? io.env[ENV[name]] ?? "";
-  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is required: ${question}`) : value;
+  if (args.isEmpty(name === "baseUrl" ? "base-url" : "organization-id")) return undefined;
+  return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
 /** Reports every fault. Never quotes a key. */
@@ -181,24 +175,14 @@ function isLoopback(host: string): boolean {
 /** Throws {@link UsageError} for an unusable key. */
 export async function connect(connection: Connection, io: Io): Promise<Client> {
   const { createClient } = await import("../client/index.js");
-  useEnvironment(io);
-  const { baseUrl, organizationId, timeoutMs } = connection;
-  return createClient({
-    baseUrl,
-    organizationId,
-    timeoutMs,
-    maxRetries: RETRIES,
-    stamper: await stamperOf(connection.key, io),
-  });
-}
-
-function useEnvironment({ env }: Io): void {
   try {
-    useProxies(env);
+    useProxies(io.env);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new UsageError([error.message]);
   }
+  const { baseUrl, organizationId, timeoutMs, key } = connection;
+  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries: RETRIES, stamper: await stamperOf(key, io) });
 }
 
 /** Warns if others may read the key. Throws {@link UsageError} for an unusable key. */
@@ -224,10 +208,9 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
 
 /** Names the kind of a file that is not a key, if it is known; otherwise throws the error. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
-  const files = new InputFiles(io);
+  const files = new InputFiles(io, "stamp");
   // Unreadable files are already reported, and a key is never read from stdin.
-  if (path !== STDIN && existsSync(path) && statSync(path).isFile())
-    await ofKind(files, path, await files.bytes(path), { command: "stamp", option: "--api-key-file" });
+  if (path !== STDIN && existsSync(path) && statSync(path).isFile()) await ofKind(files, path, "--api-key-file");
   files.throwFaults();
   throw error;
 }

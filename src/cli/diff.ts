@@ -1,14 +1,11 @@
 /** `bootproof diff`: what changed between two files, and what it means. Neither is verified. */
-import type { Command } from "commander";
-import type { Difference, Side } from "../diff/diff.js";
+import type { Side } from "../diff/diff.js";
 import { MalformedError } from "../errors.js";
-import type { Format } from "../report/report.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, readerBeside } from "./files.js";
-import { type Io, textOptions } from "./io.js";
-import type { Flags } from "./option-table.js";
+import { type InputFiles, readerBeside } from "./files.js";
+import { textOptions } from "./io.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
 import { areFolders, readFolders } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -25,34 +22,26 @@ Examples:
 
 Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed files, or kinds that cannot be compared.`;
 
-export function addDiffCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description(
+export const addDiffCommand = commandOf<"diff", [a: string, b: string]>(
+  "diff",
+  {
+    description:
       "Show what changed between two files of evidence, policies or releases, and what it means, worst first.",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (a: string, b: string, flags: Flags<"diff">) => {
-    args.refuseRepeated();
-    args.refuseRepeatedStdin([a, b]);
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }, a, b) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const difference = await diff(a, b, io);
-    io.stdout.write(await rendered(difference, format, io));
-    finish(difference.same ? EXIT.good : EXIT.different);
-  });
-}
-
-async function diff(a: string, b: string, io: Io): Promise<Difference> {
-  const { compareSides } = await import("../diff/diff.js");
-  const files = new InputFiles(io);
-  const before = await sideOf(files, a);
-  const after = await sideOf(files, b);
-  files.throwFaults();
-  const difference = files.decoded(`${a} and ${b}`, () => compareSides(before!, after!));
-  files.throwFaults();
-  return difference!;
-}
+    const { compareSides } = await import("../diff/diff.js");
+    const [before, after] = [await sideOf(files, a), await sideOf(files, b)];
+    files.throwFaults();
+    const difference = files.decoded(`${a} and ${b}`, () => compareSides(before!, after!));
+    files.throwFaults();
+    const { RENDERERS } = await import("../formats/unverified.js");
+    io.stdout.write(RENDERERS[format].difference(difference!, textOptions(io)));
+    return difference!.same ? EXIT.good : EXIT.different;
+  },
+);
 
 async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
   if (areFolders([path])[0] === true) return sideOfFolder(files, path);
@@ -81,9 +70,4 @@ async function sideOfFolder(files: InputFiles, path: string): Promise<Side | und
   const manifestSetApprovals = approvals.map(({ signature, member }) => ({ signature, member }));
   const value = { manifest, manifestSetApprovals, shareSetApprovals: [] };
   return { kind: "manifest envelope", parts: { manifestEnvelope: { value, json: null } } };
-}
-
-async function rendered(difference: Difference, format: Format, io: Io): Promise<string> {
-  const { RENDERERS } = await import("../formats/unverified.js");
-  return RENDERERS[format].difference(difference, textOptions(io));
 }

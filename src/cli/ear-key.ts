@@ -2,26 +2,17 @@
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { SigningJwk } from "../formats/signing-key.js";
-import { InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import { isReadableByOthers, warnOfReaders } from "./key-files.js";
+import { readKey } from "./key-files.js";
 
-const MAX_BYTES = 64 * 1024;
 const A_KEY = "expected a private key, as a JWK (RFC 7517) or PEM";
 
 /** Reads and tries the key before anything is verified. Throws UsageError. */
-export async function readEarKey(path: string, io: Io): Promise<SigningJwk> {
-  const files = new InputFiles(io);
-  const bytes = await files.raw(path, MAX_BYTES);
-  const text = bytes && files.textOf(path, bytes);
-  files.throwFaults();
-  const jwk = await keyOf(text!).catch((error: unknown) => {
-    // Errors of the platform may quote the file.
-    files.fault(path, error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY);
-  });
-  files.throwFaults();
-  if (path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
-  return jwk!;
+export function readEarKey(path: string, io: Io): Promise<SigningJwk> {
+  // Errors of the platform may quote the file.
+  const faultOf = (error: unknown): string =>
+    error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY;
+  return readKey(path, { command: "verify", isPrivate: true, read: keyOf, faultOf }, io);
 }
 
 class Refusal extends Error {}

@@ -8,140 +8,103 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import type { VerifiedSource } from "../formats/reports.js";
-import type { Expected, ExpectedPayload } from "../verify/expectation.js";
+import type { Expected } from "../verify/expectation.js";
 import { withBuilds } from "../inputs.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { type InputFiles, type ReadEvidence, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
+import { jsonOfKind, ofKind } from "./kinds.js";
+import type { Flags } from "./option-table.js";
 import { verifierFor } from "./provenance.js";
-import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
-
-/**
- * Where the evidence comes from. `demandsOrganization` means that the command line has --organization-id, but there is
- * no connection that it could belong to.
- */
-export type Source =
-  | { readonly kind: "files"; readonly files: EvidenceFiles; readonly demandsOrganization: boolean }
-  | { readonly kind: "attestation"; readonly file: string }
-  | { readonly kind: "bundle"; readonly file: string; readonly demandsOrganization: boolean }
-  /** The boot proof is fetched. App proofs and the activity may be files. */
-  | {
-      readonly kind: "key";
-      readonly ephemeralKey: string;
-      readonly files: EvidenceFiles;
-      readonly connection: Connection;
-    }
-  | { readonly kind: "apps"; readonly apps: readonly string[]; readonly connection: Connection }
-  /** The activity is fetched or in a file, and its proofs are fetched. */
-  | {
-      readonly kind: "activity";
-      readonly activityId: string | undefined;
-      readonly file: string | undefined;
-      readonly connection: Connection;
-    };
-
-/** The expectation of the command line, without the contents of files. */
-export interface ExpectedFlags {
-  readonly organizationId: string | undefined;
-  readonly activityId: string | undefined;
-  readonly addresses: readonly string[] | undefined;
-  readonly request: string | undefined;
-  readonly payload: readonly ExpectedPayload[] | undefined;
-}
+import { readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
+import type { Source, VerifyRequest } from "./verify-request.js";
 
 /** `policy` is undefined if the bundle's own is used. */
 export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
-type Reported = Omit<VerifiedSource, "bundle">;
-
-/** The bundles of builds, beside the evidence of the source. */
-type Builds = Pick<Evidence, "provenance">;
-
 interface Judged {
-  readonly source: Source;
+  readonly request: VerifyRequest;
   readonly options: JudgeOptions;
-  readonly builds: Builds;
+  /** The bundles of builds, beside the evidence of the source. */
+  readonly builds: Pick<Evidence, "provenance">;
 }
 
 /** Judges the evidence. Faults of all files are thrown together. */
 export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
-  const { source, options, builds } = asked;
+  const { request, builds } = asked;
+  const { source, flags } = request;
   if (source.kind === "bundle") return judgeFile(asked, source.file, files, io);
-  const policy: VerifyOptions["policy"] = options.policy!;
-  const given = await evidenceOf(source, { ...options, policy }, files, io);
-  if (!("evidence" in given)) return { ...given.reported, bundle: null };
-  return { ...(await reportOf({ ...given.evidence, ...builds }, given.options, io)), bundle: null };
+  const given: VerifyOptions = { ...asked.options, policy: asked.options.policy! };
+  if (source.kind === "attestation") {
+    const file = flags.attestation!;
+    const document = await ofKind(files, file, "--attestation");
+    files.throwFaults();
+    return judgeDocument(file, document!, document!, given);
+  }
+  const evidence = { ...(await evidenceOf(request, source, files, io)), ...builds };
+  const options = answerable(evidence, given, request);
+  io.progress(verifying(evidence));
+  return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
+}
+
+/** Judges a bare document. `file` is the content of its file, or the page that has it. */
+async function judgeDocument(
+  name: string,
+  document: Uint8Array,
+  file: Uint8Array,
+  options: VerifyOptions,
+): Promise<VerifiedSource> {
+  const evidence = new NamedEvidence(nameOf(name), decodeFile(document).bytes, { bytes: file });
+  return { report: (await verifyAttestation(evidence, options)).report, evidence, options, bundle: null };
 }
 
 /**
  * Returns the options without an organization that this evidence cannot name, since an organization of the environment
  * belongs to the connection. Throws {@link UsageError} if the command line names it: it would silently not be checked.
  */
-function answerable<O extends Pick<VerifyOptions, "expected">>(
+function answerable(
   { appProofs = [], activity }: Evidence,
-  options: O,
-  demandsOrganization: boolean,
-): O {
+  options: VerifyOptions,
+  { source, flags }: VerifyRequest,
+): VerifyOptions {
   const { expected, ...others } = options;
   if (expected === undefined || (expected.addresses ?? expected.payload) !== undefined) return options;
   if (appProofs.length > 0 || activity !== undefined) return options;
-  if (demandsOrganization) throw new UsageError([NO_ORGANIZATION]);
-  return others as O;
+  if (!("connection" in source) && flags.organizationId !== undefined) throw new UsageError([NO_ORGANIZATION]);
+  return others;
 }
-
-type GivenEvidence =
-  | { readonly evidence: Evidence; readonly options: VerifyOptions }
-  /** The measurements of a bare document, which has no builds. */
-  | { readonly reported: Reported };
 
 async function evidenceOf(
+  { flags }: VerifyRequest,
   source: Exclude<Source, { kind: "bundle" }>,
-  options: VerifyOptions,
   files: InputFiles,
   io: Io,
-): Promise<GivenEvidence> {
-  switch (source.kind) {
-    case "files": {
-      const evidence = await readEvidence(files, source.files, "verify");
-      return { evidence, options: answerable(evidence, options, source.demandsOrganization) };
-    }
-    case "attestation": {
-      const place: FilePlace = { command: "verify", option: "--attestation" };
-      const document = await ofKind(files, source.file, await files.bytes(source.file), place);
-      files.throwFaults();
-      const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
-      return { reported: { report: (await verifyAttestation(piece, options)).report, evidence: piece, options } };
-    }
-    case "key": {
-      const evidence = await readEvidence(files, source.files, "verify");
-      const { fetchBootProofOf } = await import("./fetch-evidence.js");
-      const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
-      const ephemeralKey = fromHex(source.ephemeralKey)!;
-      const whole = { ...evidence, bootProofs: [bootProof] };
-      return { evidence: whole, options: { ...answerable(whole, options, false), ephemeralKey } };
-    }
-    case "apps": {
-      const { fetchLatestBootProofs } = await import("./fetch-evidence.js");
-      const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
-      const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
-      return { evidence: { bootProofs }, options: answerable({ bootProofs }, options, false) };
-    }
-    case "activity":
-      return { evidence: await evidenceOfActivity(source, files, io), options };
+): Promise<Evidence> {
+  if (!("connection" in source)) return readEvidence(files, flags);
+  const { kind, connection } = source;
+  if (kind === "activity") return evidenceOfActivity(flags, connection, files, io);
+  const evidence = await readEvidence(files, flags);
+  const { fetchBootProofOf, fetchLatestBootProofs } = await import("./fetch-evidence.js");
+  if (kind === "key") {
+    const ephemeralKey = flags.ephemeralKey!.toLowerCase();
+    return { ...evidence, bootProofs: [await fetchBootProofOf({ ephemeralKey }, connection, io)] };
   }
+  const fetched = await fetchLatestBootProofs(flags.app, connection, io);
+  return { bootProofs: fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app })) };
 }
 
-async function evidenceOfActivity(source: Source & { kind: "activity" }, files: InputFiles, io: Io): Promise<Evidence> {
-  const { file, connection } = source;
-  const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
+async function evidenceOfActivity(
+  { activity: file, activityId }: Flags<"verify">,
+  connection: Connection,
+  files: InputFiles,
+  io: Io,
+): Promise<Evidence> {
+  const given = file === undefined ? undefined : await readActivityFile(files, file);
   files.throwFaults();
   const { fetchActivityEvidence } = await import("./fetch-evidence.js");
   const wanted =
-    given === undefined
-      ? { activityId: source.activityId! }
-      : { activity: unwrapAlone(given.value, "activity") as JsonValue };
+    given === undefined ? { activityId: activityId! } : { activity: unwrapAlone(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
   const facts = given?.bytes ? { bytes: given.bytes } : {};
   return {
@@ -152,15 +115,10 @@ async function evidenceOfActivity(source: Source & { kind: "activity" }, files: 
   };
 }
 
-async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Reported> {
-  io.progress(verifying(evidence));
-  return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
-}
-
 /** Returns the expectation of the options and of the request's file. Undefined means that nothing is expected. */
 export async function readExpected(
   files: InputFiles,
-  { organizationId, activityId, addresses, request, payload }: ExpectedFlags,
+  { flags: { activityId, address: addresses, request }, organizationId, payload }: VerifyRequest,
 ): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;
@@ -177,13 +135,13 @@ export async function readExpected(
     organizationId: organization,
     ...(payload && { payload }),
     ...(activityId !== undefined && { id: activityId }),
-    ...(addresses && { addresses }),
+    ...(addresses.length > 0 && { addresses }),
   };
 }
 
 /** Reads the body of a submit (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
-  const read = await readPiece(files, path, { command: "verify", option: "--request" });
+  const read = await readPiece(files, path, "--request");
   if (read === undefined) return undefined;
   const json = read.value;
   const request: JsonObject = isJsonObject(json) ? json : {};
@@ -208,7 +166,7 @@ async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io)
   const { kindOf } = await import("../inspect/kinds.js");
   if (page && kindOf(read!.bytes) === "attestation document")
     return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
-  const json = await jsonOfKind(files, file, read?.bytes, { command: "verify", option: "BUNDLE" });
+  const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
   const { isBundle } = await import("../bundle/file.js");
   if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
   files.throwFaults();
@@ -220,17 +178,16 @@ const NOT_A_BUNDLE =
   "--attestation";
 
 async function judgePageOfDocument(
-  { options, source, builds }: Judged,
+  { options, request, builds }: Judged,
   file: string,
   { bytes, page }: ReadEvidence,
 ): Promise<VerifiedSource> {
-  const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), demandsOrganization(source));
+  const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), request);
   if (builds.provenance !== undefined || own.expected !== undefined || own.ephemeralKey !== undefined)
     throw new UsageError([
       `${file}: a page of a bare attestation document, which has no key, no request and no builds`,
     ]);
-  const evidence = new NamedEvidence(nameOf(file), decodeFile(bytes).bytes, { bytes: page! });
-  return { report: (await verifyAttestation(evidence, own)).report, evidence, options: own, bundle: null };
+  return judgeDocument(file, bytes, page!, own);
 }
 
 /** `inside` is the policy that came with the evidence. */
@@ -240,12 +197,8 @@ function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: st
   throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
 }
 
-function demandsOrganization(source: Source): boolean {
-  return source.kind === "bundle" && source.demandsOrganization;
-}
-
 async function judgeBundle(
-  { source, options: given, builds }: Judged,
+  { request, options: given, builds }: Judged,
   { file, json, bytes }: { readonly file: string; readonly json: unknown; readonly bytes: Uint8Array },
   files: InputFiles,
   io: Io,
@@ -260,7 +213,7 @@ async function judgeBundle(
   const { provenance = [] } = builds;
   refuseTooManyBuilds(file, bundle.evidence, provenance.length);
   refuseUnmet(file, activity !== undefined, given.expected ?? {});
-  const options = answerable(bundle.evidence, own, demandsOrganization(source));
+  const options = answerable(bundle.evidence, own, request);
   const named = namedBundle(bundle, nameOf(file), bytes);
   io.progress(verifying(bundle.evidence));
   const asked = given.policy ?? library.POLICY_OF_THE_BUNDLE;

@@ -1,13 +1,12 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do. It also explains verdicts and exit codes. */
-import type { Command } from "commander";
 import { CHECK_IDS, isCheckId } from "../checks.js";
 import type * as explanations from "../report/explanations.js";
 import { jsonDocument } from "../report/json.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { type Io, UsageError, textOptions } from "./io.js";
-import type { Flags } from "./option-table.js";
+import { UsageError, textOptions } from "./io.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader, seeHelpOf } from "./options.js";
+import { seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
 Without WORD: every check, by group. WORD is a check id from a report or log, a verdict or a status (verified,
@@ -22,21 +21,21 @@ Examples:
 
 Exit codes: 0 explained, 2 no such word.`;
 
-export function addExplainCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Explain what a check proves, why it fails by mistake and under attack, and what to do.")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (word: string | undefined, flags: Flags<"explain">) => {
-    args.refuseRepeated();
+export const addExplainCommand = commandOf<"explain", [word: string | undefined]>(
+  "explain",
+  {
+    description: "Explain what a check proves, why it fails by mistake and under attack, and what to do.",
+    help: EXAMPLES,
+  },
+  async ({ command, args, flags, io }, word) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
     const library = await import("../report/explanations.js");
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
     io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
-    finish(EXIT.good);
-  });
-}
+    return EXIT.good;
+  },
+);
 
 type Explanations = typeof explanations;
 

@@ -75,7 +75,8 @@ export async function fetchActivityEvidence(
   io.progress(`fetching the activity and its app proofs from ${host}`);
   const activity =
     "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
-  if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
+  if (activity === null && "activityId" in wanted)
+    throw unreachable(connection, [`the service does not return the activity ${wanted.activityId} ${NO_ACTIVITY}`]);
   const whole = await reached(library.withAppProofs(query, activity), connection);
   return reached(
     library.fetchEvidence(whole, (key, index, count) => {
@@ -90,12 +91,9 @@ function hostOf({ baseUrl }: Connection): string {
   return new URL(baseUrl).host;
 }
 
-function noActivity(activityId: string, connection: Connection): UnreachableError {
-  const advice =
-    "If you have the response to its submission, give that with --activity FILE: app proofs that are fetched by an " +
-    "id alone do not show what was requested.";
-  return unreachable(connection, [`the service does not return the activity ${activityId} (get_activity). ${advice}`]);
-}
+const NO_ACTIVITY =
+  "(get_activity). If you have the response to its submission, give that with --activity FILE: app proofs that are " +
+  "fetched by an id alone do not show what was requested.";
 
 export function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {
   return new UnreachableError(messages.map((message) => printable(`${baseUrl}: ${message}`)));

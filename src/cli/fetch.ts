@@ -1,18 +1,17 @@
 /** `bootproof fetch`: writes evidence from the service as JSON on stdout, unverified. */
 import { existsSync } from "node:fs";
-import type { Command } from "commander";
 import { COMPLETED } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
+import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { fetchActivityEvidence, fetchBootProofOf, fetchProvisioningDetails, unreachable } from "./fetch-evidence.js";
-import { InputFiles, STDIN } from "./files.js";
-import type { Io, UnreachableError } from "./io.js";
+import { type InputFiles, STDIN } from "./files.js";
+import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { ephemeralKeyOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
@@ -28,63 +27,62 @@ Examples:
 
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or does not have it.`;
 
-export function addFetchCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Fetch evidence from the service and write it to stdout, unverified.")
-    .usage("(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [connection]")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"fetch">) => {
-    args.refuseRepeated();
-    const wanted = wantedOf(args, flags);
+export const addFetchCommand = commandOf(
+  "fetch",
+  {
+    description: "Fetch evidence from the service and write it to stdout, unverified.",
+    usage: "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [connection]",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }) => {
+    if (WANTED.filter((name) => args.has(name)).length !== 1)
+      args.fault(
+        "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is " +
+          "required: what to fetch",
+      );
+    else if (!args.isEmpty("ephemeral-key")) ephemeralKeyOf(args, flags.ephemeralKey);
     const connection = connectionOf(args, flags, io);
     args.throwFaults();
-    if (flags.activity !== undefined && "activityId" in wanted!) io.stderr.write(OLD_SPELLING);
-    const evidence = await fetchWanted(wanted!, connection!, io);
+    const { app, ephemeralKey, deploymentId } = flags;
+    let evidence: object;
+    if (app !== undefined) evidence = { bootProof: await fetchBootProofOf({ app }, connection!, io) };
+    else if (ephemeralKey !== undefined)
+      evidence = {
+        bootProof: await fetchBootProofOf({ ephemeralKey: ephemeralKey.toLowerCase() }, connection!, io),
+      };
+    else if (deploymentId !== undefined) evidence = await fetchProvisioningDetails(deploymentId, connection!, io);
+    else evidence = await fetchBundle(flags, connection!, files, io);
     io.stdout.write(jsonDocument(evidence));
-    finish(EXIT.good);
-  });
-}
+    return EXIT.good;
+  },
+);
 
-type Wanted =
-  | { readonly ephemeralKey: string }
-  | { readonly app: string }
-  | { readonly deploymentId: string }
-  | { readonly activityId: string }
-  | { readonly activityFile: string };
-
+const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
-
-function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
-  const { ephemeralKey, app, deploymentId, activity, activityId } = flags;
-  if ([ephemeralKey, app, deploymentId, activity, activityId].filter((value) => value !== undefined).length !== 1) {
-    return args.fault(
-      "one of --ephemeral-key HEX, --app NAME, --deployment-id ID, --activity-id ID and --activity FILE is required: " +
-        "what to fetch",
-    );
-  }
-  if (app !== undefined) return { app };
-  if (deploymentId !== undefined) return { deploymentId };
-  if (activityId !== undefined) return { activityId };
-  if (activity !== undefined) return isOldSpelling(activity) ? { activityId: activity } : { activityFile: activity };
-  if (args.isEmpty("ephemeral-key")) return undefined;
-  return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
-}
 
 /** Returns whether the value is an id, which `--activity` took before it took files. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
 
-async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
-  if ("ephemeralKey" in wanted || "app" in wanted) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
-  if ("deploymentId" in wanted) return fetchProvisioningDetails(wanted.deploymentId, connection, io);
-  const given = "activityFile" in wanted ? { activity: await activityOf(wanted.activityFile, connection, io) } : wanted;
-  const { activity, bootProofs, missing } = await fetchActivityEvidence(given, connection, io);
+/** Fetches what an activity lacks, or all of it by its id. */
+async function fetchBundle(
+  { activity: file = "", activityId }: Flags<"fetch">,
+  connection: Connection,
+  files: InputFiles,
+  io: Io,
+): Promise<object> {
+  const isOld = activityId === undefined && isOldSpelling(file);
+  if (isOld) io.stderr.write(OLD_SPELLING);
+  const id = isOld ? file : activityId;
+  const wanted = id === undefined ? { activity: await activityOf(file, connection, files) } : { activityId: id };
+  const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
   if (bootProofs.length + missing.length === 0)
-    throw noAppProofs("activityId" in wanted ? wanted.activityId : `in ${wanted.activityFile}`, connection);
-  if ("activityId" in wanted)
-    refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
+    throw unreachable(connection, [
+      `the service has no app proofs of the activity ${id ?? `in ${file}`}: ` +
+        "submit activities with generateAppProofs; nothing else proves them",
+    ]);
+  if (id !== undefined) refuseMistaken(activity, id, connection);
   if (missing.length > 0)
     throw unreachable(
       connection,
@@ -95,55 +93,41 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
 }
 
 /** Reads an activity, which must be completed and belong to the organization of the connection. */
-async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
+async function activityOf(path: string, { organizationId }: Connection, files: InputFiles): Promise<JsonValue> {
   const { readActivityFile } = await import("./pieces.js");
-  const files = new InputFiles(io);
-  const read = await readActivityFile(files, path, "fetch");
+  const read = await readActivityFile(files, path);
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
-    files.fault(
-      path,
-      `the activity is of organization ${own.slice(0, 100)}, but --organization-id is ${organizationId}`,
-    );
+    files.fault(path, `the activity is of organization ${shown(own)}, but --organization-id is ${organizationId}`);
   if (typeof status === "string" && status !== COMPLETED)
-    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it again, with --activity-id`);
+    files.fault(path, `the activity is not completed (${shown(status)}): fetch it again, with --activity-id`);
   files.throwFaults();
   return activity;
+}
+
+function shown(value: unknown, missing = ""): string {
+  return typeof value === "string" ? value.slice(0, 100) : missing;
 }
 
 /**
  * Refuses any activity but the requested one, and one that is not completed: a later reader of the file may not know
  * what was requested.
  */
-function refuseMistaken(
-  activity: JsonValue,
-  wanted: { readonly id: string; readonly organizationId: string },
-  connection: Connection,
-): void {
+function refuseMistaken(activity: JsonValue, id: string, connection: Connection): void {
   const answered = isJsonObject(activity) ? activity : {};
-  const mistaken = (["id", "organizationId"] as const)
-    .filter((name) => answered[name] !== wanted[name])
-    .map((name) => {
-      const value = answered[name];
-      return (
-        `get_activity: the service returned another activity: ${name} is ` +
-        `${typeof value === "string" ? value.slice(0, 100) : "missing"}, ${wanted[name]} was requested`
-      );
-    });
-  const status = answered["status"];
-  const open =
-    status === COMPLETED
-      ? []
-      : [
-          `the activity ${wanted.id} is not completed ` +
-            `(${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): ` +
-            "nothing is written, since it could be mistaken for a result",
-        ];
-  if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
-}
-
-function noAppProofs(activityId: string, connection: Connection): UnreachableError {
-  const advice = "submit activities with generateAppProofs; nothing else proves them";
-  return unreachable(connection, [`the service has no app proofs of the activity ${activityId}: ${advice}`]);
+  const messages = Object.entries({ id, organizationId: connection.organizationId })
+    .filter(([name, value]) => answered[name] !== value)
+    .map(
+      ([name, value]) =>
+        `get_activity: the service returned another activity: ${name} is ${shown(answered[name], "missing")}, ` +
+        `${value} was requested`,
+    );
+  const { status } = answered;
+  if (status !== COMPLETED)
+    messages.push(
+      `the activity ${id} is not completed (${shown(status, "it has no status")}): ` +
+        "nothing is written, since it could be mistaken for a result",
+    );
+  if (messages.length > 0) throw unreachable(connection, messages);
 }

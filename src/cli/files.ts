@@ -10,9 +10,9 @@ import { IMAGE_ADVICE, foreignFormat } from "../inspect/foreign.js";
 import { printable } from "../report/printable.js";
 import { brokenJson } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
+import type { CommandName } from "./option-table.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
-export { MAX_BUNDLE_BYTES };
 export const STDIN = "-";
 
 /** Returns the name in messages and reports. */
@@ -37,13 +37,16 @@ export interface ReadEvidence {
 /** Reads files. The readers return undefined on a fault, and {@link throwFaults} throws all faults. */
 export class InputFiles {
   readonly faults: Problem[] = [];
+  /** The command that reads the files. */
+  readonly command: CommandName;
   /** The bytes of each file, for messages about broken JSON. */
   readonly #read = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
 
-  constructor(io: Io) {
+  constructor(io: Io, command: CommandName) {
     // `io.stdin` is opened only when it is read, since opening takes a millisecond.
     this.#io = io;
+    this.command = command;
   }
 
   /** Refuses empty files and formats that no command reads. */

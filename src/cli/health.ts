@@ -4,6 +4,8 @@ import type { Health, HealthAddress, HealthSubject } from "../health/node.js";
 import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { requireLogFormat } from "./message-lines.js";
+import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
 export interface HealthRequest {
@@ -13,14 +15,13 @@ export interface HealthRequest {
   readonly address: HealthAddress | undefined;
 }
 
-interface HealthFlags {
-  readonly healthFile?: string;
-  readonly metrics?: string;
-}
+type HealthFlags = Pick<Flags<"worker">, "healthFile" | "metrics" | "logFormat">;
 
 const LOOPBACK = "127.0.0.1";
 
-export function healthOf(args: ArgumentReader, { healthFile: file, metrics }: HealthFlags): HealthRequest {
+/** Reads what a command that runs for long says beside its result. */
+export function healthOf(args: ArgumentReader, { healthFile: file, metrics, logFormat }: HealthFlags): HealthRequest {
+  requireLogFormat(args, logFormat);
   if (file === STDIN) args.fault("--health-file -: a file is required");
   const address = metrics === undefined || args.isEmpty("metrics") ? undefined : addressOf(args, metrics);
   return { file, metrics, address };

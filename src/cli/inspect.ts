@@ -1,14 +1,11 @@
 /** `bootproof inspect`: shows what a file says, unverified. */
-import type { Command } from "commander";
-import type { Inspection } from "../inspect/inspect.js";
-import { EXIT } from "./exit-codes.js";
 import { ofPage } from "../bundle/text.js";
+import type { Inspection } from "../inspect/inspect.js";
+import { commandOf } from "./command.js";
+import { EXIT } from "./exit-codes.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
-import type { Format } from "../report/report.js";
-import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
 import { areFolders, filesInFolder } from "./release-folders.js";
 
 const EXAMPLES = `
@@ -27,23 +24,23 @@ const KNOWN =
   "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
   "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
 
-export function addInspectCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description(
+export const addInspectCommand = commandOf<"inspect", [file: string]>(
+  "inspect",
+  {
+    description:
       "Show the contents of evidence, a bundle or a policy. Nothing is verified: anyone can write such a file.",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: Flags<"inspect">) => {
-    args.refuseRepeated();
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }, path) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    const { inspection, page } = await inspect(path, io);
+    const { inspection, page } = await inspect(path, files, io);
+    const { RENDERERS } = await import("../formats/unverified.js");
     const line = format === "text" ? ofPage(page, "is shown") : "";
-    io.stdout.write(line + (await rendered(inspection, format, io)));
-    finish(EXIT.good);
-  });
-}
+    io.stdout.write(line + RENDERERS[format].inspection(inspection, textOptions(io)));
+    return EXIT.good;
+  },
+);
 
 interface Inspected {
   readonly inspection: Inspection;
@@ -51,14 +48,22 @@ interface Inspected {
   readonly page?: string;
 }
 
-async function inspect(path: string, given: Io): Promise<Inspected> {
-  if (areFolders([path])[0] === true) return { inspection: await inspectFolder(path, given) };
-  const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
-    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kinds.js"), import("./streams.js")]);
-  const { start, io } = await fileStart(path, given);
+async function inspect(path: string, given: InputFiles, io: Io): Promise<Inspected> {
+  const { inspectImageUnverified, inspectReleaseFiles, inspectUnverified } = await import("../inspect/inspect.js");
+  if (areFolders([path])[0] === true) {
+    const found = await filesInFolder(path, given);
+    given.throwFaults();
+    return { inspection: await inspectReleaseFiles(found!) };
+  }
+  const [{ kindOf }, { fileStart, fileStream, streaming }] = await Promise.all([
+    import("../inspect/kinds.js"),
+    import("./streams.js"),
+  ]);
+  const { start, io: whole } = await fileStart(path, io);
   if (kindOf(start) === "enclave image")
-    return { inspection: await inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress)) };
-  const files = new InputFiles(io);
+    return { inspection: await inspectImageUnverified(fileStream(path, whole, streaming(path, io).onProgress)) };
+  // Stdin is read anew from its start.
+  const files = new InputFiles(whole, "inspect");
   const read = await files.evidence(path);
   files.throwFaults();
   const { bytes, page } = read!;
@@ -67,25 +72,10 @@ async function inspect(path: string, given: Io): Promise<Inspected> {
     return parseYaml(files, path, text);
   };
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes, { readYaml }));
-  if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes)}. ${KNOWN}`);
+  if (inspection === null) {
+    const { describeUnrecognised } = await import("../inspect/unrecognised.js");
+    files.fault(path, `not recognised: it looks like ${describeUnrecognised(bytes)}. ${KNOWN}`);
+  }
   files.throwFaults();
   return { inspection: inspection!, ...(page && { page: nameOf(path) }) };
-}
-
-async function inspectFolder(path: string, io: Io): Promise<Inspection> {
-  const { inspectReleaseFiles } = await import("../inspect/inspect.js");
-  const files = new InputFiles(io);
-  const found = await filesInFolder(path, files);
-  files.throwFaults();
-  return inspectReleaseFiles(found!);
-}
-
-async function describe(bytes: Uint8Array): Promise<string> {
-  const { describeUnrecognised } = await import("../inspect/unrecognised.js");
-  return describeUnrecognised(bytes);
-}
-
-async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
-  const { RENDERERS } = await import("../formats/unverified.js");
-  return RENDERERS[format].inspection(inspection, textOptions(io));
 }

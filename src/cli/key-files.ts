@@ -1,10 +1,9 @@
-/** Reads files with private keys. */
+/** Reads files with keys. */
 import { statSync } from "node:fs";
 import { printable } from "../report/printable.js";
 import { InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
-
-export const DEFAULT_KEY_FILE = "bootproof-api-key.json";
+import type { CommandName } from "./option-table.js";
 
 export function warnOfReaders(path: string, io: Io): void {
   io.stderr.write(
@@ -13,26 +12,55 @@ export function warnOfReaders(path: string, io: Io): void {
 }
 
 /** Returns whether others may read the file. Windows has no such bits. */
-export function isReadableByOthers(path: string): boolean {
+function isReadableByOthers(path: string): boolean {
   return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
 }
 
-const MAX_PEM_BYTES = 64 * 1024;
+const MAX_KEY_BYTES = 64 * 1024;
 
-/** Returns the key of a log's checkpoints as PEM. Throws UsageError, which never quotes the key. */
-export async function readLogKey(path: string, kind: "private" | "public", io: Io): Promise<string> {
-  const files = new InputFiles(io);
-  const bytes = await files.raw(path, MAX_PEM_BYTES);
-  const pem = bytes && files.textOf(path, bytes);
+/** Says which command reads the key, how, and the fault of an error. */
+interface KeyReader<T> {
+  readonly command: CommandName;
+  readonly isPrivate: boolean;
+  readonly read: (text: string) => Promise<T>;
+  /** The message must not quote the key. Null means that the error is not about the key. */
+  readonly faultOf: (error: unknown) => string | null;
+}
+
+/** Reads a key. Warns if others may read a private one. Throws UsageError, which never quotes the key. */
+export async function readKey<T>(
+  path: string,
+  { command, isPrivate, read, faultOf }: KeyReader<T>,
+  io: Io,
+): Promise<T> {
+  const files = new InputFiles(io, command);
+  const bytes = await files.raw(path, MAX_KEY_BYTES);
+  const text = bytes && files.textOf(path, bytes);
   files.throwFaults();
-  const { requireLogKey } = await import("../watch/index.js");
-  try {
-    await requireLogKey(pem!, kind);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    files.fault(path, error.message);
-  }
+  const key = await read(text!).catch((error: unknown) => {
+    const fault = faultOf(error);
+    if (fault === null) throw error;
+    return files.fault(path, fault);
+  });
   files.throwFaults();
-  if (kind === "private" && path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
-  return pem!;
+  if (isPrivate && path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
+  return key!;
+}
+
+/** Returns the key of a log's checkpoints as PEM. */
+export function readLogKey(path: string, kind: "private" | "public", io: Io): Promise<string> {
+  return readKey(
+    path,
+    {
+      command: "watch",
+      isPrivate: kind === "private",
+      read: async (pem) => {
+        const { requireLogKey } = await import("../watch/index.js");
+        await requireLogKey(pem, kind);
+        return pem;
+      },
+      faultOf: (error) => (error instanceof TypeError ? error.message : null),
+    },
+    io,
+  );
 }

@@ -7,28 +7,23 @@ import type { InputFiles } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
 /** The options that take a kind, and the one whose files have no recognised kind. */
-type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
-export type FileCommand = CommandName | "policy drop";
-
-export interface FilePlace {
-  readonly command: FileCommand;
-  readonly option: FileOption;
-}
+export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
 
 /**
- * Returns the bytes if the option takes their kind or the kind is unknown, since the reader of the file then reports
- * what is wrong. Otherwise returns undefined, and adds a fault that names the right option.
+ * Reads a file. Returns its bytes if the option takes their kind or the kind is unknown, since the reader of the file
+ * then reports what is wrong. Otherwise returns undefined, and adds a fault that names the right option.
  */
 export async function ofKind(
   files: InputFiles,
   path: string,
-  bytes: Uint8Array | undefined,
-  place: FilePlace,
+  option: FileOption,
+  maxBytes?: number,
 ): Promise<Uint8Array | undefined> {
+  const bytes = await files.bytes(path, maxBytes);
   if (bytes === undefined) return undefined;
   const { kindOf } = await import("../inspect/kinds.js");
   const json = attempt(() => parseJson(bytes)).value;
-  const says = await refusal(kindOf(bytes), json, place, false);
+  const says = await refusal(kindOf(bytes), json, { files, option }, false);
   return says === null ? bytes : files.fault(path, says);
 }
 
@@ -37,15 +32,20 @@ export async function jsonOfKind(
   files: InputFiles,
   path: string,
   bytes: Uint8Array | undefined,
-  place: FilePlace,
+  option: FileOption,
 ): Promise<JsonValue | undefined> {
   if (bytes === undefined) return undefined;
   const { kindOf, kindOfJson } = await import("../inspect/kinds.js");
   const json = attempt(() => parseJson(bytes)).value;
   const isWhole = typeof json === "object" && json !== null;
-  const says = await refusal(isWhole ? kindOfJson(json) : kindOf(bytes), json, place, true);
+  const says = await refusal(isWhole ? kindOfJson(json) : kindOf(bytes), json, { files, option }, true);
   if (says !== null) return files.fault(path, says);
   return json ?? files.decoded(path, () => parseJson(bytes));
+}
+
+interface FilePlace {
+  readonly files: InputFiles;
+  readonly option: FileOption;
 }
 
 /** Returns null if there is nothing wrong that can be named here. */
@@ -67,12 +67,12 @@ async function refusal(
   return entryOfLog(json) ?? (piece ? moreThanTaken(json, piece, place) : null);
 }
 
-async function otherKind(kind: EvidenceKind, { command }: FilePlace): Promise<string> {
+async function otherKind(kind: EvidenceKind, { files: { command } }: FilePlace): Promise<string> {
   const { KINDS, kindSentence } = await import("../inspect/kinds.js");
   const { takenBy, advice }: KindRow = KINDS[kind];
   const by = takenBy[0];
   if (!by?.startsWith("--")) return `${kindSentence(kind)}: ${advice!}`;
-  const commands: readonly FileCommand[] = commandsWith(by.slice(2) as OptionName);
+  const commands = commandsWith(by.slice(2) as OptionName);
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
 
@@ -85,9 +85,11 @@ function entryOfLog(json: JsonValue | undefined): string | null {
 }
 
 /** Finds other evidence in the same file, which would not be verified. */
-function moreThanTaken(json: JsonValue | undefined, piece: Piece, { command, option }: FilePlace): string | null {
+function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, option }: FilePlace): string | null {
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
-  const beside = evidenceBeside(isBundle ? withoutForm(json, command) : json, piece).flatMap(({ path }) => path || []);
+  const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(
+    ({ path }) => path || [],
+  );
   if (beside.length === 0) return null;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
   return isBundle ? `${holds}: a bundle is verified as a whole by bootproof verify FILE` : `${holds}: ${A_FILE_EACH}`;
@@ -102,12 +104,12 @@ const TAKEN: Readonly<Record<Piece, string>> = {
 };
 
 /** The members of a bundle that a command may ignore. For example, `fetch` fetches the boot proofs anew. */
-const LEFT_OUT: Readonly<Partial<Record<FileCommand, readonly string[]>>> = {
+const LEFT_OUT: Readonly<Partial<Record<CommandName, readonly string[]>>> = {
   pin: ["appProofs", "activity"],
   fetch: ["bootProofs"],
 };
 
-function withoutForm(bundle: JsonObject, command: FileCommand): JsonObject {
+function withoutForm(bundle: JsonObject, command: CommandName): JsonObject {
   const isForm = (name: string, value: JsonValue): boolean =>
     name === "bundle" ||
     (name === "appProofs" && Array.isArray(value) && value.length === 0) ||

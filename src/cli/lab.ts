@@ -1,15 +1,15 @@
 /** `bootproof lab`: runs a local service with software enclaves until it is interrupted. */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
 import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { portOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
 
 const EXAMPLES = `
@@ -25,16 +25,15 @@ Examples:
     $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
     $ bootproof lab --list-faults`;
 
-export function addLabCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description(
+export const addLabCommand = commandOf(
+  "lab",
+  {
+    description:
       "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
-        "Ctrl-C ends it.",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"lab">) => {
-    args.refuseRepeated();
+      "Ctrl-C ends it.",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, io }) => {
     const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
@@ -45,9 +44,9 @@ export function addLabCommand(command: Command, io: Io, finish: (code: number) =
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);
-    finish(EXIT.good);
-  });
-}
+    return EXIT.good;
+  },
+);
 
 /** The values that flags may have. */
 interface Known {
@@ -57,7 +56,7 @@ interface Known {
 
 function optionsOf(
   args: ArgumentReader,
-  { port = "0", data, fault = [], manifestVersion }: Flags<"lab">,
+  { port = "0", data, fault, manifestVersion }: Flags<"lab">,
   known: Known,
   io: Io,
 ): LabOptions {

@@ -1,19 +1,18 @@
 /** `bootproof log`: checks that a log of `bootproof watch` is intact. */
 import { basename } from "node:path";
-import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
-import type { Format } from "../report/report.js";
 import { listed } from "../errors.js";
 import type { LogStream, LogVerification, VerifyLogOptions } from "../watch/index.js";
+import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, nameOf } from "./files.js";
+import { type InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const LOG_HELP = `
@@ -50,72 +49,54 @@ Examples:
 
 Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file.`;
 
-export function addLogCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command.description("Verify the log that bootproof watch keeps.").addHelpText("after", LOG_HELP);
-  addVerify(command, io, finish);
-  addCheckpoint(command, io, finish);
-}
-
-function addVerify(log: Command, io: Io, finish: (code: number) => void): void {
-  const command = log
-    .command("verify")
-    .summary("check that every line is as it was written, and name the first that is not")
-    .description("Check that every line of a log is as it was written, and report the first that is not, and how.")
-    .argument("<file...>", "the log, or its files in their order; - for stdin")
-    .addHelpText("after", VERIFY_HELP);
-  const args = new ArgumentReader(addOptions(command, "log verify"));
-  command.action(async (paths: string[], flags: Flags<"log verify">) => {
-    const { head, checkpoint, key, origin } = flags;
-    args.refuseRepeated();
-    args.refuseRepeatedStdin([...paths, ...(checkpoint === undefined ? [] : [checkpoint]), ...(key ? [key] : [])]);
+const addVerify = commandOf<"log verify", [paths: string[]]>(
+  "log verify",
+  {
+    description: "Check that every line of a log is as it was written, and report the first that is not, and how.",
+    help: VERIFY_HELP,
+  },
+  async ({ args, flags, files, io }, paths) => {
     const format = formatOf(args, flags.format);
-    if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
-      args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
-    for (const [name, value] of Object.entries({ key, origin }))
-      if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
-    for (const name of ["checkpoint", "key", "origin"] as const) args.isEmpty(name);
-    args.throwFaults();
-    finish(await verify(paths, { head, checkpoint, key, origin, format }, io));
-  });
+    refuseDemands(args, flags);
+    const demands = await demandsOf(flags, files, io);
+    const options = { ...demands, ...(isLaterName(paths[0]!) && { after: "any" as const }) };
+    const verification = await verified(paths, options, io, flags.checkpoint);
+    const { fault, entries, intact } = verification;
+    const names = listed(paths.map(nameOf), ", ");
+    if (entries === 0 && fault === null && Object.keys(demands).length === 0)
+      throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
+    io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
+    return intact ? EXIT.good : EXIT.rejected;
+  },
+);
+
+function refuseDemands(args: ArgumentReader, { head, checkpoint, key, origin }: Flags<"log verify">): void {
+  if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
+    args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
+  for (const [name, value] of Object.entries({ key, origin }))
+    if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
+  args.throwFaults();
 }
 
-interface VerifyRequest {
-  readonly head: string | undefined;
-  readonly checkpoint: string | undefined;
-  readonly key: string | undefined;
-  readonly origin: string | undefined;
-  readonly format: Format;
-}
+/** What the log has to meet. */
+type Demands = Pick<VerifyLogOptions, "head" | "checkpoint" | "key" | "origin">;
 
-async function verify(paths: readonly string[], request: VerifyRequest, io: Io): Promise<number> {
-  const { head, checkpoint: note, format } = request;
-  const demands = { ...(head !== undefined && { head }), ...(await checkpointOf(request, io)) };
-  const options = { ...demands, ...(isLaterName(paths[0]!) && { after: "any" as const }) };
-  const verification = await verified(paths, options, io, note);
-  const { fault, entries, intact } = verification;
-  const names = listed(paths.map(nameOf), ", ");
-  if (entries === 0 && fault === null && Object.keys(demands).length === 0)
-    throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
-  io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
-  return intact ? EXIT.good : EXIT.rejected;
-}
-
-async function checkpointOf(
-  { checkpoint: path, key, origin }: VerifyRequest,
+async function demandsOf(
+  { head, checkpoint: path, key, origin }: Flags<"log verify">,
+  files: InputFiles,
   io: Io,
-): Promise<Pick<VerifyLogOptions, "checkpoint" | "key" | "origin">> {
-  if (path === undefined) return {};
-  const files = new InputFiles(io);
-  const checkpoint = await files.raw(path, MAX_NOTE_BYTES);
+): Promise<Demands> {
+  const demands = { ...(head !== undefined && { head }) };
+  if (path === undefined) return demands;
+  const checkpoint = await files.raw(path);
   files.throwFaults();
   return {
+    ...demands,
     checkpoint: checkpoint!,
     ...(key !== undefined && { key: await readLogKey(key, "public", io) }),
     ...(origin !== undefined && { origin }),
   };
 }
-
-const MAX_NOTE_BYTES = 1024 * 1024;
 
 /**
  * Returns whether the name is that of a later file. The name that the caller typed decides whether a log may lack its
@@ -166,49 +147,48 @@ function text(name: string, { intact, entries, firstAt, lastAt, head, fault, ope
   return `${lines.join("\n")}\n`;
 }
 
-function addCheckpoint(log: Command, io: Io, finish: (code: number) => void): void {
-  const command = log
-    .command("checkpoint")
-    .summary("sign the number and the hash of the last entry, for others to keep")
-    .description("Verify a log, and sign the number and the hash of its last entry: a note that others keep.")
-    .argument("<file...>", "the log, or all its files in their order; - for stdin")
-    .addHelpText("after", CHECKPOINT_HELP);
-  const args = new ArgumentReader(addOptions(command, "log checkpoint"));
-  command.action(async (paths: string[], flags: Flags<"log checkpoint">) => {
-    const { key, origin, out } = flags;
-    args.refuseRepeated();
-    args.refuseRepeatedStdin([...paths, ...(key === undefined ? [] : [key])]);
+const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
+  "log checkpoint",
+  {
+    description: "Verify a log, and sign the number and the hash of its last entry: a note that others keep.",
+    help: CHECKPOINT_HELP,
+  },
+  async ({ args, flags: { key, origin, out = STDIN }, io }, paths) => {
     if (key === undefined) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
     if (paths[0] === STDIN && origin === undefined) args.fault("--origin is required for a log on stdin");
-    for (const name of ["key", "out"] as const) args.isEmpty(name);
     requireOrigin(args, origin);
     args.throwFaults();
-    finish(await checkpoint(paths, { key: key!, origin, out }, io));
-  });
-}
+    const privateKey = await readLogKey(key!, "private", io);
+    if (out !== STDIN) requireWritable(out);
+    const { originOf, signCheckpoint } = await import("../watch/index.js");
+    const verification = await verified(paths, {}, io, undefined);
+    const { intact, entries, head, fault } = verification;
+    if (!intact) {
+      io.stderr.write(text(fault?.file ?? listed(paths.map(nameOf), ", "), verification));
+      return EXIT.rejected;
+    }
+    const note = await signCheckpoint({ origin: origin ?? originOf(basename(paths[0]!)), entries, head }, privateKey);
+    if (out === STDIN) io.stdout.write(note);
+    else await writeWhole(out, note);
+    return EXIT.good;
+  },
+);
 
-interface CheckpointRequest {
-  readonly key: string;
-  readonly origin: string | undefined;
-  readonly out: string | undefined;
-}
-
-async function checkpoint(paths: readonly string[], request: CheckpointRequest, io: Io): Promise<number> {
-  const { key, origin, out } = request;
-  const privateKey = await readLogKey(key, "private", io);
-  if (out !== undefined && out !== STDIN) requireWritable(out);
-  const { originOf, signCheckpoint } = await import("../watch/index.js");
-  const verification = await verified(paths, {}, io, undefined);
-  const { intact, entries, head, fault } = verification;
-  if (!intact) {
-    io.stderr.write(text(fault?.file ?? listed(paths.map(nameOf), ", "), verification));
-    return EXIT.rejected;
-  }
-  const note = await signCheckpoint({ origin: origin ?? originOf(basename(paths[0]!)), entries, head }, privateKey);
-  if (out === undefined || out === STDIN) io.stdout.write(note);
-  else await writeWhole(out, note);
-  return EXIT.good;
-}
+export const addLogCommand = groupOf(
+  { description: "Verify the log that bootproof watch keeps.", help: LOG_HELP },
+  {
+    verify: {
+      summary: "check that every line is as it was written, and name the first that is not",
+      operands: { "<file...>": "the log, or its files in their order; - for stdin" },
+      add: addVerify,
+    },
+    checkpoint: {
+      summary: "sign the number and the hash of the last entry, for others to keep",
+      operands: { "<file...>": "the log, or all its files in their order; - for stdin" },
+      add: addCheckpoint,
+    },
+  },
+);
 
 /** Checks the origin as the library does, so that a bad one is found before any work. */
 export function requireOrigin(args: ArgumentReader, origin: string | undefined): void {

@@ -3,14 +3,14 @@ import { type Command, CommanderError } from "commander";
 import { fstatSync } from "node:fs";
 import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
-import { CheckedCommand } from "./command.js";
+import { type AddCommand, CheckedCommand, type CommandSummary, registered } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import type { ReportFormat } from "../report/report.js";
 import { isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import type * as MessageLines from "./message-lines.js";
-import { addOptions } from "./option-table.js";
+import { valuesOn } from "./options.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
@@ -135,12 +135,9 @@ const HEADINGS = {
 } as const;
 
 /** The help of a command, and how it is loaded. */
-export interface CommandRow {
+export interface CommandRow extends CommandSummary {
   readonly heading: keyof typeof HEADINGS;
-  readonly summary: string;
-  /** The operands, by their word in the help, such as `[file]`. */
-  readonly operands?: Readonly<Record<string, string>>;
-  readonly load: () => Promise<(command: Command, io: Io, finish: (code: number) => void) => void>;
+  readonly load: () => Promise<AddCommand>;
 }
 
 type Commands = Readonly<Record<string, CommandRow>>;
@@ -166,7 +163,7 @@ function programOf(io: Io): Command {
     .addHelpText("after", startHere(programName(io)));
 }
 
-type Complete = (command: Command, add: Awaited<ReturnType<CommandRow["load"]>>) => void;
+type Complete = (command: Command, add: AddCommand) => void;
 
 /** Loads and adds only the named command, if there is one, since others would slow each start. */
 async function addCommands(
@@ -180,9 +177,7 @@ async function addCommands(
   const isAlone = named === words[0] && named !== TELLS_OF_ALL && named !== undefined && Object.hasOwn(all, named);
   for (const [name, row] of Object.entries(all)) {
     if (isAlone && name !== named) continue;
-    const command = program.commandsGroup(HEADINGS[row.heading]).command(name).summary(row.summary);
-    for (const [word, what] of Object.entries(row.operands ?? {})) command.argument(word, what);
-    addOptions(command, name);
+    const command = registered(program.commandsGroup(HEADINGS[row.heading]), name, row);
     if (name === named || named === TELLS_OF_ALL) complete(command, await row.load());
   }
 }
@@ -204,9 +199,5 @@ function failureFormatOf(program: Command, argv: readonly string[]): ReportForma
   let command = program;
   for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
   if (command !== program && !command.options.some(({ long }) => long === "--format")) return null;
-  const named = words.map((word, index) => {
-    if (word.startsWith("--format=")) return word.slice("--format=".length);
-    return words[index - 1] === "--format" ? word : "";
-  });
-  return named.findLast(isFailureFormat) ?? null;
+  return valuesOn(argv, "--format").findLast(isFailureFormat) ?? null;
 }

@@ -6,6 +6,7 @@ import type { ImageMeasurement } from "../image/measure.js";
 import { type Page, wrapped } from "../report/layout.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
 import { TOOL } from "../version.js";
+import { nameOf } from "./files.js";
 import type { Flags } from "./option-table.js";
 
 export type Pcrs = Readonly<Record<number, Uint8Array>>;
@@ -15,7 +16,6 @@ export interface MeasureResult {
   readonly binary: { readonly file: string; readonly pivotHash: Uint8Array } | null;
   readonly flags: Flags<"measure">;
   readonly pcrs: Pcrs;
-  readonly policy: string | null;
   readonly comparison: MeasuredComparison | null;
   readonly now: Date;
 }
@@ -32,7 +32,7 @@ const NO_APPLICATION = "no second ramdisk: a constant that every such image has"
 const NOBODY_RUNS_IT =
   "This does not prove that an enclave runs it: verify a boot proof that attests the same values (bootproof verify).";
 
-export function measuredJson({ image, binary, flags, pcrs, policy, comparison, now }: MeasureResult): object {
+export function measuredJson({ image, binary, flags, pcrs, comparison, now }: MeasureResult): object {
   const hexed = Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, toHex(value)]));
   return {
     format: "bootproof-measurement/1",
@@ -43,7 +43,7 @@ export function measuredJson({ image, binary, flags, pcrs, policy, comparison, n
     binary: binary && { file: binary.file },
     roleArn: flags.roleArn ?? null,
     instanceId: flags.instanceId ?? null,
-    policy,
+    policy: flags.policy === undefined ? null : nameOf(flags.policy),
     comparison,
   };
 }
@@ -68,9 +68,9 @@ function isValidAt({ certificate: { notBefore, notAfter } }: Signature, now: Dat
 }
 
 export function measuredText(result: MeasureResult, page: Page): string {
-  const { image, binary, comparison, policy } = result;
+  const { image, binary, comparison, flags } = result;
   const paragraphs = [
-    ...(comparison === null ? [] : [verdictLines(comparison, policy!, page)]),
+    ...(comparison === null ? [] : [verdictLines(comparison, nameOf(flags.policy!), page)]),
     ...(image === null ? [] : [imageLines(image.file, image.measured, result.now, page)]),
     ...Object.entries(result.pcrs).map(([index, value]) => pcrLines(Number(index), value, result, page)),
     ...(binary === null ? [] : [binaryLines(binary, page)]),

@@ -1,20 +1,19 @@
 /** `bootproof measure`: the PCRs of an enclave that boots from an image, and whether a policy pins them. */
-import type { Command } from "commander";
 import type { MeasuredComparison } from "../appraise/measured.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { jsonDocument } from "../report/json.js";
 import { pageOf } from "../report/layout.js";
-import type { Format } from "../report/report.js";
 import { measuredBinary, measuredImage } from "./built.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, nameOf } from "./files.js";
-import { type Io, UsageError, textOptions } from "./io.js";
+import { nameOf } from "./files.js";
+import { UsageError, textOptions } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 import { type MeasureResult, type Pcrs, measuredJson, measuredText } from "./measure-text.js";
-import { type Flags, type OptionName } from "./option-table.js";
+import type { Flags, OptionName } from "./option-table.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
@@ -35,24 +34,41 @@ Examples:
 Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, 2 wrong usage, or a file that
 is unreadable or not an enclave image.`;
 
-export function addMeasureCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Measure what was built: the PCRs of an enclave image (EIF), and the hash of an application's binary.")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (image: string | undefined, flags: Flags<"measure">) => {
-    args.refuseRepeated();
-    args.refuseRepeatedStdin([image, flags.binary, flags.policy, ...(flags.provenance ?? [])]);
-    if (flags.provenance !== undefined && (flags.binary === undefined || flags.policy === undefined))
+export const addMeasureCommand = commandOf<"measure", [image: string | undefined]>(
+  "measure",
+  {
+    description: "Measure what was built: the PCRs of an enclave image (EIF), and the hash of an application's binary.",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }, image) => {
+    if (args.has("provenance") && (flags.binary === undefined || flags.policy === undefined))
       args.fault("--provenance requires --binary and --policy: the policy demands who built the binary");
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE, --binary, --role-arn or --instance-id is required");
     const format = formatOf(args, flags.format);
     const names = await measureNames(flags, args);
     args.throwFaults();
-    finish(await measure({ image, flags, names, format }, io));
-  });
-}
+    const policy = await readPolicyFile(files, flags.policy);
+    const measured = await measuredImage(files, image, io);
+    const pivotHash = await measuredBinary(files, flags.binary, io);
+    const { provenance } = await readProvenance(files, flags.provenance);
+    files.throwFaults();
+    const pcrs = { ...measured?.pcrs, ...names };
+    const comparison = policy === undefined ? null : await compared(policy.policy, { pcrs, pivotHash, provenance });
+    const result: MeasureResult = {
+      image: measured === undefined ? null : { file: nameOf(image!), measured },
+      binary: pivotHash === undefined ? null : { file: nameOf(flags.binary!), pivotHash },
+      flags,
+      pcrs,
+      comparison,
+      now: io.now(),
+    };
+    io.stdout.write(
+      format === "json" ? jsonDocument(measuredJson(result)) : measuredText(result, pageOf(textOptions(io))),
+    );
+    return comparison?.fits === false ? EXIT.different : EXIT.good;
+  },
+);
 
 async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {
   if (roleArn === undefined && instanceId === undefined) return {};
@@ -70,43 +86,6 @@ async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: Arg
     ...(roleArn !== undefined && (await measured("role-arn", 3, measureRole(roleArn)))),
     ...(instanceId !== undefined && (await measured("instance-id", 4, measureInstance(instanceId)))),
   };
-}
-
-interface MeasureRequest {
-  readonly image: string | undefined;
-  readonly flags: Flags<"measure">;
-  readonly names: Pcrs;
-  readonly format: Format;
-}
-
-async function measure({ image, flags, names, format }: MeasureRequest, io: Io): Promise<number> {
-  const files = new InputFiles(io);
-  const policy = await readPolicy(files, flags.policy);
-  const measured = image === undefined ? undefined : await measuredImage(files, image, io);
-  const pivotHash = flags.binary === undefined ? undefined : await measuredBinary(files, flags.binary, io);
-  const { provenance } = await readProvenance(files, flags.provenance ?? [], "measure");
-  files.throwFaults();
-  const pcrs = { ...measured?.pcrs, ...names };
-  const comparison = policy === undefined ? null : await compared(policy, { pcrs, pivotHash, provenance });
-  const policyName = flags.policy === undefined ? null : nameOf(flags.policy);
-  const result: MeasureResult = {
-    image: measured === undefined ? null : { file: nameOf(image!), measured },
-    binary: pivotHash === undefined ? null : { file: nameOf(flags.binary!), pivotHash },
-    flags,
-    pcrs,
-    policy: policyName,
-    comparison,
-    now: io.now(),
-  };
-  io.stdout.write(
-    format === "json" ? jsonDocument(measuredJson(result)) : measuredText(result, pageOf(textOptions(io))),
-  );
-  return comparison?.fits === false ? EXIT.different : EXIT.good;
-}
-
-async function readPolicy(files: InputFiles, path: string | undefined): Promise<Policy | undefined> {
-  if (path === undefined) return undefined;
-  return (await readPolicyFile(files, path, { command: "measure", option: "--policy" }))?.policy;
 }
 
 interface Build {

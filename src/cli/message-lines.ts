@@ -1,7 +1,7 @@
 /** Writes messages as lines of JSON, for `--log-format json` (cli/README.md, "Messages as JSON"). */
 import { printableJson } from "../decode/json.js";
 import type { ReportedEvent } from "./io.js";
-import type { ArgumentReader } from "./options.js";
+import { type ArgumentReader, valuesOn } from "./options.js";
 
 type Level = "info" | "warn" | "error";
 
@@ -29,13 +29,7 @@ export function messageLines(written: string, now: Date): string {
  * Returns whether messages are JSON, also for usage errors. The last format on the command line counts, wherever it is.
  */
 export function wantsJsonLines(argv: readonly string[]): boolean {
-  const end = argv.indexOf("--");
-  const words = end < 0 ? argv : argv.slice(0, end);
-  const formats = words.flatMap((word, index) => {
-    if (word.startsWith("--log-format=")) return [word.slice("--log-format=".length)];
-    return words[index - 1] === "--log-format" ? [word] : [];
-  });
-  return formats.at(-1) === "json";
+  return valuesOn(argv, "--log-format").at(-1) === "json";
 }
 
 export function requireLogFormat(args: ArgumentReader, text = "text"): void {

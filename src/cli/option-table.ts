@@ -5,42 +5,14 @@
 import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import { DEFAULT_KEY_FILE } from "./key-files.js";
 
-/** The word for a value in the help. It names the kind of the value, which `completion.ts` completes. */
-export type ValueWord =
-  | "address"
-  | "arn"
-  | "command"
-  | "demand"
-  | "duration"
-  | "fault"
-  | "file"
-  | "folder"
-  | "format"
-  | "hex"
-  | "id"
-  | "kind"
-  | "listen"
-  | "member"
-  | "name"
-  | "number"
-  | "payload"
-  | "policy"
-  | "report-format"
-  | "seconds"
-  | "time"
-  | "type"
-  | "url"
-  | "version"
-  | "when";
+/**
+ * The word for a value in the help, by which `completion.ts` knows its kind. Dots mean one or more values, a question
+ * mark one or none. Null means a switch.
+ */
+type Value = string | null;
 
-/** Dots mean one or more values, a question mark one or none. Null means a switch. */
-type Value = ValueWord | `${ValueWord}...` | `${ValueWord}?` | null;
-
-/** The effect on what passes (cli/README.md, "What loosens and what demands"). */
-type Effect = "loosens" | "demands" | "neither";
-
+/** The value of each option, and its effect on what passes (cli/README.md, "What loosens and what demands"). */
 export const OPTIONS = {
   accept: ["member...", "loosens"],
   activity: ["file", "neither"],
@@ -133,7 +105,7 @@ export const OPTIONS = {
   upstream: ["url", "neither"],
   verbose: [null, "neither"],
   workers: ["number", "neither"],
-} as const satisfies Readonly<Record<string, readonly [value: Value, effect: Effect]>>;
+} as const satisfies Readonly<Record<string, readonly [value: Value, effect: "loosens" | "demands" | "neither"]>>;
 
 export type OptionName = keyof typeof OPTIONS;
 
@@ -147,42 +119,38 @@ const KEY = [
   ["api-public-key", null],
   ["private-key", null],
   ["api-key-file", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)'],
-] as const satisfies readonly Row[];
+] as const;
 
 export const DEFAULT_TIMEOUT_SECONDS = 20;
+export const DEFAULT_KEY_FILE = "bootproof-api-key.json";
 
 const CONNECTION = [
   ["base-url", "the service: https://…, without /public/v1"],
   ["organization-id", "the organization that requests and evidence belong to"],
   ...KEY,
   ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
-] as const satisfies readonly Row[];
+] as const;
 
-const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const satisfies Row;
+const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
 /** The options of the commands that run for long. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its time is that of the last one"],
   ["metrics", "serve /metrics, /healthz and /readyz at HOST:PORT; without a host on this machine only"],
   LOG_FORMAT,
-] as const satisfies readonly Row[];
-const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const satisfies Row;
+] as const;
+const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
 const NO_POLICY = [
   "no-policy",
   'accept any genuine enclave, no matter whose: the verdict is "authentic" at best',
-] as const satisfies Row;
+] as const;
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
 
 const PROVENANCE = [
   "provenance",
   "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
-] as const satisfies Row;
-
-const PAYLOAD = [
-  ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
-  ["challenge", "the same, of a random value that you sent: the proof was made after it"],
-] as const satisfies readonly Row[];
+] as const;
 
 /** The options of both sides of a queue. */
 const QUEUE = [
@@ -190,7 +158,7 @@ const QUEUE = [
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
   ["queue-cert", "for rediss://: the certificate of this client, PEM"],
   ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],
-] as const satisfies readonly Row[];
+] as const;
 
 /** The sources of `pin` that no enclave attests. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
@@ -213,7 +181,8 @@ export const COMMAND_OPTIONS = {
     ["nonce", "the expected nonce: each document must carry it"],
     ["request", "the request as it was submitted, JSON: the activity must be its result"],
     ["address", "expected addresses: each must be in an app proof"],
-    ...PAYLOAD,
+    ["payload", "what app proofs must hold: TYPE:/pointer=JSON, such as 'ORDER:/order/id=\"42\"'"],
+    ["challenge", "the same, of a random value that you sent: the proof was made after it"],
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
     ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
     ALLOW_DEBUG,
@@ -379,6 +348,7 @@ export const COMMAND_OPTIONS = {
     ["drop", "with --add-to: demands of the deployments of its namespace that the new one need not keep"],
   ],
   "policy check": [TEXT_OR_JSON],
+  "policy drop": [],
   "release check": [
     ["app", "the applications to check (default: all)"],
     ["namespace", "the namespaces that each of their releases has to be of; with two, each has its history", "name..."],
@@ -410,6 +380,7 @@ export const COMMAND_OPTIONS = {
   explain: [TEXT_OR_JSON],
   inspect: [TEXT_OR_JSON],
   diff: [TEXT_OR_JSON],
+  completion: [],
   lab: [
     ["port", "0 for any free port (default: 0)"],
     [
@@ -448,12 +419,14 @@ type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
 type ValueOf<R extends Row> = R extends readonly [OptionName, string | null, infer V] ? V : (typeof OPTIONS)[R[0]][0];
 type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
 type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Camel<N>;
+type ListRow<R extends Row> = R extends Row ? (ValueOf<R> extends `${string}...` ? R : never) : never;
+type ValueRow<C extends CommandName> = Exclude<RowOf<C>, ListRow<RowOf<C>>>;
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
-type Parsed<V> = V extends null ? boolean : V extends `${string}...` ? string[] : ParsedOne<V>;
-type ParsedOne<V> = V extends `${string}?` ? string | true : string;
-
-/** The flags that commander parses. `--no-policy` is `policy: false`. */
-export type Flags<C extends CommandName> = { readonly [R in RowOf<C> as FlagName<R[0]>]?: FlagOf<R> };
+type Parsed<V> = V extends null ? boolean : V extends `${string}?` ? string | true : string;
+/** The flags that commander parses. `--no-policy` is `policy: false`, and a list that is not given is empty. */
+export type Flags<C extends CommandName> = { readonly [R in ValueRow<C> as FlagName<R[0]>]?: FlagOf<R> } & {
+  readonly [R in ListRow<RowOf<C>> as FlagName<R[0]>]: readonly string[];
+};
 
 /** Adds the options of the command with this name, if it has any. */
 export function addOptions(command: Command, name: string): Command {

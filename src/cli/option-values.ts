@@ -9,7 +9,7 @@ import { readShape } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
 import { type ExpectedPayload, challengeFault, pointerFault } from "../verify/expected-payload.js";
-import type { OptionName } from "./option-table.js";
+import type { Flags, OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
 export function formatOf(args: ArgumentReader, text: string | undefined): Format {
@@ -44,8 +44,8 @@ function timeOf(args: ArgumentReader, option: string, text: string, words = ""):
 
 const MOST_WORKERS = 1024;
 
-export function workersOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("workers")) return undefined;
+export function workersOf(args: ArgumentReader, text: string | undefined): number | undefined {
+  if (text === undefined || args.isEmpty("workers")) return undefined;
   const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
   if (workers > 0 && workers <= MOST_WORKERS) return workers;
   return args.fault(`--workers ${text}: expected a number of threads from 1 to ${MOST_WORKERS}`);
@@ -61,8 +61,8 @@ export function countOf(args: ArgumentReader, option: OptionName, text: string, 
 const MOST_ENTRY_TIMEOUT_MS = 86_400_000;
 
 /** Reads a duration in the syntax of a policy. */
-export function entryTimeoutOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("entry-timeout")) return undefined;
+export function entryTimeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
+  if (text === undefined || args.isEmpty("entry-timeout")) return undefined;
   const milliseconds = readShape(duration, text).value ?? 0;
   if (milliseconds > 0 && milliseconds <= MOST_ENTRY_TIMEOUT_MS) return milliseconds;
   return args.fault(`--entry-timeout ${text}: expected a duration such as 10s, 5m or 1h, up to 1d`);
@@ -73,23 +73,21 @@ export function portOf(args: ArgumentReader, text: string): number | undefined {
   return args.fault(`--port ${text}: expected 0 to 65535`);
 }
 
-export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
+export function ephemeralKeyOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
+  if (text === undefined) return undefined;
   const key = fromHex(text);
   if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;
   const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
   return args.fault(`--ephemeral-key: ${found}, expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits`);
 }
 
-export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
+export function nonceOf(args: ArgumentReader, text: string | undefined): Uint8Array | undefined {
+  if (text === undefined) return undefined;
   const nonce = fromHex(text);
   return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: expected bytes in hex, without 0x");
 }
 
-/** The words after `--payload` and `--challenge`. */
-interface PayloadFlags {
-  readonly payload?: readonly string[];
-  readonly challenge?: readonly string[];
-}
+type PayloadFlags = Pick<Flags<"verify">, "payload" | "challenge">;
 
 type PayloadValue = ExpectedPayload["values"][string];
 
@@ -103,7 +101,7 @@ interface PayloadWord {
 /** Reads the payloads. Words of one type are one expectation. Returns undefined without any. */
 export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
   const words = (["payload", "challenge"] as const).flatMap((option) =>
-    (flags[option] ?? []).flatMap((word) => payloadWord(args, option, word) ?? []),
+    flags[option].flatMap((word) => payloadWord(args, option, word) ?? []),
   );
   if (args.has("payload") || args.has("challenge")) return expectationsOf(args, words);
   return undefined;

@@ -11,6 +11,9 @@ export function tookOption(option: string, value: string): string {
 
 const EMPTY = "empty: a shell variable may be unset";
 
+/** The files that are written, or never read from stdin. */
+const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out", "state"];
+
 /** Collects the faults of one command line. */
 export class ArgumentReader {
   readonly faults: Problem[] = [];
@@ -70,8 +73,13 @@ export class ArgumentReader {
   }
 
   /** Refuses stdin twice, since it can be read only once. */
-  refuseRepeatedStdin(paths: readonly (string | undefined)[]): void {
-    if (paths.filter((path) => path === STDIN).length > 1) this.fault("only one file can be - (stdin)");
+  refuseRepeatedStdin(): void {
+    const inputs = this.#command.options.filter(
+      (option) => /<(?:file|policy)/.test(option.flags) && !NOT_STDIN.includes(option.name()),
+    );
+    const named = inputs.flatMap((option): unknown => this.#command.getOptionValue(option.attributeName()));
+    if ([...this.#command.args, ...named].filter((path) => path === STDIN).length > 1)
+      this.fault("only one file can be - (stdin)");
   }
 
   #emptyOperands(): string[] {
@@ -95,6 +103,16 @@ export function seeHelpOf(command: Command): string {
   const names: string[] = [];
   for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
   return `See ${names.join(" ")} --help.`;
+}
+
+/** Returns each value of an option, wherever it is on the command line and whatever else is wrong. */
+export function valuesOn(argv: readonly string[], option: string): string[] {
+  const end = argv.indexOf("--");
+  const words = end < 0 ? argv : argv.slice(0, end);
+  return words.flatMap((word, index) => {
+    if (word.startsWith(`${option}=`)) return [word.slice(option.length + 1)];
+    return words[index - 1] === option ? [word] : [];
+  });
 }
 
 /** Returns whether the command line chooses a policy. Reports a fault if it chooses two. */

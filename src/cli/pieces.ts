@@ -7,40 +7,29 @@ import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import { namedSharing } from "../inputs.js";
 import { type InputFiles, nameOf } from "./files.js";
-import { type FileCommand, type FilePlace, jsonOfKind } from "./kinds.js";
+import { type FileOption, jsonOfKind } from "./kinds.js";
+import type { Flags } from "./option-table.js";
 
-export interface EvidenceFiles {
-  readonly bootProofs: readonly string[];
-  readonly appProofs: readonly string[];
-  readonly activity: string | undefined;
-}
+/** The options that name files of evidence. */
+type EvidenceFiles = Pick<Flags<"verify">, "bootProof" | "appProof" | "activity">;
 
 export async function readEvidence(
   files: InputFiles,
-  { bootProofs, appProofs, activity }: EvidenceFiles,
-  command: FileCommand,
+  { bootProof, appProof, activity }: EvidenceFiles,
 ): Promise<Evidence> {
-  const boots = await readBootProofs(files, bootProofs, command);
-  const apps: NamedEvidence[] = [];
-  for (const path of appProofs) apps.push(...(await readAppProofs(files, path, command)));
-  const named = activity === undefined ? undefined : await readActivityFile(files, activity, command);
+  const bootProofs = await readBootProofs(files, bootProof);
+  const appProofs: NamedEvidence[] = [];
+  for (const path of appProof) appProofs.push(...(await readAppProofs(files, path)));
+  const named = activity === undefined ? undefined : await readActivityFile(files, activity);
   files.throwFaults();
-  return {
-    bootProofs: boots,
-    ...(appProofs.length > 0 && { appProofs: apps }),
-    ...(named && { activity: named }),
-  };
+  return { bootProofs, ...(appProof.length > 0 && { appProofs }), ...(named && { activity: named }) };
 }
 
 /** Reads boot proofs. Faults go to the files. */
-export async function readBootProofs(
-  files: InputFiles,
-  paths: readonly string[],
-  command: FileCommand,
-): Promise<NamedEvidence[]> {
+export async function readBootProofs(files: InputFiles, paths: readonly string[]): Promise<NamedEvidence[]> {
   const pieces: NamedEvidence[] = [];
   for (const path of paths) {
-    const read = await readPiece(files, path, { command, option: "--boot-proof" });
+    const read = await readPiece(files, path, "--boot-proof");
     if (read === undefined) continue;
     const list = bootProofList(read.value);
     if (list?.length === 0) files.fault(path, "there are no boot proofs in it: the list is empty");
@@ -51,8 +40,8 @@ export async function readBootProofs(
   return pieces;
 }
 
-async function readAppProofs(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
-  const read = await readPiece(files, path, { command, option: "--app-proof" });
+async function readAppProofs(files: InputFiles, path: string): Promise<NamedEvidence[]> {
+  const read = await readPiece(files, path, "--app-proof");
   if (read === undefined) return [];
   const isList = Array.isArray(unwrap(read.value, "appProofs"));
   const list = boundedAppProofs(files, path, read.value);
@@ -60,12 +49,8 @@ async function readAppProofs(files: InputFiles, path: string, command: FileComma
 }
 
 /** Reads an activity, bare or in its wrapper. */
-export async function readActivityFile(
-  files: InputFiles,
-  path: string,
-  command: FileCommand,
-): Promise<NamedEvidence | undefined> {
-  const read = await readPiece(files, path, { command, option: "--activity" });
+export async function readActivityFile(files: InputFiles, path: string): Promise<NamedEvidence | undefined> {
+  const read = await readPiece(files, path, "--activity");
   if (read === undefined) return undefined;
   boundedAppProofs(files, path, unwrap(read.value, "activity"));
   return namedPiece(nameOf(path), read.value, read);
@@ -76,9 +61,9 @@ interface ReadPiece {
   readonly bytes: Uint8Array;
 }
 
-export async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
+export async function readPiece(files: InputFiles, path: string, option: FileOption): Promise<ReadPiece | undefined> {
   const bytes = await files.bytes(path);
-  const value = await jsonOfKind(files, path, bytes, place);
+  const value = await jsonOfKind(files, path, bytes, option);
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 

@@ -1,30 +1,23 @@
 /** Reads the sources of `bootproof pin`: verified boot proofs, a release, or a build. */
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
-import type { VerifyOptions } from "../bootproof.js";
+import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
-import { attempt, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
-import { type Io, UsageError, messageOptions } from "./io.js";
-import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
+import { type Io, messageOptions } from "./io.js";
+import { jsonOfKind, ofKind } from "./kinds.js";
 import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
-import type { VerifiedPieces } from "./pin-provenance.js";
+import { type Pinned, madeOrRefused, pinnedWithBuilds } from "./pin-provenance.js";
 import { pinFolders } from "./pin-release.js";
+import { readProvenance } from "./provenance.js";
 import { parseYaml } from "./read-yaml.js";
 import { areFolders } from "./release-folders.js";
-
-export interface Pinned {
-  readonly made: MadePolicy;
-  readonly messages: readonly string[];
-  /** The verified evidence, for boot proofs only. */
-  readonly verified?: VerifiedPieces;
-}
 
 /** Returns null if a boot proof was rejected. The reason is already written. */
 export function pinnedFrom(
@@ -33,8 +26,8 @@ export function pinnedFrom(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  if (flags.release !== undefined) return pinReleases(flags, base, files, io);
-  return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
+  if (flags.release.length > 0) return pinReleases(flags, base, files, io);
+  return flags.bootProof.length === 0 ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
 async function pinBootProofs(
@@ -45,7 +38,7 @@ async function pinBootProofs(
 ): Promise<Pinned | null> {
   const [library, { readBootProofs }] = await Promise.all([import("../bootproof.js"), import("./pieces.js")]);
   const trustAnchors = await trustedBy(flags, base, files);
-  const pieces = await readBootProofs(files, flags.bootProof!, "pin");
+  const pieces = await readBootProofs(files, flags.bootProof);
   files.throwFaults();
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
@@ -63,10 +56,9 @@ async function pinBootProofs(
   const verified = judged.flatMap((one) => one.verified ?? []);
   if (verified.length < judged.length) return refuse(judged, io);
   const { makePolicy } = await import("../appraise/pin.js");
-  const made = attempt(() => makePolicy(verified, pinOptions(flags)));
-  if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
-  const messages = adviceOnPinning(judged, made.value);
-  return withBuilds({ made: made.value, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
+  const made = madeOrRefused(() => makePolicy(verified, pinOptions(flags)));
+  const messages = adviceOnPinning(judged, made);
+  return withBuilds({ made, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
 }
 
 /** Adds bundles. Without a repository they must meet what the policy of `--add-to` demands. */
@@ -76,20 +68,19 @@ async function withBuilds(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  if (flags.provenance === undefined) return pinned;
-  const { pinnedWithBuilds, readBuilds, refuseMalformed } = await import("./pin-provenance.js");
-  const verified = { ...pinned.verified, builds: await readBuilds(flags.provenance, files) };
-  if (flags.repository === undefined) {
-    await refuseMalformed(verified.builds, files);
-    return { ...pinned, verified };
-  }
-  const whole = await pinnedWithBuilds(pinned, verified, { flags, files, io });
-  return whole && { ...whole, verified };
+  const { provenance } = await readProvenance(files, flags.provenance);
+  if (provenance === undefined) return pinned;
+  const verified = { ...pinned.verified, builds: provenance as readonly NamedEvidence[] };
+  if (flags.repository !== undefined) return pinnedWithBuilds({ ...pinned, verified }, flags, files, io);
+  const { decodeProvenanceBundle } = await import("../decode/provenance-bundle.js");
+  for (const { name, value } of verified.builds) files.decoded(name!, () => decodeProvenanceBundle(value));
+  files.throwFaults();
+  return { ...pinned, verified };
 }
 
 /** Returns the anchors of the --add-to policy, and the AWS Nitro root, unless the command line names one. */
 async function trustedBy(
-  { trustAnchor = [] }: Flags<"pin">,
+  { trustAnchor }: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
 ): Promise<TrustAnchor[]> {
@@ -101,14 +92,14 @@ async function trustedBy(
 async function readTrustAnchors(files: InputFiles, paths: readonly string[]): Promise<TrustAnchor[]> {
   const anchors: TrustAnchor[] = [];
   for (const path of paths) {
-    const anchor = await readTrustAnchor(files, path, "pin");
+    const anchor = await readTrustAnchor(files, path);
     if (anchor !== undefined) anchors.push(anchor);
   }
   return anchors;
 }
 
 function pinOptions({ name, appProofType }: Flags<"pin">): PinOptions {
-  return { ...(name !== undefined && { name }), ...(appProofType !== undefined && { appProofTypes: appProofType }) };
+  return { ...(name !== undefined && { name }), ...(appProofType.length > 0 && { appProofTypes: appProofType }) };
 }
 
 interface PinnedVerdict {
@@ -160,19 +151,25 @@ async function pinReleases(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  const folders = flags.release!;
+  const folders = flags.release;
   if (!areFolders(folders).includes(true)) return pinRelease(flags, folders[0]!, files);
   const { readSet } = await import("../release/demand.js");
-  const { manifestSet: path, commitment, app } = flags;
-  const json = path === undefined ? undefined : await readManifestSet(files, path);
+  const { manifestSet: path, commitment } = flags;
+  const json = await readManifestSet(files, path);
   const manifestSet = json === undefined ? undefined : files.decoded(path!, () => readSet(json));
-  const rest = { ...pinOptions(flags), ...(isCommitmentKind(commitment) && { commitment }) };
-  return pinFolders({ folders, app: app!, base, manifestSet, rest }, files, io);
+  const options = {
+    ...pinOptions(flags),
+    ...(isCommitmentKind(commitment) && { commitment }),
+    ...(manifestSet && { manifestSet }),
+    ...(base && { addTo: base.policy }),
+  };
+  return pinFolders(flags, options, files, io);
 }
 
 async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy } = await import("../appraise/pin.js");
-  const text = await readRelease(files, path);
+  const bytes = await ofKind(files, path, "--release", MAX_RELEASE_BYTES);
+  const text = bytes && files.textOf(path, bytes);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const options = await operatorOptions(flags, files);
   files.throwFaults();
@@ -191,7 +188,7 @@ async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles):
 /** Reads the operators of a deployment, which neither release nor build names. */
 async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
-  const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
+  const manifestSet = await readManifestSet(files, flags.manifestSet);
   return {
     ...pinOptions(flags),
     ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
@@ -207,31 +204,24 @@ async function pinBuild(flags: Flags<"pin">, files: InputFiles, io: Io): Promise
     import("./built.js"),
   ]);
   const options = await operatorOptions(flags, files);
-  const trustAnchors = await readTrustAnchors(files, flags.trustAnchor ?? []);
+  const trustAnchors = await readTrustAnchors(files, flags.trustAnchor);
   const build = await measuredBuild(flags, files, io);
   files.throwFaults();
-  const made = attempt(() => makeBuildPolicy(build, { ...options, ...(trustAnchors.length > 0 && { trustAnchors }) }));
-  if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
-  const { notes } = made.value;
+  const trusted = { ...options, ...(trustAnchors.length > 0 && { trustAnchors }) };
+  const made = madeOrRefused(() => makeBuildPolicy(build, trusted));
   return {
-    made: made.value,
+    made,
     messages: [
       "Pinned the measurements of these files. Trust them only as far as you trust their build: no enclave attests " +
         "them, and nothing shows which source they come from.",
-      ...scopeWarnings(notes),
-      ...(notes.length > 0 ? [BUILD_REMEDY] : []),
+      ...scopeWarnings(made.notes),
+      ...(made.notes.length > 0 ? [BUILD_REMEDY] : []),
     ],
   };
 }
 
-async function readRelease(files: InputFiles, path: string): Promise<string | undefined> {
-  const place: FilePlace = { command: "pin", option: "--release" };
-  const bytes = await ofKind(files, path, await files.bytes(path, MAX_RELEASE_BYTES), place);
-  return bytes && files.textOf(path, bytes);
-}
-
-async function readManifestSet(files: InputFiles, path: string): Promise<JsonValue | undefined> {
-  return jsonOfKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
+async function readManifestSet(files: InputFiles, path: string | undefined): Promise<JsonValue | undefined> {
+  return path === undefined ? undefined : jsonOfKind(files, path, await files.bytes(path), "--manifest-set");
 }
 
 /** The options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */

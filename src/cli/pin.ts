@@ -1,5 +1,4 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
-import type { Command } from "commander";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
 import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -9,15 +8,16 @@ import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
+import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
+import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
-import type { FilePlace } from "./kinds.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
-import { type Flags, type OptionName } from "./option-table.js";
+import type { Flags, OptionName } from "./option-table.js";
 import { nonceOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
-import { type Pinned, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import type { ArgumentReader } from "./options.js";
+import type { Pinned } from "./pin-provenance.js";
+import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { areFolders } from "./release-folders.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
@@ -61,23 +61,22 @@ Examples:
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
-export function addPinCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description(
+export const addPinCommand = commandOf(
+  "pin",
+  {
+    description:
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
-        "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
-    )
-    .usage(
+      "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
+    usage:
       "(--boot-proof FILE… [--trust-anchor FILE…] | --release PATH… --app NAME | --image FILE --binary FILE) " +
-        "[--out FILE] [--add-to POLICY]",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"pin">) => {
+      "[--out FILE] [--add-to POLICY]",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }) => {
     refuseCombinations(args, flags);
-    finish(await pin(flags, io));
-  });
-}
+    return pin(flags, files, io);
+  },
+);
 
 /** The options that name each source. */
 const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "pcrs", "binary"] } as const;
@@ -124,8 +123,6 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   refuseProvenance(args, flags);
   refuseValues(args, flags);
   refuseTargets(args, flags);
-  args.refuseRepeated();
-  args.refuseRepeatedStdin([...inputsOf(flags), flags.addTo]);
   args.throwFaults();
 }
 
@@ -133,7 +130,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
  * Refuses incomplete options of provenance. A bundle can name any repository and be of any Sigstore, so the caller or
  * the policy of --add-to says which.
  */
-function refuseProvenance(args: ArgumentReader, { provenance = [], addTo }: Flags<"pin">): void {
+function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
   const others = ["repository", "trusted-root"] as const;
   const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
   for (const option of others) {
@@ -146,7 +143,7 @@ function refuseProvenance(args: ArgumentReader, { provenance = [], addTo }: Flag
  * Refuses options that contradict --release. The manifests in a folder name namespace and quorum key; a file names
  * neither.
  */
-function refuseReleases(args: ArgumentReader, { release = [] }: Flags<"pin">): void {
+function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
   const folders = areFolders(release);
   if (folders.includes(true) && folders.includes(false)) args.fault("--release: folders and files exclude each other");
   else if (folders[0] === false && release.length > 1) args.fault("--release: give one file, or any number of folders");
@@ -172,13 +169,13 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
     args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
     args.fault(`--quorum-key: expected ${QOS_PUBLIC_KEY_LENGTH} bytes of hex`);
-  if (nonce !== undefined) nonceOf(args, nonce);
-  if (appProofType?.includes("")) args.fault("--app-proof-type: empty: expected a type");
+  nonceOf(args, nonce);
+  if (appProofType.includes("")) args.fault("--app-proof-type: empty: expected a type");
 }
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name, drop } = flags;
-  if (drop !== undefined && addTo === undefined) args.fault("--drop requires --add-to POLICY: it is about its demands");
+  if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY: it is about its demands");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
@@ -188,47 +185,35 @@ function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
 
 /** Returns the files of the sources, without the policy of --add-to. */
 function inputsOf(flags: Flags<"pin">): string[] {
-  const { bootProof = [], release = [], image, pcrs, binary, trustAnchor = [], manifestSet } = flags;
-  const { provenance = [], trustedRoot } = flags;
-  const paths = [
-    ...bootProof,
-    ...release,
-    image,
-    pcrs,
-    binary,
-    ...trustAnchor,
-    manifestSet,
-    ...provenance,
-    trustedRoot,
-  ];
-  return paths.filter((path) => path !== undefined);
+  const { bootProof, release, trustAnchor, provenance } = flags;
+  const { image, pcrs, binary, manifestSet, trustedRoot } = flags;
+  const one = [image, pcrs, binary, manifestSet, trustedRoot].filter((path) => path !== undefined);
+  return [...bootProof, ...release, ...trustAnchor, ...provenance, ...one];
 }
 
-const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };
-
-async function pin(flags: Flags<"pin">, io: Io): Promise<number> {
+async function pin(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
-  const verb = target === STDIN ? null : verbOf(requireWritable(target));
-  const files = new InputFiles(io);
-  const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo, ADD_TO);
+  const verb = verbFor(target);
+  const base = await readPolicyFile(files, flags.addTo, "--add-to");
   const pinned = await pinnedFrom(flags, base, files, io);
   if (pinned === null) return EXIT.rejected;
   const result =
     base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
-  const isUntouched = target === base?.path && equalBytes(toUtf8(result.text), base.bytes);
-  if (!isUntouched) await deliver(result, target, io, base);
-  const written = verb === null ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
+  const was = target === base?.path ? base.bytes : undefined;
+  const isUntouched = was !== undefined && equalBytes(toUtf8(result.text), was);
+  if (!isUntouched) await deliver(target, result.text, was, io);
+  const written = target === STDIN ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
   io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
 }
 
-function verbOf(isThere: boolean): string {
-  return isThere ? "Replaced" : "Written";
+function verbFor(target: string): string {
+  return target !== STDIN && requireWritable(target) ? "Replaced" : "Written";
 }
 
-async function deliver({ text }: Result, target: string, io: Io, base: PolicySource | undefined): Promise<void> {
+async function deliver(target: string, text: string, was: Uint8Array | undefined, io: Io): Promise<void> {
   if (target === STDIN) io.stdout.write(text);
-  else await writeWhole(target, text, target === base?.path ? base.bytes : undefined);
+  else await writeWhole(target, text, was);
 }
 
 interface Result {
@@ -252,11 +237,11 @@ function namesText(names: readonly string[]): string {
 interface Addition {
   readonly base: PolicySource;
   readonly target: string;
-  readonly drop: readonly string[] | undefined;
+  readonly drop: readonly string[];
 }
 
 /** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects its own evidence. */
-async function withAdded({ base, target, drop = [] }: Addition, { made, verified }: Pinned): Promise<Result> {
+async function withAdded({ base, target, drop }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const provenance = verified?.builds.map(({ value }) => value) ?? [];
   const options = { ...base.options, drop, provenance };

@@ -1,17 +1,14 @@
 /** `bootproof policy`: shows what a policy file pins and leaves open, and drops a deployment. */
-import type { Command } from "commander";
 import { attempt, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
-import type { Format } from "../report/report.js";
+import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, nameOf, readerBeside } from "./files.js";
-import { type Io, UsageError, textOptions } from "./io.js";
+import { STDIN, nameOf, readerBeside } from "./files.js";
+import { UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
 import { formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -42,82 +39,76 @@ Examples:
 Exit codes: 0 dropped, 2 no deployment has that name, it is the last one, or the file is malformed or cannot be
 written.`;
 
-export function addPolicyCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.")
-    .addHelpText("after", EXAMPLES);
-  addCheck(command, io, finish);
-  addDrop(command, io, finish);
-}
-
-function addCheck(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("check")
-    .summary("list the faults of a policy, or what it pins and leaves open")
-    .description("List the faults of a policy file; or what each of its deployments pins and leaves open.")
-    .argument("<file>", "the policy; - for stdin")
-    .addHelpText("after", CHECK_HELP);
-  const args = new ArgumentReader(addOptions(command, "policy check"));
-  command.action(async (path: string, flags: Flags<"policy check">) => {
-    args.refuseRepeated();
+const addCheck = commandOf<"policy check", [file: string]>(
+  "policy check",
+  {
+    description: "List the faults of a policy file; or what each of its deployments pins and leaves open.",
+    help: CHECK_HELP,
+  },
+  async ({ args, flags, files, io }, path) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
-    finish(await check(path, format, io));
-  });
-}
+    const [{ checkPolicy }, { renderPolicyCheck }] = await Promise.all([
+      import("../appraise/describe.js"),
+      import("../report/policy-text.js"),
+    ]);
+    const bytes = await ofKind(files, path, "POLICY");
+    files.throwFaults();
+    const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
+    const options = textOptions(io);
+    io.stdout.write(format === "json" ? jsonDocument(answer) : renderPolicyCheck(answer, nameOf(path), options));
+    return answer.faults.length === 0 ? EXIT.good : EXIT.usage;
+  },
+);
 
-async function check(path: string, format: Format, io: Io): Promise<number> {
-  const [{ checkPolicy }, { renderPolicyCheck }] = await Promise.all([
-    import("../appraise/describe.js"),
-    import("../report/policy-text.js"),
-  ]);
-  const files = new InputFiles(io);
-  const bytes = await ofKind(files, path, await files.bytes(path), { command: "policy check", option: "POLICY" });
-  files.throwFaults();
-  const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
-  const isGood = answer.faults.length === 0;
-  const options = textOptions(io);
-  io.stdout.write(format === "json" ? jsonDocument(answer) : renderPolicyCheck(answer, nameOf(path), options));
-  return isGood ? EXIT.good : EXIT.usage;
-}
-
-function addDrop(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("drop")
-    .summary("remove a deployment from a policy: what only it accepted no longer passes")
-    .description("Remove a deployment from a policy: what only it accepted no longer passes.")
-    .argument("<policy>", "the policy, which is rewritten in place")
-    .argument("<name>", "the deployment's name, or its place (deployments[0]) if it has none")
-    .addHelpText("after", DROP_HELP);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, name: string) => {
+const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
+  "policy drop",
+  { description: "Remove a deployment from a policy: what only it accepted no longer passes.", help: DROP_HELP },
+  async ({ args, files, io }, path, name) => {
     if (path === STDIN) args.fault("stdin cannot be rewritten: give the file of the policy");
     args.throwFaults();
-    await drop(path, name, io);
-    finish(EXIT.good);
-  });
-}
-
-async function drop(path: string, name: string, io: Io): Promise<void> {
-  const { dropDeployment } = await import("../appraise/edit.js");
-  const files = new InputFiles(io);
-  const given = await readPolicyFile(files, path, { command: "policy drop", option: "POLICY" });
-  files.throwFaults();
-  requireWritable(path);
-  const { bytes, options } = given!;
-  const edited = attempt(() => dropDeployment(bytes, name, options));
-  if (edited.value === undefined) {
-    const lines = edited.faults.map((fault) => printable(faultText([fault])));
-    throw new UsageError([`${printable(path)}: unchanged:`, ...lines]);
-  }
-  await writeWhole(path, edited.value.text, bytes);
-  const { notes, stillAcceptedBy } = edited.value;
-  const says = [
-    ...stillAcceptedBy.map(({ extent, message }) => `${extent === "all" ? "WARNING" : "note"}: ${message}`),
-    ...(stillAcceptedBy.some(({ extent }) => extent === "all") ? [DROP_THESE_TOO] : []),
-    ...notes.map((note) => `note: ${note}`),
-  ];
-  io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...says, ""].map(printable).join("\n"));
-}
+    const { dropDeployment } = await import("../appraise/edit.js");
+    const given = await readPolicyFile(files, path, "POLICY");
+    files.throwFaults();
+    requireWritable(path);
+    const { bytes, options } = given!;
+    const edited = attempt(() => dropDeployment(bytes, name, options));
+    if (edited.value === undefined) {
+      const lines = edited.faults.map((fault) => printable(faultText([fault])));
+      throw new UsageError([`${printable(path)}: unchanged:`, ...lines]);
+    }
+    await writeWhole(path, edited.value.text, bytes);
+    const { notes, stillAcceptedBy } = edited.value;
+    const says = [
+      ...stillAcceptedBy.map(({ extent, message }) => `${extent === "all" ? "WARNING" : "note"}: ${message}`),
+      ...(stillAcceptedBy.some(({ extent }) => extent === "all") ? [DROP_THESE_TOO] : []),
+      ...notes.map((note) => `note: ${note}`),
+    ];
+    io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...says, ""].map(printable).join("\n"));
+    return EXIT.good;
+  },
+);
 
 const DROP_THESE_TOO = "To stop accepting it, drop the deployments that still accept it too.";
+
+export const addPolicyCommand = groupOf(
+  {
+    description: "Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.",
+    help: EXAMPLES,
+  },
+  {
+    check: {
+      summary: "list the faults of a policy, or what it pins and leaves open",
+      operands: { "<file>": "the policy; - for stdin" },
+      add: addCheck,
+    },
+    drop: {
+      summary: "remove a deployment from a policy: what only it accepted no longer passes",
+      operands: {
+        "<policy>": "the policy, which is rewritten in place",
+        "<name>": "the deployment's name, or its place (deployments[0]) if it has none",
+      },
+      add: addDrop,
+    },
+  },
+);

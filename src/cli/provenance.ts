@@ -2,22 +2,22 @@
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
+import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
 import { demandsProvenance, namedSharing } from "../inputs.js";
 import { shownName } from "../errors.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
-import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
-import { type FileCommand, ofKind } from "./kinds.js";
+import { ofKind } from "./kinds.js";
 
 /** Returns the bundles as a member of the evidence, or no member without a file. Faults go to the files. */
 export async function readProvenance(
   files: InputFiles,
   paths: readonly string[],
-  command: FileCommand,
 ): Promise<Pick<Evidence, "provenance">> {
   if (paths.length === 0) return {};
   const pieces: NamedEvidence[] = [];
-  for (const path of paths) pieces.push(...(await bundlesIn(files, path, command)));
+  for (const path of paths) pieces.push(...(await bundlesIn(files, path)));
   if (pieces.length > MAX_PROVENANCE)
     files.fault(paths[0]!, `${pieces.length} bundles of provenance, at most ${MAX_PROVENANCE} allowed`);
   return { provenance: pieces };
@@ -27,10 +27,9 @@ export async function readProvenance(
  * Reads bundles. Several are named by their index: `build.jsonl[3]`. Other content is a fault of the file, whether a
  * policy demands provenance or not.
  */
-async function bundlesIn(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
+async function bundlesIn(files: InputFiles, path: string): Promise<NamedEvidence[]> {
   const { notBundle, splitBundles } = await import("../decode/provenance-bundle.js");
-  const read = await files.bytes(path, MAX_BUNDLE_BYTES);
-  const bytes = await ofKind(files, path, read, { command, option: "--provenance" });
+  const bytes = await ofKind(files, path, "--provenance", MAX_BUNDLE_BYTES);
   const texts = bytes && files.decoded(path, () => splitBundles(bytes));
   if (bytes === undefined || texts === undefined) return [];
   texts.forEach((text, index) => {
@@ -69,9 +68,9 @@ export async function verifierFor(
 export async function demandedProvenance(
   files: InputFiles,
   paths: readonly string[],
-  { policy, command }: { readonly policy: Policy | undefined; readonly command: FileCommand },
+  policy: Policy | undefined,
 ): Promise<readonly string[]> {
-  const { provenance = [] } = await readProvenance(files, paths, command);
+  const { provenance = [] } = await readProvenance(files, paths);
   const demanding = policy && demandingDeployment(policy);
   if (demanding !== undefined && paths.length === 0)
     throw new UsageError([

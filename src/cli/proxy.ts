@@ -1,5 +1,4 @@
 /** `bootproof proxy`: verifies what the service answers to any client, until it is interrupted. */
-import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -8,9 +7,10 @@ import { diskReason } from "../disk/reason.js";
 import { printable } from "../report/printable.js";
 import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
 import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
+import { commandOf } from "./command.js";
 import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN } from "./files.js";
+import { type InputFiles, STDIN } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
@@ -18,20 +18,14 @@ import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { portOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
 interface ProxyRequest {
-  readonly upstream: string;
-  readonly policy: string;
+  readonly flags: Flags<"proxy">;
   readonly port: number;
-  /** Null means that boot proofs come from files. */
-  readonly key: Connection["key"] | null;
-  readonly bootProofs: readonly string[];
-  readonly provenance: readonly string[];
-  readonly allowUnproven: boolean;
-  readonly acceptance: "standard" | "strict";
-  readonly healthFile: string | undefined;
+  /** Undefined means that boot proofs come from files. */
+  readonly key: Connection["key"] | undefined;
   readonly timeoutMs: number;
 }
 
@@ -49,49 +43,46 @@ Examples:
 
 Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be used.`;
 
-export function addProxyCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Run a local proxy before the service, which passes on verified results of activities only.")
-    .usage("--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"proxy">) => {
-    finish(await run(requestOf(args, flags, io), io));
-  });
-}
+export const addProxyCommand = commandOf(
+  "proxy",
+  {
+    description: "Run a local proxy before the service, which passes on verified results of activities only.",
+    usage: "--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }) => {
+    const request = requestOf(args, flags, io);
+    // The handler is set before any work, so that no signal is missed.
+    const interruption = new Interruption();
+    try {
+      const proxy = await started(await optionsOf(request, files, io));
+      io.stdout.write(`listening on ${proxy.url}\n`);
+      await interruption.comes;
+      const { requests, refused } = await proxy.close();
+      io.stderr.write(`note: ended; ${requests} requests, ${refused} of them refused\n`);
+      return EXIT.good;
+    } finally {
+      interruption.forget();
+    }
+  },
+);
 
 function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRequest {
-  args.refuseRepeated();
-  const { upstream, policy, port = "0", bootProof: bootProofs = [], allowUnproven = false, healthFile } = flags;
-  const provenance = provenanceOf(flags);
-  const fault = upstream === undefined ? "--upstream URL is required: the address of the service" : null;
-  const upstreamFault = args.isEmpty("upstream") ? null : (fault ?? addressFault("--upstream", upstream!));
-  if (upstreamFault !== null) args.fault(upstreamFault);
-  if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
+  const { upstream } = flags;
+  const fault =
+    upstream === undefined
+      ? "--upstream URL is required: the address of the service"
+      : addressFault("--upstream", upstream);
+  if (fault !== null && !args.isEmpty("upstream")) args.fault(fault);
+  if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
   requireLogFormat(args, flags.logFormat);
-  if (healthFile === STDIN) args.fault("--health-file -: a file is required");
-  args.refuseTwice("--boot-proof", bootProofs);
-  args.refuseRepeatedStdin([policy, ...bootProofs, ...provenance]);
+  if (flags.healthFile === STDIN) args.fault("--health-file -: a file is required");
+  args.refuseTwice("--boot-proof", flags.bootProof);
   const key = evidenceKey(args, flags, io);
-  const portNumber = portOf(args, port);
+  const port = portOf(args, flags.port ?? "0");
   const timeoutMs = timeoutOf(args, flags.timeout);
   args.throwFaults();
-  return {
-    upstream: upstream!,
-    policy: policy!,
-    port: portNumber!,
-    key: key ?? null,
-    bootProofs,
-    provenance,
-    allowUnproven,
-    acceptance: flags.failOnWarning === true ? "strict" : "standard",
-    healthFile,
-    timeoutMs: timeoutMs!,
-  };
-}
-
-function provenanceOf({ provenance = [] }: Flags<"proxy">): readonly string[] {
-  return provenance;
+  return { flags, port: port!, key, timeoutMs: timeoutMs! };
 }
 
 /** Returns the key that fetches evidence, or undefined with boot proofs from files. */
@@ -108,36 +99,25 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
   );
 }
 
-async function run(request: ProxyRequest, io: Io): Promise<number> {
-  // The handler is set before any work, so that no signal is missed.
-  const interruption = new Interruption();
-  try {
-    const proxy = await started(await optionsOf(request, io), request);
-    io.stdout.write(`listening on ${proxy.url}\n`);
-    await interruption.comes;
-    const { requests, refused } = await proxy.close();
-    io.stderr.write(`note: ended; ${requests} requests, ${refused} of them refused\n`);
-    return EXIT.good;
-  } finally {
-    interruption.forget();
-  }
-}
-
-async function optionsOf(request: ProxyRequest, io: Io): Promise<StartProxyOptions> {
-  const { upstream, key, port, allowUnproven, acceptance, healthFile, timeoutMs } = request;
-  const { policy, bootProofs, provenance } = await readFiles(request, io);
+async function optionsOf(
+  { flags, port, key, timeoutMs }: ProxyRequest,
+  files: InputFiles,
+  io: Io,
+): Promise<StartProxyOptions> {
+  const upstream = flags.upstream!;
+  const read = await readFiles(flags, files);
   // The proxy names the organization of each query.
-  const connection = { baseUrl: upstream, organizationId: "none", timeoutMs };
+  const connection = { baseUrl: upstream, organizationId: "none", timeoutMs, unusedProxy: "" };
   return {
     upstream,
-    policy,
-    evidence: key === null ? { bootProofs } : await connect({ ...connection, key, unusedProxy: "" }, io),
+    policy: read.policy,
+    evidence: key === undefined ? { bootProofs: read.bootProofs } : await connect({ ...connection, key }, io),
     port,
-    allowUnproven,
-    acceptance,
-    provenance,
+    allowUnproven: flags.allowUnproven === true,
+    acceptance: flags.failOnWarning === true ? "strict" : "standard",
+    provenance: read.provenance,
     timeoutMs,
-    ...(healthFile !== undefined && { healthFile }),
+    ...(flags.healthFile !== undefined && { healthFile: flags.healthFile }),
     now: io.now,
     onNote: (text) => io.stderr.write(`${text}\n`),
   };
@@ -150,27 +130,22 @@ interface ReadFiles {
 }
 
 /** Returns plain data, since the proxy is another copy of the library. */
-async function readFiles({ policy, bootProofs, provenance }: ProxyRequest, io: Io): Promise<ReadFiles> {
-  const files = new InputFiles(io);
-  const read = await readPolicyFile(files, policy, { command: "proxy", option: "--policy" });
-  const pieces = await readBootProofs(files, bootProofs, "proxy");
-  const values = pieces.map(({ name, value }) => {
+async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<ReadFiles> {
+  const read = await readPolicyFile(files, flags.policy);
+  const bootProofs = (await readBootProofs(files, flags.bootProof)).flatMap(({ name, value }) => {
     const bootProof = unwrap(value, "bootProof");
-    if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return bootProof;
-    return files.fault(
+    if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return [bootProof];
+    files.fault(
       name ?? "",
       `ephemeralPublicKeyHex: expected ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits, as in a boot proof of the service`,
     );
+    return [];
   });
-  const builds = await demandedProvenance(files, provenance, { policy: read?.policy, command: "proxy" });
+  const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
   // The proxy loads the package again. Here its absence becomes a message.
   await verifierFor(read!.policy);
-  return {
-    policy: plainPolicy(read!.policy),
-    bootProofs: values.filter((value) => value !== undefined),
-    provenance: builds,
-  };
+  return { policy: plainPolicy(read!.policy), bootProofs, provenance };
 }
 
 function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {
@@ -178,7 +153,8 @@ function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefin
 }
 
 /** Turns errors that a user can fix into messages. */
-async function started(options: StartProxyOptions, { port, healthFile }: ProxyRequest): Promise<RunningProxy> {
+async function started(options: StartProxyOptions): Promise<RunningProxy> {
+  const { port, healthFile } = options;
   const { startProxy } = await import("../proxy/node.js");
   try {
     return await startProxy(options);

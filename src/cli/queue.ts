@@ -1,45 +1,25 @@
 /** Reads `--queue`, its files and its environment variables, and reports its errors. */
 import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
-import { InputFiles } from "./files.js";
+import type { InputFiles } from "./files.js";
 import { type CommandError, type Io, UnreachableError, UsageError } from "./io.js";
+import type { Flags } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
 const SECRET = "BOOTPROOF_QUEUE_SECRET";
 const URL_NAME = "BOOTPROOF_QUEUE_URL";
 
-interface QueueFlags {
-  /** True means that the option has no value. */
-  readonly queue?: string | true;
-  readonly queuePrefix?: string;
-  readonly queueCa?: string;
-  readonly queueCert?: string;
-  readonly queueKey?: string;
-}
+type QueueFlags = Pick<Flags<"audit">, "queueCa" | "queueCert" | "queueKey" | "queuePrefix">;
 
-export interface QueueRequest {
-  /** The URL, which may have a password and is never printed. */
-  readonly url: string;
-  readonly prefix: string | undefined;
-  /** The paths of the files. */
-  readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-}
-
-/** Returns undefined, with a fault, if no URL is found. */
-export async function queueOf(args: ArgumentReader, flags: QueueFlags, io: Io): Promise<QueueRequest | undefined> {
-  const url = await urlOf(args, flags.queue, io);
-  const { queuePrefix: prefix, queueCa: ca, queueCert: cert, queueKey: key } = flags;
-  const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-  return url === undefined ? undefined : { url, prefix, files };
-}
-
-/** The paths of the queue's files, for `refuseRepeatedStdin`. */
-export function queuePaths({ queueCa, queueCert, queueKey }: QueueFlags): (string | undefined)[] {
-  return [queueCa, queueCert, queueKey];
-}
-
-/** The credentials of the environment are for the server that it names, and for no other. */
-async function urlOf(args: ArgumentReader, flag: string | true | undefined, io: Io): Promise<string | undefined> {
+/**
+ * Returns the URL of the queue, which may have a password and is never printed. The credentials of the environment are
+ * for the server that it names, and for no other.
+ */
+export async function queueUrlOf(
+  args: ArgumentReader,
+  flag: string | true | undefined,
+  io: Io,
+): Promise<string | undefined> {
   const own = io.env[URL_NAME] ?? "";
   const { parseQueueUrl, withCredentialsOf } = await import("../audit/node-queue-url.js");
   if (typeof flag !== "string") {
@@ -62,13 +42,16 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
 }
 
 /** Reads the files of a producer or a worker, and returns its options. */
-export async function queueOptions({ prefix, files: paths }: QueueRequest, io: Io): Promise<QueuePlaceOptions> {
+export async function queueOptions(
+  { queueCa: ca, queueCert: cert, queueKey: key, queuePrefix: prefix }: QueueFlags,
+  files: InputFiles,
+  io: Io,
+): Promise<QueuePlaceOptions> {
   const secret = io.env[SECRET] ?? "";
-  const files = new InputFiles(io);
   const tls: Record<string, string> = {};
-  for (const [name, path] of Object.entries(paths)) {
-    const bytes = await files.bytes(path);
-    if (bytes !== undefined) tls[name] = files.textOf(path, bytes) ?? "";
+  for (const [name, path] of Object.entries({ ca, cert, key })) {
+    const bytes = path === undefined ? undefined : await files.bytes(path);
+    if (bytes !== undefined) tls[name] = files.textOf(path!, bytes) ?? "";
   }
   files.throwFaults();
   return {

@@ -12,33 +12,30 @@ export function areFolders(paths: readonly string[]): readonly boolean[] {
 
 /** Reads all folders together. A refused one is a fault. */
 export async function readFolders(folders: readonly string[], files: InputFiles): Promise<ReleaseFolder> {
-  const { ReleaseFolderError, readReleaseFolder } = await import("../release/node.js");
+  const { readReleaseFolder } = await import("../release/node.js");
   const [releases, unread]: [Release[], string[]] = [[], []];
   for (const folder of folders) {
     if (folder === STDIN) throw new UsageError(["expected a folder, got stdin"]);
-    try {
-      const read = await readReleaseFolder(folder);
-      releases.push(...read.releases);
-      unread.push(...read.unread);
-    } catch (error) {
-      if (!(error instanceof ReleaseFolderError)) throw error;
-      files.fault(error.file, error.reason);
-    }
+    const read = await orFault(files, () => readReleaseFolder(folder));
+    releases.push(...(read?.releases ?? []));
+    unread.push(...(read?.unread ?? []));
   }
   return { releases, unread };
 }
 
-/**
- * Returns the files of all releases in a folder, by their paths. Returns undefined, and adds a fault, if the folder is
- * refused.
- */
+/** Returns the files of all releases in a folder, by their paths. A refused folder is a fault. */
 export async function filesInFolder(
   folder: string,
   files: InputFiles,
 ): Promise<[path: string, bytes: Uint8Array][] | undefined> {
-  const { ReleaseFolderError, releaseFilesIn } = await import("../release/node.js");
+  const { releaseFilesIn } = await import("../release/node.js");
+  return orFault(files, async () => releaseFilesIn(folder));
+}
+
+async function orFault<T>(files: InputFiles, read: () => Promise<T>): Promise<T | undefined> {
+  const { ReleaseFolderError } = await import("../release/node.js");
   try {
-    return releaseFilesIn(folder);
+    return await read();
   } catch (error) {
     if (!(error instanceof ReleaseFolderError)) throw error;
     return files.fault(error.file, error.reason);

@@ -1,17 +1,15 @@
 /** `bootproof release check`: checks published releases, their approvals and their history. */
-import type { Command } from "commander";
 import { listed } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
-import type { Format } from "../report/report.js";
 import type { ReleaseDemand } from "../release/demand.js";
+import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles } from "./files.js";
-import { type Io, textOptions } from "./io.js";
+import type { InputFiles } from "./files.js";
+import { textOptions } from "./io.js";
 import { jsonOfKind } from "./kinds.js";
-import { ArgumentReader } from "./options.js";
 import { readPolicyFile } from "./option-files.js";
-import { type Flags, addOptions } from "./option-table.js";
+import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import { readFolders } from "./release-folders.js";
 
@@ -33,75 +31,66 @@ Examples:
 Exit codes: 0 all of it holds, 1 something does not, or nothing was judged, 2 wrong usage, or a folder or file that
 cannot be read.`;
 
-export function addReleaseCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command.description("Check what a service published of its releases. bootproof pin --release FOLDER pins them.");
-  addReleaseCheck(command, io, finish);
-}
-
-function addReleaseCheck(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
-    .command("check")
-    .summary("check the approvals of releases, and what changed from each to the next")
-    .description("Check releases: each one's approvals over its manifest, its place, and the history they form.")
-    .argument("<folder...>", "releases: of one application, of one version, or of many")
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(addOptions(command, "release check"));
-  command.action(async (folders: string[], flags: Flags<"release check">) => {
-    args.refuseRepeated();
-    const format = formatOf(args, flags.format);
-    refuseDemands(args);
-    args.throwFaults();
-    finish(await check(folders, flags, format, io));
-  });
-}
-
 const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
 
-function refuseDemands(args: ArgumentReader): void {
-  const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
-  if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
-  if (given.length === 0)
-    args.fault(
-      "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
-    );
-}
-
-async function check(
-  folders: readonly string[],
-  flags: Flags<"release check">,
-  format: Format,
-  io: Io,
-): Promise<number> {
-  const [{ checkReleases }, { renderReleaseCheck }] = await Promise.all([
-    import("../release/check.js"),
-    import("../release/text.js"),
-  ]);
-  const files = new InputFiles(io);
-  const demand = await demandOf(flags, files);
-  const { releases, unread } = await readFolders(folders, files);
-  files.throwFaults();
-  const { app: applications, namespace: namespaces, skipUnapproved = false } = flags;
-  const chosen = { ...(applications && { applications }), ...(namespaces && { namespaces }), skipUnapproved };
-  const result = await files.decodedAsync(folders.join(", "), () => checkReleases(releases, { ...demand!, ...chosen }));
-  files.throwFaults();
-  if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
-  io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));
-  return result!.good ? EXIT.good : EXIT.rejected;
-}
+const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
+  "release check",
+  {
+    description: "Check releases: each one's approvals over its manifest, its place, and the history they form.",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }, folders) => {
+    const format = formatOf(args, flags.format);
+    const given = DEMANDS.filter((name) => args.has(name)).map((name) => `--${name}`);
+    if (given.length > 1) args.fault(`${given.join(" and ")} exclude each other: give one`);
+    if (given.length === 0)
+      args.fault(
+        "--manifest-set FILE, --policy FILE or --no-manifest-set is required: the operators whose approvals count",
+      );
+    args.throwFaults();
+    const [{ checkReleases }, { renderReleaseCheck }] = await Promise.all([
+      import("../release/check.js"),
+      import("../release/text.js"),
+    ]);
+    const demand = await demandOf(flags, files);
+    const { releases, unread } = await readFolders(folders, files);
+    files.throwFaults();
+    const { app: applications, namespace: namespaces, skipUnapproved = false } = flags;
+    const chosen = {
+      ...(applications.length > 0 && { applications }),
+      ...(namespaces.length > 0 && { namespaces }),
+      skipUnapproved,
+    };
+    const check = (): ReturnType<typeof checkReleases> => checkReleases(releases, { ...demand!, ...chosen });
+    const result = await files.decodedAsync(folders.join(", "), check);
+    files.throwFaults();
+    if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
+    io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));
+    return result!.good ? EXIT.good : EXIT.rejected;
+  },
+);
 
 /** Returns undefined if there is a fault, which the files keep. */
 async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
-    const source = await readPolicyFile(files, flags.policy, { command: "release check", option: "--policy" });
+    const source = await readPolicyFile(files, flags.policy);
     return source && { policy: source.policy };
   }
   if (typeof flags.manifestSet !== "string") return { noManifestSet: true };
   const path = flags.manifestSet;
-  const json = await jsonOfKind(files, path, await files.bytes(path), {
-    command: "release check",
-    option: "--manifest-set",
-  });
+  const json = await jsonOfKind(files, path, await files.bytes(path), "--manifest-set");
   if (json === undefined) return undefined;
   const { readSet } = await import("../release/demand.js");
   return files.decoded(path, () => ({ manifestSet: readSet(json) }));
 }
+
+export const addReleaseCommand = groupOf(
+  { description: "Check what a service published of its releases. bootproof pin --release FOLDER pins them." },
+  {
+    check: {
+      summary: "check the approvals of releases, and what changed from each to the next",
+      operands: { "<folder...>": "releases: of one application, of one version, or of many" },
+      add: addReleaseCheck,
+    },
+  },
+);

@@ -2,7 +2,9 @@
 import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
 import type { ReportFormat } from "../report/report.js";
+import type { ExpectedPayload } from "../verify/expected-payload.js";
 import {
+  type Connection,
   NO_ORGANIZATION,
   ORGANIZATION_OF_THE_ACTIVITY,
   connectionOf,
@@ -11,27 +13,26 @@ import {
   organizationOf,
   refuseEmptyOrganization,
 } from "./connection.js";
-import type { ExpectedFlags, Source } from "./evidence.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
 import { atOf, ephemeralKeyOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
-import type { EvidenceFiles } from "./pieces.js";
+
+/** Where the evidence comes from: files of the options, a bundle or a page, or the service. */
+export type Source =
+  | { readonly kind: "files" | "attestation" }
+  | { readonly kind: "bundle"; readonly file: string }
+  | { readonly kind: "key" | "apps" | "activity"; readonly connection: Connection };
 
 export interface VerifyRequest {
+  readonly flags: Flags<"verify">;
   readonly source: Source;
-  /** Undefined means the bundle's own policy, false means `--no-policy`. */
-  readonly policy: string | false | undefined;
-  readonly trustAnchor: string | undefined;
-  /** The image whose measurements each document must attest. */
-  readonly image: string | undefined;
-  /** The bundles beside the evidence of any source that has boot proofs. */
-  readonly provenance: readonly string[];
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
-  readonly expected: ExpectedFlags;
+  /** The expected organization, also of the environment. */
+  readonly organizationId: string | undefined;
+  readonly payload: readonly ExpectedPayload[] | undefined;
   readonly format: ReportFormat;
-  readonly earKey: string | undefined;
   readonly level: Level;
 }
 
@@ -50,30 +51,15 @@ const WHAT_IS_THERE =
   "--boot-proof FILE (or --attestation FILE) is required: the evidence to verify. A bundle or a page is given " +
   "alone; with a connection (--base-url and more), --app, --ephemeral-key or --activity-id is enough.";
 
-/** Throws {@link UsageError} with every fault. */
+/** Throws {@link UsageError} with every fault. `stray` has the words without an option. */
 export function requestOf(
   args: ArgumentReader,
   stray: readonly string[],
   flags: Flags<"verify">,
   io: Io,
 ): VerifyRequest {
-  const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address) ?? fileAmongPayloads(flags);
   refuseCombinations(args, flags, bundle !== undefined);
-  args.refuseRepeated();
-  args.refuseRepeatedStdin([
-    bundle,
-    ...bootProof,
-    ...appProof,
-    activity,
-    attestation,
-    flags.request,
-    policy || undefined,
-    trustAnchor,
-    flags.image,
-    flags.earKey,
-    ...(flags.provenance ?? []),
-  ]);
   const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
   const level = levelOf(args);
@@ -82,19 +68,7 @@ export function requestOf(
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  const { earKey, image, provenance = [] } = flags;
-  return {
-    source: source!,
-    policy,
-    trustAnchor,
-    image,
-    provenance,
-    options,
-    expected,
-    format,
-    earKey,
-    level,
-  };
+  return { flags, source: source!, options, ...expected, format, level };
 }
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
@@ -110,16 +84,18 @@ function levelOf(args: ArgumentReader): Level {
  * chooses its contents, and a service may omit some.
  */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", "request", "address", "payload", "challenge"] as const;
+  const others = ["app-proof", "activity", "activity-id", ...OF_REQUEST] as const;
   const own = ["boot-proof", "ephemeral-key", "app"] as const;
   return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
+const EVIDENCE_FILES = ["boot-proof", "app-proof", "activity"] as const;
+const OF_REQUEST = ["request", "address", "payload", "challenge"] as const;
 
 /** Returns the bundle: a single file without other evidence, beside which provenance may stand. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
-  if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
+  if (stray.length === 1 && ![...EVIDENCE_FILES, "app" as const, "attestation" as const].some((name) => args.has(name)))
+    return stray[0];
   for (const file of stray)
     args.fault(
       `${file}: a file without an option: give it after --boot-proof, --app-proof, --activity or --policy; or alone, ` +
@@ -129,14 +105,14 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
 }
 
 /** Finds a file among the payloads, which {@link payloadsOf} reports. */
-function fileAmongPayloads({ payload = [], challenge = [] }: Flags<"verify">): string | undefined {
+function fileAmongPayloads({ payload, challenge }: Flags<"verify">): string | undefined {
   return [...payload, ...challenge].find((word) => isFileName(word) && !word.includes(":"));
 }
 
 const takesEveryWord = (option: string): string => `${option} takes every word up to the next option`;
 
 /** A variadic --address also takes the file after it. Returns that file, to avoid a second fault. */
-function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
+function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[]): string | undefined {
   const file = addresses.find(isFileName);
   if (file !== undefined)
     args.fault(
@@ -149,7 +125,7 @@ function isFileName(word: string): boolean {
   return word === STDIN || /\.(?:json|html)$/i.test(word);
 }
 
-function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
+function refuseApps(args: ArgumentReader, apps: readonly string[]): void {
   for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: the name of an application is required`);
   args.refuseTwice("--app", apps);
 }
@@ -158,31 +134,17 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
   refuseUnsaidPolicy(args, isBundle);
   if (flags.trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor requires --no-policy or --bundle-policy: a policy has its own, as "trustAnchors"');
-  refuseBeside(args, "attestation", "is for a bare document", [
-    "boot-proof",
-    "app-proof",
-    "activity",
+  const besideDocument = [
+    ...EVIDENCE_FILES,
     "ephemeral-key",
     "activity-id",
     "organization-id",
-    "request",
-    "address",
-    "payload",
-    "challenge",
+    ...OF_REQUEST,
     "provenance",
-  ]);
-  refuseBeside(args, "app", "fetches all that it verifies", [
-    "boot-proof",
-    "app-proof",
-    "activity",
-    "activity-id",
-    "ephemeral-key",
-    "attestation",
-    "request",
-    "address",
-    "payload",
-    "challenge",
-  ]);
+  ] as const;
+  refuseBeside(args, "attestation", "is for a bare document", besideDocument);
+  const besideApp = [...EVIDENCE_FILES, "activity-id", "ephemeral-key", "attestation", ...OF_REQUEST] as const;
+  refuseBeside(args, "app", "fetches all that it verifies", besideApp);
   refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
@@ -221,39 +183,26 @@ function sourceOf(
   bundle: string | undefined,
   io: Io,
 ): Source | undefined {
-  const given = givenSource(args, flags, bundle);
-  const fetched = given === undefined ? fetchedSource(flags) : undefined;
-  if (fetched === undefined) refuseIdleConnection(args);
-  if (given !== undefined) return given;
-  if (fetched === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
-  const connection = fetched && connectionOf(args, flags, io);
-  return connection && { ...fetched, connection };
-}
-
-/** Returns undefined where there is nothing to verify without fetching. */
-function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
-  const demandsOrganization = args.has("organization-id");
-  if (bundle !== undefined) return { kind: "bundle", file: bundle, demandsOrganization };
-  if (attestation !== undefined) return { kind: "attestation", file: attestation };
-  return bootProof && { kind: "files", files: filesOf(flags), demandsOrganization };
+  const isGiven = bundle !== undefined || attestation !== undefined || bootProof.length > 0;
+  const kind = isGiven ? undefined : fetchedKind(flags);
+  if (kind === undefined) refuseIdleConnection(args);
+  if (bundle !== undefined) return { kind: "bundle", file: bundle };
+  if (isGiven) return { kind: attestation === undefined ? "files" : "attestation" };
+  if (kind === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
+  const connection = kind && connectionOf(args, flags, io);
+  return connection && { kind: kind!, connection };
 }
-
-type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
 
 /** Returns undefined where no option names evidence to fetch. */
-function fetchedSource(flags: Flags<"verify">): WithoutConnection<Source> | undefined {
-  const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
-  if (app !== undefined) return { kind: "apps", apps: app };
-  if (ephemeralKey !== undefined)
-    return { kind: "key", ephemeralKey: ephemeralKey.toLowerCase(), files: filesOf(flags) };
+function fetchedKind({ activity, activityId, app, ephemeralKey, appProof }: Flags<"verify">): Fetched | undefined {
+  if (app.length > 0) return "apps";
+  if (ephemeralKey !== undefined) return "key";
   const isOfActivity = (activityId !== undefined || activity !== undefined) && appProof.length === 0;
-  return isOfActivity ? { kind: "activity", activityId, file: activity } : undefined;
+  return isOfActivity ? "activity" : undefined;
 }
 
-function filesOf({ bootProof = [], appProof = [], activity }: Flags<"verify">): EvidenceFiles {
-  return { bootProofs: bootProof, appProofs: appProof, activity };
-}
+type Fetched = Extract<Source, { readonly connection: unknown }>["kind"];
 
 function refuseIdleConnection(args: ArgumentReader): void {
   const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
@@ -265,40 +214,38 @@ function refuseIdleConnection(args: ArgumentReader): void {
 }
 
 /** Says that an option of many words may have taken the bundle, which may have any name. */
-function perhapsTaken({ address = [], provenance = [] }: Flags<"verify">): string {
+function perhapsTaken({ address, provenance }: Flags<"verify">): string {
   const [option, words] = address.length > 1 ? ["--address", address] : ["--provenance", provenance];
   if (words.length < 2) return "";
   return ` ${takesEveryWord(option)}: if ${words.at(-1)!} is the bundle, give it before ${option}, or after --.`;
 }
 
-/** Returns the expectation. A bare document has no organization. */
-function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): ExpectedFlags {
-  const { activityId, address: addresses, request } = flags;
+/** Returns the part of the expectation that needs no file. A bare document has no organization. */
+function expectedOf(
+  args: ArgumentReader,
+  flags: Flags<"verify">,
+  io: Io,
+): Pick<VerifyRequest, "organizationId" | "payload"> {
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
-  if (activityId !== undefined && organizationId === undefined && request === undefined) {
+  const hasOwner = (organizationId ?? flags.request) !== undefined;
+  if (args.has("activity-id") && !hasOwner)
     args.fault(
       "--activity-id: the organization is required too: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)",
     );
-  }
-  if (addresses !== undefined && organizationId === undefined && request === undefined) {
+  if (args.has("address") && !hasOwner)
     args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
-  }
   const payload = payloadsOf(args, flags);
-  if (payload !== undefined) refuseNoOwner(args, organizationId ?? request);
-  return { organizationId, activityId, addresses, request, payload };
-}
-
-/** `owner` is the organization, or the request that names it. */
-function refuseNoOwner(args: ArgumentReader, owner: string | undefined): void {
-  if (args.has("activity") && owner === undefined) args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  if (payload !== undefined && args.has("activity") && !hasOwner)
+    args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);
+  return { organizationId, payload };
 }
 
 function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {
   const at = atOf(args, flags.at);
   const now = nowOf(args, flags.now, io.now());
-  const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
-  const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
+  const ephemeralKey = ephemeralKeyOf(args, flags.ephemeralKey);
+  const nonce = nonceOf(args, flags.nonce);
   return {
     now: now ?? io.now(),
     ...(at !== undefined && { at }),

@@ -1,23 +1,18 @@
 /** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
-import type { Command } from "commander";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
+import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
 import { REPORT_RENDERERS, type VerifiedSource } from "../formats/reports.js";
-import type { Detail } from "../report/layout.js";
 import { isAccepted } from "../report/accepted.js";
 import type { ReportFormat } from "../report/report.js";
-import { CONNECTION_HELP } from "./connection.js";
-import type { SigningJwk } from "../formats/signing-key.js";
 import { cryptography } from "../verify/cryptography.js";
-import { judge, readExpected } from "./evidence.js";
+import { measuredImage } from "./built.js";
+import { commandOf } from "./command.js";
+import { CONNECTION_HELP } from "./connection.js";
+import { type JudgeOptions, judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
-import { InputFiles } from "./files.js";
-import { type Io, textOptions, UsageError } from "./io.js";
-import type { JudgeOptions } from "./evidence.js";
-import type { FilePlace } from "./kinds.js";
+import type { InputFiles } from "./files.js";
+import { type Io, UsageError, textOptions } from "./io.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
-import type { Flags } from "./option-table.js";
-import { ArgumentReader } from "./options.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
 
@@ -74,113 +69,80 @@ warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
-export function addVerifyCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description(
+export const addVerifyCommand = commandOf(
+  "verify",
+  {
+    description:
       "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
-        "stdin, once.",
-    )
-    .allowExcessArguments()
-    .usage(
+      "stdin, once.",
+    usage:
       "(BUNDLE | PAGE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) [--provenance FILE…] " +
-        "(--policy FILE | --no-policy | --bundle-policy) [options]",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"verify">) => {
+      "(--policy FILE | --no-policy | --bundle-policy) [options]",
+    takesFiles: true,
+    help: EXAMPLES,
+  },
+  async ({ command, args, flags, files, io }) => {
     const request = requestOf(args, command.args, flags, io);
-    finish(await carryOut(request, io));
-  });
-}
+    const { level } = request;
+    // The key is read first, so that one that cannot sign is reported before anything is fetched or verified.
+    const earKey =
+      flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
+    const judged = await verify(request, files, io);
+    if (level !== "quiet") {
+      io.stdout.write(await rendered(judged, request.format, { ...textOptions(io), detail: level, earKey }, io));
+      const { refusedFor: warnings = [] } = judged.report;
+      if (warnings.length > 0) io.stderr.write([REFUSED, ...warnings, ""].join("\n"));
+    }
+    return exitCodeOf(judged.report);
+  },
+);
 
-async function carryOut(request: VerifyRequest, io: Io): Promise<number> {
-  const { format, level } = request;
-  const earKey = await earKeyOf(request, io);
-  const judged = await verify(request, io);
-  const { refusedFor: refusal = [] } = judged.report;
-  if (level !== "quiet") {
-    io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
-    if (refusal.length > 0) io.stderr.write(refusalText(refusal));
-  }
-  return exitCodeOf(judged.report);
-}
+const REFUSED = "bootproof: --fail-on-warning: refused, since this weakens the verdict:";
 
-function refusalText(warnings: readonly string[]): string {
-  return ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...warnings, ""].join("\n");
-}
-
-/** Reads the key first, so that one that cannot sign is reported before anything is fetched or verified. */
-async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
-  if (earKey === undefined) return undefined;
-  const { readEarKey } = await import("./ear-key.js");
-  return readEarKey(earKey, io);
-}
-
-const POLICY: FilePlace = { command: "verify", option: "--policy" };
-
-async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
+async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promise<VerifiedSource> {
+  const { flags, source } = request;
   // This starts early, partly on another thread. If it fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
-  const files = new InputFiles(io);
-  const policy = typeof request.policy === "string" ? await readPolicyFile(files, request.policy, POLICY) : undefined;
-  const anchor =
-    request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor, "verify");
-  const expected = await readExpected(files, request.expected);
-  const builds = await readProvenance(files, request.provenance, "verify");
-  const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
-  if ("connection" in request.source) files.throwFaults();
+  const policy = await readPolicyFile(files, flags.policy);
+  const anchor = await readTrustAnchor(files, flags.trustAnchor);
+  const expected = await readExpected(files, request);
+  const builds = await readProvenance(files, flags.provenance);
+  const measurements = (await measuredImage(files, flags.image, io))?.pcrs;
+  if ("connection" in source) files.throwFaults();
   const options: JudgeOptions = {
     ...request.options,
     ...(expected && { expected }),
     ...(measurements && { measurements }),
     ...(await verifierFor(policy?.policy)),
-    policy: request.policy === false ? NO_POLICY_ANY_ENCLAVE : policy?.policy,
+    policy: flags.policy === false ? NO_POLICY_ANY_ENCLAVE : policy?.policy,
     ...(anchor && { trustAnchors: [anchor] }),
   };
-  return judge({ source: request.source, options, builds }, files, io);
+  return judge({ request, options, builds }, files, io);
 }
 
-async function readImage(files: InputFiles, path: string, io: Io): Promise<VerifyOptions["measurements"]> {
-  const { measuredImage } = await import("./built.js");
-  return (await measuredImage(files, path, io))?.pcrs;
-}
+type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
-async function rendered(
-  judged: VerifiedSource,
-  {
-    format,
-    detail,
-    earKey,
-  }: { readonly format: ReportFormat; readonly detail: Detail; readonly earKey: SigningJwk | undefined },
-  io: Io,
-): Promise<string> {
+async function rendered(judged: VerifiedSource, format: ReportFormat, options: RenderOptions, io: Io): Promise<string> {
   // Other formats do not show whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
+  if (format === "ear" && options.earKey === undefined) io.stderr.write(UNSIGNED);
   if (format === "vsa") await warnOfFailed(judged, io);
-  const options = { ...textOptions(io), detail, earKey };
-  const { GITHUB_STEP_SUMMARY: summary = "" } = io.env;
-  if (format === "github" && summary !== "") {
-    const { appendStepSummary } = await import("./step-summary.js");
-    appendStepSummary(summary, await REPORT_RENDERERS.markdown(judged, options), io);
-  }
-  if (format === "html") return pageOf(judged, (one) => REPORT_RENDERERS.html(one, options));
-  return REPORT_RENDERERS[format](judged, options);
-}
-
-/** Makes the page. A page that cannot be read again is a fault. */
-async function pageOf(
-  judged: VerifiedSource,
-  render: (judged: VerifiedSource) => string | Promise<string>,
-): Promise<string> {
+  if (format === "github") await summarize(judged, options, io);
   try {
-    return await render(judged);
+    return await REPORT_RENDERERS[format](judged, options);
   } catch (error) {
-    // The name decides, since the error is of another copy of the library.
-    if (!(error instanceof Error && error.name === "MalformedError")) throw error;
+    // A page that cannot be read again is a fault. The name decides, since the error is of another copy of the library.
+    if (format !== "html" || !(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }
+}
+
+async function summarize(judged: VerifiedSource, options: RenderOptions, io: Io): Promise<void> {
+  const { GITHUB_STEP_SUMMARY: path = "" } = io.env;
+  if (path === "") return;
+  const { appendStepSummary } = await import("./step-summary.js");
+  appendStepSummary(path, await REPORT_RENDERERS.markdown(judged, options), io);
 }
 
 /** Warns where the exit code is 0 but the statement is FAILED. */

@@ -1,16 +1,15 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
-import type { Command } from "commander";
-import type { Health, HealthSubject } from "../health/node.js";
+import type { Health } from "../health/node.js";
 import { duration } from "../appraise/shapes.js";
 import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import type { SettingRefusal, SettingReload, WatchOptions, WatchSetting, WatchSummary } from "../watch/index.js";
 import type { OpenedLog, RotateOptions } from "../watch/node.js";
+import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type HealthRequest, healthOf, startedHealth } from "./health.js";
-import { requireLogFormat } from "./message-lines.js";
 import { InputFiles, STDIN } from "./files.js";
 import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
@@ -20,29 +19,20 @@ import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
-import { ArgumentReader } from "./options.js";
+import type { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
 interface WatchRequest {
-  readonly apps: readonly string[];
-  readonly ephemeralKeys: readonly string[];
-  readonly policy: string;
-  readonly provenance: readonly string[];
+  readonly flags: Flags<"watch">;
   readonly intervalMs: number;
-  readonly log: string | undefined;
-  readonly logging: LoggingRequest;
-  readonly onRefusal: string | undefined;
-  readonly outages: OutageRequest;
-  readonly failOnWarning: boolean;
-  readonly once: boolean;
+  readonly outages: OutageOptions;
+  readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
-type OutageRequest = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxSilenceMs"> & {
-  readonly onOutage: string | undefined;
-};
+type OutageOptions = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
@@ -72,79 +62,47 @@ Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of 
 that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
 --max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
 
-export function addWatchCommand(command: Command, io: Io, finish: (code: number) => void): void {
-  command
-    .description("Follow the newest boot proofs of applications, or of keys, and compare each with a policy.")
-    .usage(
+export const addWatchCommand = commandOf(
+  "watch",
+  {
+    description: "Follow the newest boot proofs of applications, or of keys, and compare each with a policy.",
+    usage:
       "--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [--on-outage COMMAND|URL] " +
-        "[connection]",
-    )
-    .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: Flags<"watch">) => {
-    finish(await run(requestOf(args, flags, io), io));
-  });
-}
+      "[connection]",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, io }) => run(requestOf(args, flags, io), io),
+);
 
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
-  args.refuseRepeated();
-  const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
-  const { provenance = [] } = flags;
-  if (apps.length + ephemeralKeys.length === 0)
-    args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
-  if (policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
-  for (const key of ephemeralKeys) ephemeralKeyOf(args, key);
+  const { app: apps, ephemeralKey: keys } = flags;
+  if (apps.length + keys.length === 0) args.fault("--app NAME (or --ephemeral-key HEX) is required: what to watch");
+  if (flags.policy === undefined) args.fault("--policy FILE is required: bootproof pin makes one");
+  for (const key of keys) ephemeralKeyOf(args, key);
   args.refuseTwice("--app", apps);
   args.refuseTwice(
     "--ephemeral-key",
-    ephemeralKeys.map((key) => key.toLowerCase()),
+    keys.map((key) => key.toLowerCase()),
   );
-  args.refuseRepeatedStdin([policy, ...provenance]);
-  if (log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
-  if (flags.onRefusal !== undefined) refuseAddress(args, "on-refusal", flags.onRefusal);
-  const intervalMs = durationOf(args, "interval", interval, DAY);
+  if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
+  refuseAddress(args, "on-refusal", flags.onRefusal);
+  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
   const outages = outagesOf(args, flags, intervalMs);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
-  requireLogFormat(args, flags.logFormat);
   const connection = connectionOf(args, flags, io);
-  const logging = loggingOf(args, flags);
+  refuseLogOptions(args, flags);
+  const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return {
-    apps,
-    ephemeralKeys,
-    policy: policy!,
-    provenance,
-    intervalMs: intervalMs!,
-    log,
-    logging,
-    onRefusal: flags.onRefusal,
-    outages,
-    failOnWarning: flags.failOnWarning === true,
-    once,
-    format,
-    health,
-    connection: connection!,
-  };
+  return { flags, intervalMs: intervalMs!, outages, rotate, format, health, connection: connection! };
 }
 
-/** What to do with the log's files. */
-interface LoggingRequest {
-  readonly rotate: RotateOptions;
-  readonly key: string | undefined;
-  readonly origin: string | undefined;
-  readonly checkpoint: string | undefined;
-}
-
-function loggingOf(args: ArgumentReader, flags: Flags<"watch">): LoggingRequest {
-  const { log, rotate, checkpoint, checkpointKey: key, origin } = flags;
+function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
   if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
   for (const [name, value] of Object.entries({ checkpoint, origin }))
-    if (value !== undefined && key === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
-  for (const name of ["checkpoint", "checkpoint-key"] as const) args.isEmpty(name);
+    if (value !== undefined && checkpointKey === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
   if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each entry");
   requireOrigin(args, origin);
-  return { rotate: rotate === undefined ? {} : rotateOf(args, rotate), key, origin, checkpoint };
 }
 
 const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
@@ -152,8 +110,8 @@ const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as cons
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
 
-function rotateOf(args: ArgumentReader, text: string): RotateOptions {
-  if (args.isEmpty("rotate")) return {};
+function rotateOf(args: ArgumentReader, text: string | undefined): RotateOptions {
+  if (text === undefined || args.isEmpty("rotate")) return {};
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,9})(kB|MB|GB)$/.exec(text) ?? [];
   const bytes = Number(count) * (UNITS[unit] ?? Number.NaN);
   if (bytes <= MOST_BYTES) return { bytes };
@@ -170,10 +128,10 @@ const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
 function durationOf(
   args: ArgumentReader,
   option: "interval" | "outage-repeat" | "max-silence",
-  text: string,
+  text: string | undefined,
   { most, words }: typeof DAY,
 ): number | undefined {
-  if (args.isEmpty(option)) return undefined;
+  if (text === undefined || args.isEmpty(option)) return undefined;
   const milliseconds = readShape(duration, text).value;
   return milliseconds !== undefined && milliseconds <= most
     ? milliseconds
@@ -183,31 +141,21 @@ function durationOf(
 const MOST_OUTAGE_AFTER = 1_000_000;
 const LEAST_REPEAT_MS = 60_000;
 
-function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs: number | undefined): OutageRequest {
-  const { onOutage, outageAfter, outageRepeat, maxSilence } = flags;
-  if (onOutage !== undefined) refuseAddress(args, "on-outage", onOutage);
+function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs = 0): OutageOptions {
+  const { outageAfter, outageRepeat, maxSilence } = flags;
+  refuseAddress(args, "on-outage", flags.onOutage);
   const after = outageAfter === undefined ? undefined : countOf(args, "outage-after", outageAfter, MOST_OUTAGE_AFTER);
+  const repeat = durationOf(args, "outage-repeat", outageRepeat, WEEK);
+  if (repeat !== undefined && repeat < LEAST_REPEAT_MS)
+    args.fault(`--outage-repeat ${outageRepeat!}: expected a minute at least`);
+  const silence = durationOf(args, "max-silence", maxSilence, WEEK);
+  if (silence !== undefined && silence <= intervalMs)
+    args.fault(`--max-silence ${maxSilence!}: expected a time longer than --interval: a shorter one ends every watch`);
   return {
-    onOutage,
     ...(after !== undefined && { outageAfter: after }),
-    ...(outageRepeat !== undefined && repeatOf(args, outageRepeat)),
-    ...(maxSilence !== undefined && silenceOf(args, maxSilence, intervalMs)),
+    ...(repeat !== undefined && { outageRepeatMs: repeat }),
+    ...(silence !== undefined && { maxSilenceMs: silence }),
   };
-}
-
-function repeatOf(args: ArgumentReader, text: string): Pick<WatchOptions, "outageRepeatMs"> {
-  const repeat = durationOf(args, "outage-repeat", text, WEEK);
-  if (repeat === undefined) return {};
-  if (repeat < LEAST_REPEAT_MS) args.fault(`--outage-repeat ${text}: expected a minute at least`);
-  return { outageRepeatMs: repeat };
-}
-
-function silenceOf(args: ArgumentReader, text: string, intervalMs = 0): Pick<WatchOptions, "maxSilenceMs"> {
-  const silence = durationOf(args, "max-silence", text, WEEK);
-  if (silence === undefined) return {};
-  if (silence <= intervalMs)
-    args.fault(`--max-silence ${text}: expected a time longer than --interval: a shorter one ends every watch`);
-  return { maxSilenceMs: silence };
 }
 
 /** Returns whether the text is an address. Otherwise it is a shell command. */
@@ -215,39 +163,39 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
 
-function refuseAddress(args: ArgumentReader, option: string, text: string): void {
-  if (!isAddress(text)) return;
+function refuseAddress(args: ArgumentReader, option: string, text: string | undefined): void {
+  if (text === undefined || !isAddress(text)) return;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username + url.password !== "")
     args.fault(`--${option}: expected an address such as https://alerts.example.com/hook, without user and password`);
 }
 
 async function run(request: WatchRequest, io: Io): Promise<number> {
+  const { flags } = request;
   // The handler is set before any work, so that no signal is missed.
   const [interruption, hangup] = [new Interruption(), new Hangup()];
   let log: OpenedLog | undefined;
   let health: Health | null = null;
   try {
-    const held = await readSetting(request, io);
+    const held = await readSetting(flags, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
     // The server starts before the log, whose lock may be observed for 15 seconds: a probe would end the process.
-    health = await startedHealth(request.health, subjectOf(request), io);
-    if (request.log !== undefined) log = await opened(request.log, request.logging, io);
-    const summary = await watching(
-      {
-        ...(await optionsOf(request, io)),
-        ...held,
-        newest: askService(client),
-        signal: interruption.signal,
-        reload: reloadOf(request, hangup, io),
-        ...(log && { log }),
-        onPoll: (poll) => health?.poll(poll),
-      },
-      request,
-      io,
-    );
-    reportEnd(summary, request, io);
+    const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
+    const watched = [...flags.app.map((app) => ({ app })), ...keys];
+    health = await startedHealth(request.health, { command: "watch", watched }, io);
+    if (flags.log !== undefined) log = await opened(flags.log, request, io);
+    const options: WatchOptions = {
+      ...(await optionsOf(request, io)),
+      ...held,
+      newest: askService(client),
+      signal: interruption.signal,
+      reload: reloadOf(flags, hangup, io),
+      ...(log && { log }),
+      onPoll: (poll) => health?.poll(poll),
+    };
+    const summary = await watching(options, request, io);
+    reportEnd(summary, flags, io);
     return exitCodeOf(summary);
   } finally {
     await health?.close();
@@ -257,27 +205,22 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   }
 }
 
-function subjectOf({ apps, ephemeralKeys }: WatchRequest): HealthSubject {
-  const keys = ephemeralKeys.map((key) => ({ ephemeralKey: key.toLowerCase() }));
-  return { command: "watch", watched: [...apps.map((app) => ({ app })), ...keys] };
-}
-
 /** Returns the policy as plain data, since `watch` is another copy of the library. */
-async function readSetting({ policy: path, provenance: paths }: WatchRequest, io: Io): Promise<WatchSetting> {
+async function readSetting({ policy: path, provenance: paths }: Flags<"watch">, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
-  const files = new InputFiles(io);
-  const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
-  const provenance = await demandedProvenance(files, paths, { policy: read?.policy, command: "watch" });
+  const files = new InputFiles(io, "watch");
+  const read = await readPolicyFile(files, path);
+  const provenance = await demandedProvenance(files, paths, read?.policy);
   files.throwFaults();
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
 /** Reads all files again after each SIGHUP. Faults go to the log and do not end the watch. */
-function reloadOf(request: WatchRequest, hangup: Hangup, io: Io): SettingReload {
-  const isFromStdin = [request.policy, ...request.provenance].includes(STDIN);
+function reloadOf(flags: Flags<"watch">, hangup: Hangup, io: Io): SettingReload {
+  const isFromStdin = [flags.policy, ...flags.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
   return {
-    read: () => readSetting(request, io).catch(refusalOf),
+    read: () => readSetting(flags, io).catch(refusalOf),
     when: (ask) => hangup.each(async () => (isFromStdin ? refuse() : ask())),
   };
 }
@@ -287,13 +230,10 @@ function refusalOf(error: unknown): SettingRefusal {
   return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
-async function opened(
-  path: string,
-  { rotate, key, origin, checkpoint: file }: LoggingRequest,
-  io: Io,
-): Promise<OpenedLog> {
+async function opened(path: string, { flags, rotate }: WatchRequest, io: Io): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
-  const pem = key === undefined ? undefined : await readLogKey(key, "private", io);
+  const { checkpointKey, origin, checkpoint: file } = flags;
+  const pem = checkpointKey === undefined ? undefined : await readLogKey(checkpointKey, "private", io);
   const demands = {
     ...(origin !== undefined && { origin }),
     ...(file !== undefined && { file }),
@@ -317,8 +257,8 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { apps, ephemeralKeys, intervalMs, once, onRefusal, failOnWarning, format } = request;
-  const { onOutage, ...outages } = request.outages;
+  const { flags, intervalMs, outages, format } = request;
+  const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
       ? postTo(target, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep })
@@ -329,7 +269,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     apps,
     ephemeralKeys,
     intervalMs,
-    ...(failOnWarning && { acceptance: "strict" }),
+    ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
     onMessage: (message) => {
@@ -342,7 +282,11 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
   };
 }
 
-async function watching(options: WatchOptions, { log, connection }: WatchRequest, io: Io): Promise<WatchSummary> {
+async function watching(
+  options: WatchOptions,
+  { flags: { log }, connection }: WatchRequest,
+  io: Io,
+): Promise<WatchSummary> {
   const [{ FetchError, watch }, { LogError, LogInUseError }] = await Promise.all([
     import("../watch/index.js"),
     import("../watch/node.js"),
@@ -368,11 +312,11 @@ function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): numbe
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
-function reportEnd(summary: WatchSummary, { log, once }: WatchRequest, io: Io): void {
+function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io): void {
   const { silent, unseen, polls, waiting, outagesWaiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
   // A watch of one poll has reported its failures.
-  const isTold = silent.length > 0 || unseen.length === 0 || (once && polls > 0);
+  const isTold = silent.length > 0 || unseen.length === 0 || (once === true && polls > 0);
   if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
   if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });
   if (outagesWaiting) io.report(waitingText("an outage", log), { event: "undelivered", fields: { what: "outage" } });

@@ -11,7 +11,7 @@ import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
+import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector, words } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -208,13 +208,8 @@ describe("audit", () => {
     expect(readFileSync(out, "utf8").startsWith(results)).toBe(true);
     expect(readFileSync(out, "utf8").trimEnd().split("\n")).toHaveLength(boots.length + 1);
     const other = await audit(
-      "--policy",
-      fileOf(`${readFileSync(policy, "utf8")} `),
-      input,
-      "--out",
-      out,
-      "--state",
-      state,
+      ...words`--policy ${fileOf(`${readFileSync(policy, "utf8")} `)} ${input} --out ${out} --state
+      ${state}`,
     );
     expect([other.code, other.stderr]).toEqual([
       2,

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { BundleFile } from "../../src/bundle/file.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Loose } from "../support/loose.js";
-import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson } from "./support.js";
+import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson, words } from "./support.js";
 
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "captured"])).stdout);
 const PIECES = ["--boot-proof", BOOT_1, "--app-proof", APP_1];
@@ -85,15 +85,9 @@ describe("bundle", () => {
   });
 
   it("packs no rejected evidence, and says why on stderr", async () => {
-    const { code, stdout, stderr } = await bootproof([
-      "bundle",
-      "--boot-proof",
-      BOOT_2,
-      "--app-proof",
-      APP_1,
-      "--policy",
-      POLICY,
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`bundle --boot-proof ${BOOT_2} --app-proof ${APP_1} --policy ${POLICY}`,
+    );
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^Not bundled\.\nREJECTED: [^]* FAIL {2}app\.key/);
   });

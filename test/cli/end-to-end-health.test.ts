@@ -22,7 +22,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HealthState } from "../../src/health/node.js";
 import { startLab } from "../../src/lab/index.js";
 import { NO_REDIS, WITHOUT_REDIS, proxyTo, redisServer } from "../support/redis.js";
-import { connectionTo } from "./support.js";
+import { connectionTo, words } from "./support.js";
 
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -37,15 +37,7 @@ const POLICY = ["--policy", path("policy.json")];
 const network = await proxyTo(Number(new URL(lab.baseUrl).port));
 const { organizationId, apiKey } = lab;
 const baseUrl = network.url.replace("redis:", "http:");
-const WATCH = [
-  "watch",
-  "--app",
-  "signer",
-  ...POLICY,
-  "--interval",
-  "1s",
-  ...connectionTo({ baseUrl, organizationId, apiKey }),
-];
+const WATCH = words`watch --app signer ${POLICY} --interval 1s ${connectionTo({ baseUrl, organizationId, apiKey })}`;
 beforeEach(() => lab.setFault(null));
 const children: ChildProcess[] = [];
 afterEach(() => {

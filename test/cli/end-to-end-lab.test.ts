@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Loose } from "../support/loose.js";
-import { readJson } from "./support.js";
+import { readJson, words } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-lab-"));
@@ -146,14 +146,9 @@ describe("the built command and its lab", () => {
   });
 
   it("end with exit code 3 where nobody listens, in good time and without a stack trace", () => {
-    const { status, stdout, stderr } = built([
-      "fetch",
-      "--app",
-      "signer",
-      "--base-url",
-      "http://localhost:9",
-      ...connection.slice(2),
-    ]);
+    const { status, stdout, stderr } = built(
+      words`fetch --app signer --base-url http://localhost:9 ${connection.slice(2)}`,
+    );
     expect([status, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/^bootproof: http:\/\/localhost:9: .*cannot be reached.*\n$/);
   });

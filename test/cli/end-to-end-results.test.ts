@@ -7,7 +7,7 @@ import { UnsecuredJWT, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
-import { fileOf, vector } from "./support.js";
+import { fileOf, vector, words } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const AT = new Date("2026-03-04T05:06:07.000Z");
@@ -151,15 +151,7 @@ it("an EAR without a key says that anyone can write one", () => {
 
 it("a key that cannot sign is told before anything else, in the built command's own words", () => {
   const other = fileOf({ kty: "oct", k: "c2VjcmV0" });
-  const { status, stdout, stderr } = built([
-    "verify",
-    "nowhere.json",
-    "--no-policy",
-    "--format",
-    "ear",
-    "--ear-key",
-    other,
-  ]);
+  const { status, stdout, stderr } = built(words`verify nowhere.json --no-policy --format ear --ear-key ${other}`);
   expect([status, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(
     `bootproof: ${other}: signing key: it is a symmetric key: anyone who can check a result with it can forge one\n`,

@@ -14,7 +14,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
-import { connectionTo } from "./support.js";
+import { connectionTo, words } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-watch-"));
@@ -429,17 +429,7 @@ describe("the built command, without the service,", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    const watching = new Process([
-      ...blind,
-      "--log",
-      path,
-      "--outage-after",
-      "0",
-      "--on-outage",
-      url,
-      "--format",
-      "json",
-    ]);
+    const watching = new Process(words`${blind} --log ${path} --outage-after 0 --on-outage ${url} --format json`);
     await watching.until(() => entriesOf(path).length === 1);
     state = "down";
     await watching.until(() => received.length === 2);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { APP_1, BOOT_1, bootproof, fileOf, vector } from "./support.js";
+import { APP_1, BOOT_1, bootproof, fileOf, vector, words } from "./support.js";
 
 const boot = readFileSync(BOOT_1, "utf8").trim();
 const utf16 = (text: string): Buffer => Buffer.from(text, "utf16le");
@@ -110,15 +110,9 @@ it("a body that is stamped may be anything", async () => {
 it("line ends of whatever kind are white space", async () => {
   const crlf = (path: string): string =>
     fileOf(JSON.stringify(JSON.parse(readFileSync(path, "utf8")), null, 2).replaceAll("\n", "\r\n"));
-  const { code, stderr } = await bootproof([
-    "verify",
-    "--boot-proof",
-    crlf(BOOT_1),
-    "--app-proof",
-    crlf(APP_1),
-    "--policy",
-    crlf(POLICY),
-  ]);
+  const { code, stderr } = await bootproof(
+    words`verify --boot-proof ${crlf(BOOT_1)} --app-proof ${crlf(APP_1)} --policy ${crlf(POLICY)}`,
+  );
   expect([code, stderr]).toEqual([0, ""]);
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { APP_1, BOOT_1, type Surroundings, bootproof, fileOf, vector } from "./support.js";
+import { APP_1, BOOT_1, type Surroundings, bootproof, fileOf, vector, words } from "./support.js";
 
 describe("inspect", () => {
   it("shows a boot proof", async () => {
@@ -25,15 +25,9 @@ describe("inspect", () => {
 
   it("shows a policy, a release, a bundle, a chain and a key file", async () => {
     const policy = (await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "p"])).stdout;
-    const bundle = await bootproof([
-      "bundle",
-      "--boot-proof",
-      BOOT_1,
-      "--app-proof",
-      APP_1,
-      "--policy",
-      fileOf(policy),
-    ]);
+    const bundle = await bootproof(
+      words`bundle --boot-proof ${BOOT_1} --app-proof ${APP_1} --policy ${fileOf(policy)}`,
+    );
     const pem = readFileSync(vector("trust-anchors/aws_root_cert.pem"), "utf8");
     const files: readonly (readonly [name: string, path: string, first: string])[] = [
       ["policy", fileOf(policy), "policy (JSON)"],

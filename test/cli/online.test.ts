@@ -11,7 +11,7 @@ import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import type { Report } from "../../src/report/report.js";
 import type { Loose } from "../support/loose.js";
-import { APP_1, type Answer, BOOT_1, bootproof, connectionTo, fileOf, readJson } from "./support.js";
+import { APP_1, type Answer, BOOT_1, bootproof, connectionTo, fileOf, readJson, words } from "./support.js";
 
 let lab: Lab;
 let connection: string[];
@@ -198,28 +198,14 @@ describe("verify, fetching", () => {
         .code,
     ).toBe(0);
     const { code, stdout } = await online(
-      "verify",
-      "--ephemeral-key",
-      signer,
-      "--app-proof",
-      APP_1,
-      "--policy",
-      policy,
-      "--format",
-      "json",
+      ...words`verify --ephemeral-key ${signer} --app-proof ${APP_1} --policy ${policy} --format json`,
     );
     expect([code, failed(stdout)[0]]).toEqual([1, "app.key"]);
   });
 
   it("an activity", async () => {
     const { code, stdout, stderr } = await online(
-      "verify",
-      "--activity-id",
-      lab.walletActivityId,
-      "--policy",
-      policy,
-      "--format",
-      "json",
+      ...words`verify --activity-id ${lab.walletActivityId} --policy ${policy} --format json`,
     );
     expect([code, stderr]).toEqual([0, ""]);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -284,13 +270,7 @@ describe("verify, fetching", () => {
       lab.setFault(name);
       try {
         const { code, stdout } = await online(
-          "verify",
-          "--activity-id",
-          activityId,
-          "--policy",
-          policy,
-          "--format",
-          "json",
+          ...words`verify --activity-id ${activityId} --policy ${policy} --format json`,
         );
         expect(code).toBe(1);
         const found = failed(stdout);
@@ -305,13 +285,7 @@ describe("verify, fetching", () => {
     it("holds a boot proof to the key that was asked for", async () => {
       lab.setFault("another-enclaves-proof");
       const { code, stdout } = await online(
-        "verify",
-        "--ephemeral-key",
-        signer,
-        "--policy",
-        policy,
-        "--format",
-        "json",
+        ...words`verify --ephemeral-key ${signer} --policy ${policy} --format json`,
       );
       lab.setFault(null);
       expect([code, failed(stdout)]).toEqual([1, ["bind.key"]]);
@@ -347,18 +321,9 @@ describe("verify, fetching", () => {
     ],
     [
       "a malformed policy, before anything is fetched",
-      [
-        "--activity-id",
-        "x",
-        "--policy",
-        fileOf({ policy: "bootproof/1", deployments: [], unheard: "of" }),
-        "--base-url",
-        "http://127.0.0.1:1",
-        "--organization-id",
-        "o",
-        "--api-key-file",
-        "k",
-      ],
+      words`--activity-id x --policy
+        ${fileOf({ policy: "bootproof/1", deployments: [], unheard: "of" })} --base-url
+        http://127.0.0.1:1 --organization-id o --api-key-file k`,
       "unknown member",
     ],
   ])("refuses %s", async (_, args, message) => {
@@ -434,13 +399,7 @@ describe("verify --app", () => {
 
   it("tells every application that could not be fetched, with exit code 3", async () => {
     const { code, stdout, stderr } = await online(
-      "verify",
-      "--app",
-      "nobody",
-      "signer",
-      "none\u001b",
-      "--policy",
-      policy,
+      ...words`verify --app nobody signer ${"none\u001b"} --policy ${policy}`,
     );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
@@ -473,18 +432,8 @@ describe("verify --app", () => {
     const file = fileOf({});
     const { code, stderr } = await online(
       ...["verify", "--app", "signer", "policy-engine", "signer", "evidence.json", "--policy", policy],
-      ...[
-        "--boot-proof",
-        BOOT_1,
-        "--app-proof",
-        APP_1,
-        "--activity",
-        file,
-        "--activity-id",
-        "x",
-        "--ephemeral-key",
-        signer,
-      ],
+      ...words`--boot-proof ${BOOT_1} --app-proof ${APP_1} --activity ${file} --activity-id x
+        --ephemeral-key ${signer}`,
       ...["--attestation", file, "--request", file, "--address", "0x01"],
     );
     expect(code).toBe(2);
@@ -525,14 +474,9 @@ describe("the connection", () => {
     "is made to %s, where nobody answers",
     async (host) => {
       const url = `${host}:${await closedPort()}/prefix/`;
-      const { code, stdout, stderr } = await bootproof([
-        "fetch",
-        "--app",
-        "signer",
-        ...connectionTo({ ...lab, baseUrl: url }),
-        "--timeout",
-        "5",
-      ]);
+      const { code, stdout, stderr } = await bootproof(
+        words`fetch --app signer ${connectionTo({ ...lab, baseUrl: url })} --timeout 5`,
+      );
       expect([code, stdout]).toEqual([3, ""]);
       expect(stderr).toMatch(
         /the service cannot be reached \(ECONNREFUSED\)\. Check the base address and the network\./,
@@ -634,14 +578,9 @@ describe("the connection", () => {
 
   it("is refused with a key that nobody knows, and the key stays unsaid", async () => {
     const apiKey = generateApiKey();
-    const { code, stdout, stderr } = await bootproof([
-      "verify",
-      "--ephemeral-key",
-      signer,
-      "--policy",
-      policy,
-      ...connectionTo({ ...lab, apiKey }),
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`verify --ephemeral-key ${signer} --policy ${policy} ${connectionTo({ ...lab, apiKey })}`,
+    );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/HTTP 401 PUBLIC_KEY_NOT_FOUND.*Register the key with the organization/);
     expect(stderr).not.toContain(apiKey.privateKey);
@@ -702,14 +641,9 @@ describe("a service that answers anything", () => {
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
   ])("%s is exit code 3, and what to do", async (_, listener, message) => {
     answer = listener;
-    const { code, stdout, stderr } = await bootproof([
-      "verify",
-      "--ephemeral-key",
-      signer,
-      "--policy",
-      policy,
-      ...args,
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`verify --ephemeral-key ${signer} --policy ${policy} ${args}`,
+    );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(message);
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
@@ -844,14 +778,9 @@ describe("a service that answers anything", () => {
 
   it("with neither activity nor app proofs has no evidence", async () => {
     answer = labBut({ get_activity: null, list_app_proofs: { appProofs: [] } });
-    const { code, stdout, stderr } = await bootproof([
-      "verify",
-      "--activity-id",
-      activityId,
-      "--policy",
-      policy,
-      ...args.slice(0, -2),
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`verify --activity-id ${activityId} --policy ${policy} ${args.slice(0, -2)}`,
+    );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("does not return the activity");
   });

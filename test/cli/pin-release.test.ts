@@ -9,7 +9,7 @@ import { decodeApproval } from "../../src/decode/manifest/approval.js";
 import { type PivotManifest, decodeManifest } from "../../src/decode/manifest/index.js";
 import { Forge, type ForgeOptions, forgeEvidence } from "../../src/lab/forge.js";
 import { releaseOf, unpackReleases } from "../support/releases.js";
-import { bootproof, fileOf, vector } from "./support.js";
+import { bootproof, fileOf, vector, words } from "./support.js";
 
 const ROOT = mkdtempSync(join(tmpdir(), "bootproof-pins-"));
 const RELEASES = join(ROOT, "releases");
@@ -76,13 +76,7 @@ describe("pin --release FOLDER", () => {
   ])("is refused below %s: 1, nothing written", async (_, args, message) => {
     const out = join(ROOT, "never.json");
     const { code, stdout, stderr } = await pin(
-      "--release",
-      folder("2026.9.0"),
-      "--app",
-      "signer",
-      "--out",
-      out,
-      ...args,
+      ...words`--release ${folder("2026.9.0")} --app signer --out ${out} ${args}`,
     );
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^Not pinned\.\n/);

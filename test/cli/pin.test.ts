@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
-import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector, words } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
 const lab = new Forge();
@@ -108,15 +108,7 @@ describe("from a published release", () => {
       });
     }
     const people = fileOf({ threshold: 2, members: keys.map(({ pubKey }) => pubKey) });
-    const old = await bootproof([
-      ...from,
-      "--commitment",
-      "legacy",
-      "--manifest-set",
-      people,
-      "--namespace",
-      "lab/signer",
-    ]);
+    const old = await bootproof(words`${from} --commitment legacy --manifest-set ${people} --namespace lab/signer`);
     expect([old.code, JSON.parse(old.stdout)]).toMatchObject([0, { deployments: [{ namespace: "lab/signer" }] }]);
     expect(JSON.parse(old.stdout)).not.toMatchObject({ deployments: [{ open: expect.anything() as unknown }] });
     const quorumKey = toHex(lab.quorumKey.publicKey);
@@ -173,12 +165,9 @@ describe("from a published release", () => {
     ["a list", ["--release", fileOf("- a"), "--app", "a"], "expected an object, got an array"],
     [
       "a digest cut short",
-      [
-        "--release",
-        fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n"),
-        "--app",
-        "a",
-      ],
+      words`--release
+        ${fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n")}
+        --app a`,
       "4 hex digits, expected 64",
     ],
     [
@@ -204,14 +193,8 @@ describe("from a published release", () => {
     ],
     [
       "a set that is none",
-      [
-        "--release",
-        RELEASE,
-        "--app",
-        "signer",
-        "--manifest-set",
-        fileOf({ threshold: 1, members: [{ pubKey: "00" }] }),
-      ],
+      words`--release ${RELEASE} --app signer --manifest-set
+        ${fileOf({ threshold: 1, members: [{ pubKey: "00" }] })}`,
       "members[0]: 2 hex digits, expected 260",
     ],
     [

@@ -7,7 +7,7 @@ import type { FileKind } from "../../src/appraise/shapes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import * as build from "../support/provenance.js";
 import type { Loose } from "../support/loose.js";
-import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector, words } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
 const STAGING = vector("boot-proofs/staging-signer-20260702.json");
@@ -78,14 +78,8 @@ describe("pin --out", () => {
     ["a file that is not there", ["--boot-proof", BOOT_1, "missing.json"], 2],
     [
       "debug mode beside none",
-      [
-        "--allow-debug",
-        "--trust-anchor",
-        fileOf(forged.anchorPem),
-        "--boot-proof",
-        fileOf(forged.bootProof),
-        fileOf(debug.bootProof),
-      ],
+      words`--allow-debug --trust-anchor ${fileOf(forged.anchorPem)} --boot-proof
+        ${fileOf(forged.bootProof)} ${fileOf(debug.bootProof)}`,
       2,
     ],
     ["another application", ["--release", RELEASE, "--app", "other"], 2],
@@ -225,12 +219,8 @@ describe("pin --add-to", () => {
 
   it("never switches debug mode on", async () => {
     const path = join(folder(), "policy.json");
-    const of = (evidence: typeof forged): string[] => [
-      "--boot-proof",
-      fileOf(evidence.bootProof),
-      "--trust-anchor",
-      fileOf(forged.anchorPem),
-    ];
+    const of = (evidence: typeof forged): string[] =>
+      words`--boot-proof ${fileOf(evidence.bootProof)} --trust-anchor ${fileOf(forged.anchorPem)}`;
     expect((await bootproof(["pin", ...of(forged), "--out", path], LAB_NOW)).code).toBe(0);
     const before = readFileSync(path);
     const { code, stderr } = await bootproof(["pin", ...of(debug), "--allow-debug", "--add-to", path], LAB_NOW);

@@ -69,6 +69,11 @@ export function connectionTo(service: {
   return ["--base-url", service.baseUrl, "--organization-id", service.organizationId, "--api-key-file", key];
 }
 
+/** The words of a command line, as a user types it. A value is one word, or several if it is a list. */
+export function words(texts: TemplateStringsArray, ...values: readonly (string | readonly string[])[]): string[] {
+  return texts.flatMap((text, index) => [...text.split(/\s+/).filter(Boolean), ...[values[index] ?? []].flat()]);
+}
+
 export function vector(path: string): string {
   return fileURLToPath(new URL(`../../test-vectors/${path}`, import.meta.url));
 }

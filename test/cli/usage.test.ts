@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import { TOOL } from "../../src/version.js";
-import { BOOT_1, bootproof, connectionTo, fileOf } from "./support.js";
+import { BOOT_1, bootproof, connectionTo, fileOf, words } from "./support.js";
 
 describe("wrong usage", () => {
   // One line for each way that commander has to refuse a command line.
@@ -212,14 +212,9 @@ describe("errors of a command line that asks for JSON", () => {
   });
 
   it("are none where there is a verdict: a rejection is a report", async () => {
-    const { code, stdout } = await bootproof([
-      "verify",
-      "--boot-proof",
-      fileOf({ bootProof: {} }),
-      "--no-policy",
-      "--format",
-      "json",
-    ]);
+    const { code, stdout } = await bootproof(
+      words`verify --boot-proof ${fileOf({ bootProof: {} })} --no-policy --format json`,
+    );
     expect([code, (JSON.parse(stdout) as { format: string }).format]).toEqual([1, "bootproof-report/1"]);
   });
 });

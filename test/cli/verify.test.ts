@@ -16,6 +16,7 @@ import {
   fileOf,
   readJson,
   vector,
+  words,
 } from "./support.js";
 
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "captured"])).stdout);
@@ -84,33 +85,18 @@ describe("the captured pairs", () => {
       ["--boot-proof", BOOT_1, BOOT_2],
       ["--boot-proof", BOOT_1, "--boot-proof", BOOT_2],
     ]) {
-      const { code, stdout } = await bootproof([
-        "verify",
-        ...boots,
-        "--app-proof",
-        APP_2,
-        "--app-proof",
-        APP_1,
-        "--no-policy",
-        "--format",
-        "json",
-      ]);
+      const { code, stdout } = await bootproof(
+        words`verify ${boots} --app-proof ${APP_2} --app-proof ${APP_1} --no-policy --format json`,
+      );
       expect(code).toBe(0);
       expect(reportOf(stdout).claims!.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);
     }
   });
 
   it("do not fit crosswise", async () => {
-    const { code, stdout } = await bootproof([
-      "verify",
-      "--boot-proof",
-      BOOT_1,
-      "--app-proof",
-      APP_2,
-      "--no-policy",
-      "--format",
-      "json",
-    ]);
+    const { code, stdout } = await bootproof(
+      words`verify --boot-proof ${BOOT_1} --app-proof ${APP_2} --no-policy --format json`,
+    );
     expect([code, failed(stdout)]).toEqual([1, ["app.key"]]);
   });
 });
@@ -122,18 +108,8 @@ describe("evidence in its wrappers", () => {
     ["one app proof", forged.appProofs[0]],
   ])("%s", async (_, proofs) => {
     const { code, stdout } = await bootproof(
-      [
-        "verify",
-        "--boot-proof",
-        fileOf({ bootProof: forged.bootProof }),
-        "--app-proof",
-        fileOf(proofs),
-        "--no-policy",
-        "--trust-anchor",
-        ANCHOR,
-        "--format",
-        "json",
-      ],
+      words`verify --boot-proof ${fileOf({ bootProof: forged.bootProof })} --app-proof
+        ${fileOf(proofs)} --no-policy --trust-anchor ${ANCHOR} --format json`,
       LATER,
     );
     expect(code).toBe(0);
@@ -208,14 +184,9 @@ describe("--attestation", () => {
       "not a document",
       new Uint8Array(1000),
     ]) {
-      const { code, stdout } = await bootproof([
-        "verify",
-        "--attestation",
-        fileOf(content),
-        "--no-policy",
-        "--format",
-        "json",
-      ]);
+      const { code, stdout } = await bootproof(
+        words`verify --attestation ${fileOf(content)} --no-policy --format json`,
+      );
       expect([code, failed(stdout)]).toEqual([1, ["cose.structure"]]);
     }
   });
@@ -232,20 +203,9 @@ describe("--attestation", () => {
   });
 
   it("does not go with what belongs to boot proofs", async () => {
-    const { code, stderr } = await bootproof([
-      "verify",
-      "--attestation",
-      path,
-      "--boot-proof",
-      BOOT_1,
-      "--app-proof",
-      APP_1,
-      "--activity",
-      APP_1,
-      "--ephemeral-key",
-      "00",
-      "--no-policy",
-    ]);
+    const { code, stderr } =
+      await bootproof(words`verify --attestation ${path} --boot-proof ${BOOT_1} --app-proof ${APP_1} --activity
+      ${APP_1} --ephemeral-key 00 --no-policy`);
     expect(code).toBe(2);
     expect(stderr).toContain("and excludes --boot-proof, --app-proof, --activity, --ephemeral-key");
   });
@@ -450,26 +410,8 @@ describe("wrong usage", () => {
 
   it("tells all of its faults together", async () => {
     const stderr = await usage(
-      "stray.json",
-      "--policy",
-      "p",
-      "--no-policy",
-      "--trust-anchor",
-      "x",
-      "--at",
-      "noon",
-      "--now",
-      "today",
-      "--ephemeral-key",
-      "0g",
-      "--format",
-      "xml",
-      "--format",
-      "text",
-      "--activity",
-      "-",
-      "--app-proof",
-      "-",
+      ...words`stray.json --policy p --no-policy --trust-anchor x --at noon --now today --ephemeral-key 0g
+      --format xml --format text --activity - --app-proof -`,
     );
     for (const part of [
       "stray.json: a file without an option",
@@ -527,14 +469,8 @@ describe("files at fault", () => {
     const twice = fileOf('{"a": 1, "a": 1}');
     expect(
       await faults(
-        "--boot-proof",
-        "missing.json",
-        tmpdir(),
-        fileOf("", "empty.json"),
-        "--app-proof",
-        broken,
-        twice,
-        "--no-policy",
+        ...words`--boot-proof missing.json ${tmpdir()} ${fileOf("", "empty.json")} --app-proof ${broken}
+        ${twice} --no-policy`,
       ),
     ).toEqual([
       "bootproof: missing.json: no such file",
@@ -582,13 +518,8 @@ describe("files at fault", () => {
   });
 
   it("cannot write to the terminal by their names or members", async () => {
-    const { stderr } = await bootproof([
-      "verify",
-      "--boot-proof",
-      "no\u001b[2J\u202e\nbootproof: fine",
-      fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}'),
-      "--no-policy",
-    ]);
+    const { stderr } = await bootproof(words`verify --boot-proof ${"no\u001b[2J\u202e\nbootproof: fine"}
+      ${fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}')} --no-policy`);
     expect(stderr).toContain("no\\u{1b}[2J\\u{202e}\\u{a}bootproof: fine: no such file");
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
@@ -605,14 +536,9 @@ describe("evidence that is broken inside was read, and is rejected", () => {
     ["bad hex", { ...readJson(BOOT_1), ephemeralPublicKeyHex: "xyz" }],
     ["members called __proto__", '{"__proto__": {"ephemeralPublicKeyHex": "00"}, "constructor": 1}'],
   ])("%s", async (_, content) => {
-    const { code, stdout, stderr } = await bootproof([
-      "verify",
-      "--boot-proof",
-      fileOf(content),
-      "--no-policy",
-      "--format",
-      "json",
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`verify --boot-proof ${fileOf(content)} --no-policy --format json`,
+    );
     expect([code, stderr]).toEqual([1, ""]);
     expect(failed(stdout)).toContain("boot.decode");
   });
@@ -623,16 +549,9 @@ describe("evidence that is broken inside was read, and is rejected", () => {
       ["--app-proof", "[[], null]", "app.decode"],
       ["--activity", "[]", "activity.decode"],
     ] as const) {
-      const { code, stdout } = await bootproof([
-        "verify",
-        "--boot-proof",
-        BOOT_1,
-        option,
-        fileOf(content),
-        "--no-policy",
-        "--format",
-        "json",
-      ]);
+      const { code, stdout } = await bootproof(
+        words`verify --boot-proof ${BOOT_1} ${option} ${fileOf(content)} --no-policy --format json`,
+      );
       expect(code).toBe(1);
       expect(failed(stdout)).toContain(id);
     }

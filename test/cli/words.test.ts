@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TOOL } from "../../src/version.js";
-import { APP_1, BOOT_1, bootproof, fileOf } from "./support.js";
+import { APP_1, BOOT_1, bootproof, fileOf, words } from "./support.js";
 import { optionsOfCommands } from "./commands.js";
 
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout);
@@ -20,13 +20,7 @@ describe("an option whose value is missing", () => {
   it.each(valued.map(({ command, name }) => [command, name] as const))(
     "%s %s takes no word that begins with a dash for it",
     async (command, name) => {
-      for (const word of [
-        "--activity=forged.json",
-        "--now=2020-01-01T00:00:00Z",
-        "--format=text",
-        "--actvity=x",
-        "-x",
-      ]) {
+      for (const word of words`--activity=forged.json --now=2020-01-01T00:00:00Z --format=text --actvity=x -x`) {
         const { code, stdout, stderr } = await bootproof([...command.split(" "), name, word]);
         expect([code, stdout]).toEqual([2, ""]);
         const [taken] = /^-+\w*/.exec(word)!;
@@ -38,14 +32,9 @@ describe("an option whose value is missing", () => {
 
   it("judges nothing where the option that was taken for a value would have made it fail", async () => {
     const forged = fileOf({ activity: {} });
-    const { code, stdout, stderr } = await bootproof([
-      "verify",
-      ...GOOD,
-      "--app-proof",
-      APP_1,
-      "--organization-id",
-      `--activity=${forged}`,
-    ]);
+    const { code, stdout, stderr } = await bootproof(
+      words`verify ${GOOD} --app-proof ${APP_1} --organization-id ${`--activity=${forged}`}`,
+    );
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("--organization-id: took --activity, an option, as its value");
   });
