@@ -1,5 +1,4 @@
 /** Files for clients of a lab in any language. */
-import type { JsonObject } from "../decode/json.js";
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
@@ -36,19 +35,18 @@ const PUBLIC = 0o644;
  * Replaces only files of a lab. Otherwise rejects with {@link LabFolderError} and writes nothing.
  */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
-  const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } =
-    lab;
+  const { child, operator } = lab;
   const files: LabFiles = {
-    baseUrl,
-    organizationId,
-    childOrganizationId,
+    baseUrl: lab.baseUrl,
+    organizationId: lab.organizationId,
+    childOrganizationId: lab.childOrganizationId,
     apiKeyFile: "lab-api-key.json",
     trustAnchorFile: "lab-trust-anchor.pem",
     policyFile: "lab-policy.json",
-    ids,
-    walletActivityId,
-    jwksUrl,
-    faultsUrl,
+    ids: lab.ids,
+    walletActivityId: lab.walletActivityId,
+    jwksUrl: lab.jwksUrl,
+    faultsUrl: lab.faultsUrl,
     child: {
       userId: child.userId,
       walletId: child.walletId,
@@ -69,6 +67,6 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
   return files;
 }
 
-function json(value: JsonObject | object): string {
+function json(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

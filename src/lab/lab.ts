@@ -237,18 +237,14 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
       if (!isList) throw invalid('expected {"faults": ["name"]}; an empty list turns all off');
-      setFaults(misbehaviour, names);
+      try {
+        misbehaviour.set(names);
+      } catch (error) {
+        throw error instanceof RangeError ? invalid(error.message) : error;
+      }
       return shown();
     },
   };
-}
-
-function setFaults(misbehaviour: Misbehaviour, names: readonly string[]): void {
-  try {
-    misbehaviour.set(names);
-  } catch (error) {
-    throw error instanceof RangeError ? invalid(error.message) : error;
-  }
 }
 
 interface Parts {

@@ -67,6 +67,7 @@ export interface CertificateSpec {
 
 /** Indices in {@link NitroPki.chainSpecs}. */
 export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
+type Place = keyof typeof CHAIN;
 
 export const OID = {
   basicConstraints: BASIC_CONSTRAINTS,
@@ -115,27 +116,20 @@ interface Issued {
 
 /** The saved keys and root certificate. Verifiers compare the latter byte for byte. */
 export interface SavedPki {
-  readonly keys: Readonly<Record<keyof typeof CHAIN, string>>;
+  readonly keys: Readonly<Record<Place, string>>;
   readonly rootCertificate: string;
 }
 
 export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
-  readonly #keys: Readonly<Record<keyof typeof CHAIN, KeyPair>>;
+  readonly #keys: Readonly<Record<Place, KeyPair>>;
   /** The issued certificates, which stay byte-identical until they or those above change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
   constructor(saved?: SavedPki) {
-    const key = (place: keyof typeof CHAIN): KeyPair => (saved ? loadKeyPair(saved.keys[place]) : p384());
-    this.#keys = {
-      root: key("root"),
-      region: key("region"),
-      zone: key("zone"),
-      instance: key("instance"),
-      leaf: key("leaf"),
-    };
+    this.#keys = byPlace((place) => (saved ? loadKeyPair(saved.keys[place]) : generateKeyPair("secp384r1")));
     const savedRoot = saved && fromBase64(saved.rootCertificate)!;
     this.rootSpec = {
       ...certificate(
@@ -151,14 +145,7 @@ export class NitroPki {
   }
 
   save(): SavedPki {
-    const { root, region, zone, instance, leaf } = this.#keys;
-    const keys = {
-      root: saveKeyPair(root),
-      region: saveKeyPair(region),
-      zone: saveKeyPair(zone),
-      instance: saveKeyPair(instance),
-      leaf: saveKeyPair(leaf),
-    };
+    const keys = byPlace((place) => saveKeyPair(this.#keys[place]));
     return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
 
@@ -237,17 +224,19 @@ function extension(spec: ExtensionSpec): Uint8Array {
   return derSequence(derOid(spec.id), ...(spec.critical ? [derTrue()] : []), derOctetString(spec.value));
 }
 
-function certificate(
+/** Returns the parts of a specification that follow from the key, its holder and the digest of its issuer. */
+export function certificate(
   key: KeyPair,
   subject: Uint8Array,
+  digest: "sha256" | "sha384" = "sha384",
 ): Omit<CertificateSpec, "notBefore" | "notAfter" | "extensions"> {
-  const algorithm = algorithmIdentifier(OID.ecdsaWithSha384);
+  const algorithm = algorithmIdentifier(digest === "sha256" ? OID.ecdsaWithSha256 : OID.ecdsaWithSha384);
   const serial = createHash("sha256").update(publicPoint(key)).digest().subarray(0, 16);
   serial[0] = (serial[0]! & 0x7f) | 0x40;
-  return { version: 3, serial, subject, key, innerAlgorithm: algorithm, outerAlgorithm: algorithm, digest: "sha384" };
+  return { version: 3, serial, subject, key, innerAlgorithm: algorithm, outerAlgorithm: algorithm, digest };
 }
 
-function authority(pathLen?: number): ExtensionSpec[] {
+export function authority(pathLen?: number): ExtensionSpec[] {
   return [basicConstraints(true, pathLen), keyUsage(true, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign)];
 }
 
@@ -259,6 +248,7 @@ function lab(commonName: string): Uint8Array {
   return distinguishedName({ C: "US", ST: "Washington", L: "Seattle", O: "bootproof", OU: "lab", CN: commonName });
 }
 
-function p384(): KeyPair {
-  return generateKeyPair("secp384r1");
+function byPlace<T>(made: (place: Place) => T): Readonly<Record<Place, T>> {
+  const places = Object.keys(CHAIN) as Place[];
+  return Object.fromEntries(places.map((place) => [place, made(place)])) as Record<Place, T>;
 }

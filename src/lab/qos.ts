@@ -90,39 +90,19 @@ export function makeManifest<V extends ManifestVersion>(version: V, parts: Manif
 }
 
 const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => ManifestByVersion[V] } = {
-  v0: ({ pivotHash, args, ...parts }) => ({
-    version: "v0",
-    ...parts,
-    pivot: olderPivot(pivotHash, args),
-    patchSet: patchSetOf(parts),
-  }),
-  "v0-tail": ({ pivotHash, args, ...parts }) => ({
-    version: "v0-tail",
-    ...parts,
-    pivot: olderPivot(pivotHash, args),
-    patchSet: patchSetOf(parts),
-    clientTimeoutMs: 5000,
-    poolSize: null,
-  }),
-  v1: ({ pivotHash, args, ...parts }) => ({
-    version: "v1",
-    ...parts,
-    pivot: newerPivot(pivotHash, args),
-    patchSet: patchSetOf(parts),
-  }),
-  v2: ({ pivotHash, args, ...parts }) => ({
+  v0: (parts) => ({ version: "v0", ...olderParts(parts) }),
+  "v0-tail": (parts) => ({ version: "v0-tail", ...olderParts(parts), clientTimeoutMs: 5000, poolSize: null }),
+  v1: (parts) => ({ version: "v1", ...olderParts(parts), pivot: newerPivot(parts) }),
+  v2: (parts) => ({
     version: "v2",
-    ...parts,
-    pivot: { ...newerPivot(pivotHash, args), env: new Map([["LOG_LEVEL", "info"]]) },
+    ...commonParts(parts),
+    pivot: { ...newerPivot(parts), env: new Map([["LOG_LEVEL", "info"]]) },
     dns: DNS,
   }),
-  v3: ({ pivotHash, namespace, manifestSet, shareSet, enclave }) => ({
+  v3: (parts) => ({
     version: "v3",
-    namespace,
-    manifestSet,
-    shareSet,
-    enclave,
-    workloads: [workload(pivotHash)],
+    ...commonParts(parts),
+    workloads: [workload(parts.pivotHash)],
     dns: DNS,
     volumes: new Map([["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }]]),
   }),
@@ -130,18 +110,28 @@ const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => Manif
 
 const DNS = { resolvers: ["169.254.169.253", "fd00:ec2::253"] };
 
-function olderPivot(hash: Uint8Array, args: readonly string[]): PivotManifest["pivot"] {
-  return { hash, restart: "Always", args: [...args] };
+function commonParts({
+  namespace,
+  manifestSet,
+  shareSet,
+  enclave,
+}: ManifestParts): Omit<ManifestParts, "pivotHash" | "args"> {
+  return { namespace, manifestSet, shareSet, enclave };
 }
 
-function newerPivot(hash: Uint8Array, args: readonly string[]): PivotManifest["pivot"] {
+function olderPivot({ pivotHash, args }: ManifestParts): PivotManifest["pivot"] {
+  return { hash: pivotHash, restart: "Always", args: [...args] };
+}
+
+function olderParts(parts: ManifestParts): Omit<PivotManifest, "version"> {
+  const members = parts.manifestSet.members.map(({ pubKey }) => ({ pubKey }));
+  return { ...commonParts(parts), pivot: olderPivot(parts), patchSet: { threshold: 1, members } };
+}
+
+function newerPivot(parts: ManifestParts): PivotManifest["pivot"] {
   const server: BridgeConfig = { type: "server", port: 3000, host: "0.0.0.0" };
   const client: BridgeConfig = { type: "client", port: 443, host: null };
-  return { ...olderPivot(hash, args), bridgeConfig: [server, client], debugMode: false };
-}
-
-function patchSetOf({ manifestSet }: Pick<ManifestParts, "manifestSet">): NonNullable<PivotManifest["patchSet"]> {
-  return { threshold: 1, members: manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
+  return { ...olderPivot(parts), bridgeConfig: [server, client], debugMode: false };
 }
 
 /** The only workload in v3 manifests of the lab. */

@@ -15,9 +15,8 @@ import {
   type CertificateSpec,
   type ExtensionSpec,
   KEY_USAGE,
-  OID,
-  algorithmIdentifier,
-  basicConstraints,
+  authority,
+  certificate,
   distinguishedName,
   issueCertificate,
   keyUsage,
@@ -169,10 +168,13 @@ export class LabSigstore {
     const keyOf = (name: (typeof KEYS)[number]): KeyPair =>
       saved === undefined ? generateKeyPair("prime256v1") : loadKeyPair(saved[name]);
     this.#keys = Object.fromEntries(KEYS.map((name) => [name, keyOf(name)])) as Keys;
-    this.#root = authority(this.#keys.root, "bootproof-lab");
-    this.#intermediate = authority(this.#keys.intermediate, "bootproof-lab-intermediate");
+    this.#root = { ...specOf(this.#keys.root, "bootproof-lab"), extensions: authority() };
+    this.#intermediate = {
+      ...specOf(this.#keys.intermediate, "bootproof-lab-intermediate"),
+      extensions: authority(),
+    };
     this.#authority = {
-      ...certificate(this.#keys.timestamps, "bootproof-lab-timestamps"),
+      ...specOf(this.#keys.timestamps, "bootproof-lab-timestamps"),
       extensions: [keyUsage(true, KEY_USAGE.digitalSignature), extendedKeyUsage("1.3.6.1.5.5.7.3.8")],
       issuer: this.#root.subject,
     };
@@ -229,7 +231,7 @@ export class LabSigstore {
   #leaf(key: KeyPair, { at, build, alter = {} }: WholeOptions): Uint8Array {
     const spec = altered(
       {
-        ...certificate(key, null),
+        ...specOf(key, null),
         notBefore: at,
         notAfter: new Date(at.getTime() + 10 * MINUTE),
         extensions: altered(leafExtensions(build), alter.extensions),
@@ -381,28 +383,12 @@ function authorityJson(service: string, chain: readonly Uint8Array[]): JsonObjec
   };
 }
 
-function certificate(key: KeyPair, commonName: string | null): Omit<CertificateSpec, "extensions"> {
-  const algorithm = algorithmIdentifier(OID.ecdsaWithSha256);
-  const serial = sha256(subjectPublicKeyInfo(key)).slice(0, 16);
-  serial[0] = (serial[0]! & 0x7f) | 0x40;
+function specOf(key: KeyPair, commonName: string | null): Omit<CertificateSpec, "extensions"> {
   return {
-    version: 3,
-    serial,
     // A leaf has no subject, since its identity is the alternative name.
-    subject: distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }),
+    ...certificate(key, distinguishedName(commonName === null ? {} : { O: "bootproof", CN: commonName }), "sha256"),
     notBefore: new Date(VALID_FOR.start),
     notAfter: new Date(Date.parse(VALID_FOR.start) + 29 * YEAR),
-    key,
-    innerAlgorithm: algorithm,
-    outerAlgorithm: algorithm,
-    digest: "sha256",
-  };
-}
-
-function authority(key: KeyPair, commonName: string): CertificateSpec {
-  return {
-    ...certificate(key, commonName),
-    extensions: [basicConstraints(true), keyUsage(true, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign)],
   };
 }
 

@@ -1,26 +1,15 @@
 /** A wrapped fetch against the lab, and against a service before it that lies on the wire. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type VerifiedFetchOptions, reportOf, verifiedFetch } from "../../src/adapters/index.js";
 import { type ClientError, RejectedActivityError, apiKeyStamper, createClient } from "../../src/client/index.js";
-import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, envelope, query, renameWallet } from "../lab/support.js";
-import { honestly, liarBefore, wire } from "../proxy/support.js";
+import { honestly, lyingLab, wire } from "../proxy/support.js";
+import { loopback } from "../support/loopback.js";
 
-const lab = await startLab();
-const liar = await liarBefore(lab);
-afterAll(async () => {
-  await liar.close();
-  await lab.close();
-});
-beforeEach(() => {
-  liar.lie = honestly;
-  liar.requests.length = 0;
-  liar.bodies.length = 0;
-});
+const { lab, liar } = await lyingLab();
 
 const { organizationId, policy } = lab;
 const { walletId } = lab.ids;
@@ -223,27 +212,21 @@ describe("another answer to a wrapped fetch", () => {
   });
 
   it("may be compressed and chunked", async () => {
-    const server = createServer((request, response) => {
-      void (async () => {
-        const pieces: Buffer[] = [];
-        for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
-        const answer = await fetch(lab.baseUrl + request.url!, {
-          method: "POST",
-          body: Buffer.concat(pieces),
-          headers: { "x-stamp": String(request.headers["x-stamp"]), "content-type": "application/json" },
-        });
-        const headers = { "Content-Type": "application/json; charset=utf-8", "Content-Encoding": "gzip" };
-        response.writeHead(answer.status, headers).end(gzipSync(await answer.text()));
-      })();
+    const server = await loopback(async (request, response, sent) => {
+      const answer = await fetch(lab.baseUrl + request.url!, {
+        method: "POST",
+        body: sent,
+        headers: { "x-stamp": String(request.headers["x-stamp"]), "content-type": "application/json" },
+      });
+      const headers = { "Content-Type": "application/json; charset=utf-8", "Content-Encoding": "gzip" };
+      response.writeHead(answer.status, headers).end(gzipSync(await answer.text()));
     });
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { url: baseUrl } = server;
     try {
       const response = await rename(wrapped({ baseUrl }), baseUrl + SUBMIT);
       expect([reportOf(response)?.verdict, response.headers.get("content-encoding")]).toEqual(["verified", null]);
     } finally {
-      server.closeAllConnections();
-      server.close();
+      await server.close();
     }
   });
 

@@ -36,6 +36,8 @@ export interface Lies {
   readonly listed?: (service: AttestedService) => JsonObject[];
 }
 
+export type Verified = ReturnType<Client["withVerification"]>;
+
 export class AttestedService {
   readonly lies: Lies;
   /** The keys of the requested boot proofs, in order. */
@@ -78,6 +80,11 @@ export class AttestedService {
 
   async client(options: Partial<ClientOptions> = {}): Promise<Client> {
     return testClient({ fetch: this.fetch, now: () => this.now, ...options });
+  }
+
+  /** Verified calls under a policy that pins all of the lab, which `rest` alters. */
+  async verified(rest?: JsonObject, options?: Parameters<Client["withVerification"]>[1]): Promise<Verified> {
+    return (await this.client()).withVerification(policyOf(rest), options);
   }
 
   /** What the enclave signs by default: that the request is allowed. */

@@ -3,8 +3,6 @@
  * fault.
  */
 import { createECDH } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type AskService,
@@ -20,6 +18,7 @@ import {
 } from "../../src/client/index.js";
 import { NamedEvidence, renderText, verifyEvidence } from "../../src/index.js";
 import { FAULTS, SoftwarePasskey, startLab } from "../../src/lab/index.js";
+import { loopback } from "../support/loopback.js";
 import { rejectionOf } from "./support.js";
 
 const lab = await startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
@@ -376,21 +375,12 @@ it("receives webhooks, and verifies their activities", async () => {
     onRejected: ({ activity }, { failures }) =>
       void outcomes.push(`rejected ${activity.type} ${failures.map(({ id }) => id).join()}`),
   });
-  const server = createServer((incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    incoming
-      .on("data", (chunk: Buffer) => chunks.push(chunk))
-      .on("end", () => {
-        const request = new Request("http://receiver/", {
-          method: incoming.method!,
-          headers: incoming.headers as Record<string, string>,
-          body: Buffer.concat(chunks),
-        });
-        void handle(request).then(({ status }) => outgoing.writeHead(status).end());
-      });
+  const server = await loopback(async ({ method = "", headers }, outgoing, body) => {
+    const received = { method, headers: headers as Record<string, string>, body: body };
+    const { status } = await handle(new Request("http://receiver/", received));
+    outgoing.writeHead(status).end();
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = `${server.url}/`;
   try {
     await verified.setOrganizationFeature({ name: "FEATURE_NAME_WEBHOOK", value: url });
     await lab.deliveriesSettled();
@@ -405,6 +395,6 @@ it("receives webhooks, and verifies their activities", async () => {
   } finally {
     await client.setOrganizationFeature({ name: "FEATURE_NAME_WEBHOOK", value: "" });
     await lab.deliveriesSettled();
-    await new Promise((resolve) => server.close(resolve));
+    await server.close();
   }
 });

@@ -1,9 +1,9 @@
 /** Shared by the client's tests: a scripted service, keys, and stamps verified by node:crypto alone. */
 import { createECDH, createPublicKey, createVerify } from "node:crypto";
-import { type IncomingHttpHeaders, type Server, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { type ApiKey, type ClientOptions, type Stamper, apiKeyStamper, createClient } from "../../src/client/index.js";
 import type { Client } from "../../src/client/index.js";
+import { loopback } from "../support/loopback.js";
 
 export const AT = new Date("2026-03-04T05:06:07.000Z");
 export const ORGANIZATION = "3a2de333-972b-45bf-8a7a-83c4167b81e2";
@@ -78,31 +78,13 @@ export async function fakeServer(
   answer: Answer,
 ): Promise<{ baseUrl: string; requests: Recorded[]; close: () => Promise<void> }> {
   const requests: Recorded[] = [];
-  const server: Server = createServer((incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    incoming
-      .on("data", (chunk: Buffer) => chunks.push(chunk))
-      .on("end", () => {
-        const recorded = record(
-          incoming.url!,
-          incoming.method!,
-          incoming.headers,
-          new Uint8Array(Buffer.concat(chunks)),
-        );
-        requests.push(recorded);
-        void Promise.resolve(answer(recorded)).then(({ status = 200, headers = {}, body }) =>
-          outgoing.writeHead(status, headers).end(bodyOf(body)),
-        );
-      });
+  const { url, close } = await loopback(async (incoming, outgoing, bytes) => {
+    const recorded = record(incoming.url!, incoming.method!, incoming.headers, new Uint8Array(bytes));
+    requests.push(recorded);
+    const { status = 200, headers = {}, body } = await answer(recorded);
+    outgoing.writeHead(status, headers).end(bodyOf(body));
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> =>
-    new Promise((resolve) => {
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
-  return { baseUrl: `http://127.0.0.1:${port}`, requests, close };
+  return { baseUrl: url, requests, close };
 }
 
 let stamper: Stamper | undefined;

@@ -3,20 +3,14 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
-import {
-  type Client,
-  ClientError,
-  RejectedActivityError,
-  type VerifiedCall,
-  openSession,
-} from "../../src/client/index.js";
+import { ClientError, RejectedActivityError, openSession } from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { withS } from "../support/high-s.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
-import { AttestedService, BOOTED, type Lies, lab, otherLab, policyOf } from "./attested.js";
+import { AttestedService, BOOTED, type Lies, type Verified, lab, otherLab, policyOf } from "./attested.js";
 import { compressedPoint, sealByHand, toBase58check } from "./hpke-by-hand.js";
 import { ORGANIZATION, isStamped, newApiKey, rejectionOf } from "./support.js";
 
@@ -39,16 +33,23 @@ const VOTED_ON = {
   fingerprint: "sha256:ab",
 };
 
+type Edit = (activity: JsonObject) => JsonObject;
+
 function edited(activity: JsonObject, change: JsonObject): JsonObject {
   return { ...activity, ...change };
 }
 
+const having =
+  (change: JsonObject): Edit =>
+  (activity) =>
+    edited(activity, change);
+const without =
+  (name: string): Edit =>
+  (activity) =>
+    withoutMember(activity, name);
+
 /** The activity with one member of its intent or result replaced, or removed if undefined. */
-function inside(
-  part: "intent" | "result",
-  name: string,
-  value: JsonValue | undefined,
-): (activity: JsonObject) => JsonObject {
+function inside(part: "intent" | "result", name: string, value: JsonValue | undefined): Edit {
   return (activity) => {
     const [[member, object]] = Object.entries(activity[part] as JsonObject) as [[string, JsonObject]];
     const rest = withoutMember(object, name);
@@ -77,7 +78,7 @@ function repeated(activity: JsonObject, outer: JsonObject = {}, inner: JsonObjec
 describe("an honest service", () => {
   it("is verified: result, activity, report, and evidence", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     const { result, activity, report, verified: proven } = await verified.updateWallet(PARAMETERS);
     expect(result).toEqual({ walletId: "w1" });
     expect(activity).toEqual(service.activities[0]);
@@ -98,40 +99,6 @@ describe("an honest service", () => {
       parameters: PARAMETERS,
     });
     expect(service.requests.every(({ headers, raw }) => isStamped(headers["x-stamp"] as string, raw))).toBe(true);
-  });
-
-  type Verified = ReturnType<Client["withVerification"]>;
-  const calls: [string, (verified: Verified) => Promise<VerifiedCall<unknown>>][] = [
-    ["updateWallet", (verified) => verified.updateWallet({ walletId: "w1" })],
-    [
-      "updateFiatOnRampCredential",
-      (verified) =>
-        verified.updateFiatOnRampCredential({
-          fiatOnrampCredentialId: "c",
-          onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA",
-          publishableApiKey: "pk",
-          encryptedSecretApiKey: "e",
-        }),
-    ],
-    [
-      "updateUserTag",
-      (verified) =>
-        verified.updateUserTag({ userTagId: "t", newUserTagName: "n", addUserIds: [], removeUserIds: ["u"] }),
-    ],
-    ["deleteApiKeys", (verified) => verified.deleteApiKeys({ userId: "u", apiKeyIds: ["a", "b"] })],
-    ["deletePolicies", (verified) => verified.deletePolicies({ policyIds: ["p"] })],
-  ];
-  it.each(calls)("is verified for %s", async (_, call) => {
-    expect((await call((await new AttestedService().client()).withVerification(policyOf()))).report.verdict).toBe(
-      "verified",
-    );
-  });
-
-  it("is verified for setOrganizationFeature", async () => {
-    const features = [{ name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test" }];
-    const service = new AttestedService({ activity: inside("result", "features", features) });
-    const { result } = await (await service.client()).withVerification(policyOf()).setOrganizationFeature(features[0]!);
-    expect(result.features).toEqual(features);
   });
 
   it("is verified for sessions, whose key stamps then", async () => {
@@ -158,7 +125,7 @@ describe("an honest service", () => {
         });
       },
     });
-    const opened = await openSession((await service.client()).withVerification(policyOf()), {
+    const opened = await openSession(await service.verified(), {
       userId: "u",
       expirationSeconds: "60",
     });
@@ -170,14 +137,11 @@ describe("an honest service", () => {
   it("is verified for undocumented operations, with addresses", async () => {
     const service = new AttestedService({
       payloads: (_, { now }) => [addressDerivationPayload(now, LAB_ADDRESS)],
-      activity: (activity) =>
-        edited(activity, {
-          result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } },
-        }),
+      activity: having({
+        result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } },
+      }),
     });
-    const verified = (await service.client()).withVerification(
-      policyOf({ appProofs: { required: true, coverage: true } }),
-    );
+    const verified = await service.verified({ appProofs: { required: true, coverage: true } });
     const call = await verified.submit(
       { name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" },
       { walletName: "lab" },
@@ -189,19 +153,17 @@ describe("an honest service", () => {
   it("may return proofs of the organization that an undocumented operation made", async () => {
     const service = new AttestedService({
       payloads: (_, here) => [here.allow(), here.allow(here.now, child)],
-      activity: (activity) =>
-        edited(activity, { result: { createSubOrganizationResult: { subOrganizationId: child } } }),
+      activity: having({ result: { createSubOrganizationResult: { subOrganizationId: child } } }),
     });
-    const call = (await service.client())
-      .withVerification(policyOf())
-      .submit({ name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION" }, {});
+    const call = (await service.verified()).submit(
+      { name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION" },
+      {},
+    );
     expect((await call).result).toEqual({ subOrganizationId: child });
   });
 
   it("may repeat the activity in its result", async () => {
-    const verified = (
-      await new AttestedService({ activity: (activity) => repeated(activity) }).client()
-    ).withVerification(policyOf());
+    const verified = await new AttestedService({ activity: (activity) => repeated(activity) }).verified();
     expect((await verified.updateWallet(PARAMETERS)).result).toEqual({ walletId: "w1" });
   });
 
@@ -214,7 +176,7 @@ describe("an honest service", () => {
         });
       },
     });
-    const { verified } = await (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS);
+    const { verified } = await (await service.verified()).updateWallet(PARAMETERS);
     expect(new Set(verified.appProofs.map(({ bootProof }) => toHex(bootProof.ephemeralKey))).size).toBe(2);
   });
 
@@ -226,11 +188,7 @@ describe("an honest service", () => {
       ],
       activity: inside("result", "policyIds", ["p2", "p1"]),
     });
-    const { result } = await (
-      await service.client()
-    )
-      .withVerification(policyOf())
-      .deletePolicies({ policyIds: ["p1", "p2"] });
+    const { result } = await (await service.verified()).deletePolicies({ policyIds: ["p1", "p2"] });
     expect(result.policyIds).toEqual(["p2", "p1"]);
   });
 
@@ -242,7 +200,7 @@ describe("an honest service", () => {
         return { body: { bootProof: { ...rest, awsAttestationDocB64: cloudAttestationDocB64 } } };
       },
     });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     expect((await verified.updateUserTag({ userTagId: "t", addUserIds: ["u"], removeUserIds: [] })).result).toEqual({
       userTagId: "t",
     });
@@ -251,8 +209,8 @@ describe("an honest service", () => {
 
 const other = generateQosKeyPair();
 
-interface Lie {
-  readonly lies: Lies;
+/** Lies, and what follows from them. */
+interface Lie extends Lies {
   readonly policy?: JsonObject;
   /** Exactly these checks fail. */
   readonly fails: readonly CheckId[];
@@ -266,348 +224,298 @@ const ALTERED_MANIFEST = (nonce: number): Lies => ({
 
 const LIES: Record<string, Lie> = {
   "without app proofs": {
-    lies: { activity: (activity) => withoutMember(activity, "appProofs") },
+    activity: without("appProofs"),
     fails: ["activity.decode"],
     says: "update_wallet: rejected: activity activity.decode: appProofs: expected an array, got nothing",
   },
   "with an empty list of app proofs": {
-    lies: { activity: (activity) => edited(activity, { appProofs: [] }) },
+    activity: having({ appProofs: [] }),
     fails: ["activity.decode"],
     says: "nothing of this activity is proven",
   },
-  "with null for app proofs": {
-    lies: { activity: (activity) => edited(activity, { appProofs: null }) },
-    fails: ["activity.decode"],
-  },
-  "with something else for app proofs": {
-    lies: { activity: (activity) => edited(activity, { appProofs: { 0: "proof" } }) },
-    fails: ["activity.decode"],
-  },
-  "without an id": { lies: { activity: (activity) => withoutMember(activity, "id") }, fails: ["activity.decode"] },
+  "with null for app proofs": { activity: having({ appProofs: null }), fails: ["activity.decode"] },
+  "with something else for app proofs": { activity: having({ appProofs: { 0: "proof" } }), fails: ["activity.decode"] },
+  "without an id": { activity: without("id"), fails: ["activity.decode"] },
   "by an enclave of another image": {
-    lies: {
-      boot: {
-        alterDocument: { pcrs: (pcrs) => pcrs.set(0, new Uint8Array(48).fill(7)) },
-        alterManifest: {
-          manifest: (manifest) => ({ ...manifest, enclave: { ...manifest.enclave, pcr0: new Uint8Array(48).fill(7) } }),
-        },
+    boot: {
+      alterDocument: { pcrs: (pcrs) => pcrs.set(0, new Uint8Array(48).fill(7)) },
+      alterManifest: {
+        manifest: (manifest) => ({ ...manifest, enclave: { ...manifest.enclave, pcr0: new Uint8Array(48).fill(7) } }),
       },
     },
     fails: ["policy.deployment", "policy.pcrs"],
   },
-  "by an enclave of somebody else": {
-    lies: { boot: { lab: otherLab } },
-    fails: ["chain.anchor"],
-  },
+  "by an enclave of somebody else": { boot: { lab: otherLab }, fails: ["chain.anchor"] },
   "by an enclave that booted an older manifest": {
-    lies: ALTERED_MANIFEST(6),
+    ...ALTERED_MANIFEST(6),
     fails: ["policy.deployment", "policy.nonce"],
   },
   "by an enclave in debug mode": {
-    lies: {
-      boot: {
-        alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) },
-      },
+    boot: {
+      alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) },
     },
     fails: ["mode.debug"],
   },
   "by an enclave whose manifest too few approved": {
-    lies: { boot: { alterManifest: { approvals: (approvals) => approvals.slice(1) } } },
+    boot: { alterManifest: { approvals: (approvals) => approvals.slice(1) } },
     fails: ["envelope.approvals"],
   },
   "by an enclave that booted another manifest than is shown": {
-    lies: {
-      boot: {
-        alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
-      },
+    boot: {
+      alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
     },
     fails: ["envelope.manifest", "bind.user-data", "bind.commitment"],
   },
   "by an enclave whose document was changed": {
-    lies: {
-      boot: {
-        alterDocument: { signature: (signature) => signature.map((byte, index) => (index === 95 ? byte ^ 1 : byte)) },
-      },
+    boot: {
+      alterDocument: { signature: (signature) => signature.map((byte, index) => (index === 95 ? byte ^ 1 : byte)) },
     },
     fails: ["cose.signature"],
   },
   "by an enclave whose certificate had run out": {
-    lies: {
-      boot: {
-        alterDocument: {
-          certificates: (specs) =>
-            specs.map((spec, index) => (index === 4 ? { ...spec, notAfter: new Date(BOOTED.getTime() - 1000) } : spec)),
-        },
+    boot: {
+      alterDocument: {
+        certificates: (specs) =>
+          specs.map((spec, index) => (index === 4 ? { ...spec, notAfter: new Date(BOOTED.getTime() - 1000) } : spec)),
       },
     },
     fails: ["chain.validity"],
   },
   "by a key of an enclave's setup": {
-    lies: { boot: { generation: "setup" } },
+    boot: { generation: "setup" },
     fails: ["app.key", "policy.commitment", "policy.deployment"],
   },
   "with the boot proof of another key": {
-    lies: {
-      bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),
-    },
+    bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),
     fails: ["bind.key", "app.key"],
     says: "the requested key",
   },
   "with the boot proof of another key under this key's name": {
-    lies: {
-      bootProof: (_, key) => ({
-        body: {
-          bootProof: {
-            ...forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof,
-            ephemeralPublicKeyHex: key,
-          },
+    bootProof: (_, key) => ({
+      body: {
+        bootProof: {
+          ...forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof,
+          ephemeralPublicKeyHex: key,
         },
-      }),
-    },
+      },
+    }),
     fails: ["bind.key", "app.key"],
   },
   "and no boot proof": {
-    lies: { bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }) },
+    bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }),
     fails: ["app.key"],
     says: "no boot proof",
   },
-  "and an empty boot proof": { lies: { bootProof: () => ({ body: {} }) }, fails: ["app.key"] },
-  "and null for a boot proof": { lies: { bootProof: () => ({ body: "null" }) }, fails: ["app.key"] },
+  "and an empty boot proof": { bootProof: () => ({ body: {} }), fails: ["app.key"] },
+  "and null for a boot proof": { bootProof: () => ({ body: "null" }), fails: ["app.key"] },
   "with a payload that was changed": {
-    lies: {
-      proof: {
-        json: (json) => ({
-          ...json,
-          proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR"),
-        }),
-      },
+    proof: {
+      json: (json) => ({
+        ...json,
+        proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR"),
+      }),
     },
     fails: ["app.signature"],
   },
-  "with a proof that another key signed": { lies: { proof: { signer: other } }, fails: ["app.signature"] },
+  "with a proof that another key signed": { proof: { signer: other }, fails: ["app.signature"] },
   "with a proof of another scheme": {
-    lies: { proof: { json: (json) => ({ ...json, scheme: "SIGNATURE_SCHEME_OTHER" }) } },
+    proof: { json: (json) => ({ ...json, scheme: "SIGNATURE_SCHEME_OTHER" }) },
     fails: ["app.decode"],
   },
   "with a payload of duplicate members": {
-    lies: { proof: { text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME",') } },
+    proof: { text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME",') },
     fails: ["app.payload"],
   },
   "with a proof from before the request": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 61_000), ORGANIZATION)] },
+    payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 61_000), ORGANIZATION)],
     fails: ["app.time"],
     says: "before the request",
   },
   "with a proof from before the boot": {
-    lies: { payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)] },
+    payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)],
     fails: ["app.time"],
   },
   "with a proof from the future": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] },
+    payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)],
     fails: ["app.time"],
     says: "later than now",
   },
   "with a proof of another organization": {
-    lies: { payloads: (_, service) => [service.allow(service.now, child)] },
+    payloads: (_, service) => [service.allow(service.now, child)],
     fails: ["activity.claims"],
     says: child,
   },
   "with a proof of another organization, which the result then names": {
-    lies: {
-      payloads: (_, service) => [service.allow(service.now, child)],
-      activity: inside("result", "organizationId", child),
-    },
+    payloads: (_, service) => [service.allow(service.now, child)],
+    activity: inside("result", "organizationId", child),
     fails: ["activity.claims"],
     says: `the activity names ${ORGANIZATION}`,
   },
   "with a proof that the request was denied": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] },
+    payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")],
     fails: ["activity.claims"],
     says: "OUTCOME_DENY_EXPLICIT",
   },
   "with a proof that it was allowed, and a later one that it was not": {
-    lies: {
-      payloads: (_, service) => [
-        service.allow(),
-        policyOutcomePayload(new Date(service.now.getTime() + 1), ORGANIZATION, "OUTCOME_REJECTED"),
-      ],
-    },
+    payloads: (_, service) => [
+      service.allow(),
+      policyOutcomePayload(new Date(service.now.getTime() + 1), ORGANIZATION, "OUTCOME_REJECTED"),
+    ],
     fails: ["activity.claims"],
     says: "OUTCOME_REJECTED",
   },
   "with a good proof beside a bad one": {
-    lies: {
-      activity: (activity, here) =>
-        edited(activity, {
-          appProofs: [
-            ...(activity["appProofs"] as JsonObject[]),
-            here.enclave.appProof(here.allow(), { signer: other }),
-          ],
-        }),
-    },
+    activity: (activity, here) =>
+      edited(activity, {
+        appProofs: [...(activity["appProofs"] as JsonObject[]), here.enclave.appProof(here.allow(), { signer: other })],
+      }),
     fails: ["app.signature"],
   },
   "with a good proof beside one of an enclave without a boot proof": {
-    lies: {
-      activity: (activity) => {
-        const text = JSON.stringify(customPayload(BOOTED));
-        const proof = {
-          scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
-          publicKey: toHex(other.publicKey),
-          proofPayload: text,
-          signature: toHex(qosSign(other, Buffer.from(text))),
-        };
-        return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), proof] });
-      },
+    activity: (activity) => {
+      const text = JSON.stringify(customPayload(BOOTED));
+      const proof = {
+        scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+        publicKey: toHex(other.publicKey),
+        proofPayload: text,
+        signature: toHex(qosSign(other, Buffer.from(text))),
+      };
+      return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), proof] });
     },
     fails: ["app.key", "app.time"],
   },
   "with a proof of a type that the policy does not take": {
-    lies: {},
     policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
     fails: ["policy.app-proof"],
   },
   "with a proof that is too old for the policy": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 30_000), ORGANIZATION)] },
+    payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 30_000), ORGANIZATION)],
     policy: { appProofs: { maxAge: "10s" } },
     fails: ["policy.app-proof"],
   },
-  "by an enclave that booted too long ago for the policy": {
-    lies: {},
-    policy: { maxAge: "4m" },
-    fails: ["policy.age"],
-  },
+  "by an enclave that booted too long ago for the policy": { policy: { maxAge: "4m" }, fails: ["policy.age"] },
   "with an address that nothing proves": {
-    lies: { activity: inside("result", "address", LAB_ADDRESS.address) },
+    activity: inside("result", "address", LAB_ADDRESS.address),
     policy: { appProofs: { coverage: true } },
     fails: ["activity.coverage"],
   },
   "of another organization": {
-    lies: {
-      activity: (activity) => edited(activity, { organizationId: child }),
-      payloads: (_, service) => [service.allow(service.now, child)],
-    },
+    activity: having({ organizationId: child }),
+    payloads: (_, service) => [service.allow(service.now, child)],
     fails: ["activity.request"],
     says: `expected ${ORGANIZATION}`,
   },
   "of another type": {
-    lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) },
+    activity: having({ type: "ACTIVITY_TYPE_DELETE_POLICIES" }),
     fails: ["activity.request"],
     says: "type is ACTIVITY_TYPE_DELETE_POLICIES",
   },
   "with another intent": {
-    lies: { activity: inside("intent", "walletName", "evil") },
+    activity: inside("intent", "walletName", "evil"),
     fails: ["activity.request"],
     says: "the intent's walletName",
   },
   "with an intent that lacks what was submitted": {
-    lies: { activity: inside("intent", "walletName", undefined) },
+    activity: inside("intent", "walletName", undefined),
     fails: ["activity.request"],
     says: "the intent's walletName",
   },
   "with an intent that says more than was submitted": {
-    lies: { activity: inside("intent", "deleteAll", true) },
+    activity: inside("intent", "deleteAll", true),
     fails: ["activity.request"],
     says: "the intent's deleteAll",
   },
   "with the intent of another operation": {
-    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) },
+    activity: having({ intent: { deletePoliciesIntent: PARAMETERS } }),
     fails: ["activity.request"],
     says: "expected updateWalletIntent",
   },
   "with two intents": {
-    lies: {
-      activity: (activity) =>
-        edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }),
-    },
+    activity: (activity) =>
+      edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }),
     fails: ["activity.request"],
     says: "intent has 2 members",
   },
-  "without an intent": {
-    lies: { activity: (activity) => withoutMember(activity, "intent") },
-    fails: ["activity.decode", "activity.request"],
-  },
+  "without an intent": { activity: without("intent"), fails: ["activity.decode", "activity.request"] },
   "with the result of another wallet": {
-    lies: { activity: inside("result", "walletId", "w2") },
+    activity: inside("result", "walletId", "w2"),
     fails: ["activity.claims", "activity.request"],
     says: "the result's walletId",
   },
   "with the result of another operation": {
-    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) },
+    activity: having({ result: { deletePoliciesResult: { walletId: "w1" } } }),
     fails: ["activity.request"],
     says: "expected updateWalletResult",
   },
   "with a result of another shape": {
-    lies: { activity: inside("result", "walletId", 7) },
+    activity: inside("result", "walletId", 7),
     fails: ["activity.request"],
     says: "the result's walletId",
   },
-  "without a result": {
-    lies: { activity: (activity) => edited(activity, { result: null }) },
-    fails: ["activity.decode", "activity.request"],
-  },
+  "without a result": { activity: having({ result: null }), fails: ["activity.decode", "activity.request"] },
   "that waits for approvals": {
-    lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: null }) },
+    activity: having({ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: null }),
     fails: ["activity.decode", "activity.request"],
     says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
   },
   "that failed, and has a result all the same": {
-    lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) },
+    activity: having({ status: "ACTIVITY_STATUS_FAILED" }),
     fails: ["activity.request"],
     says: "ACTIVITY_STATUS_FAILED",
   },
   "that is repeated in its result under another id": {
-    lies: { activity: (activity) => repeated(activity, { id: "another" }) },
+    activity: (activity) => repeated(activity, { id: "another" }),
     fails: ["activity.decode"],
     says: "differs",
   },
   "that is repeated in its result with another status": {
-    lies: { activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }) },
+    activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }),
     fails: ["activity.decode"],
     says: "differs",
   },
   "that is repeated in its result with another intent": {
-    lies: { activity: (activity) => repeated(activity, { intent: { updateWalletIntent: { walletId: "w9" } } }) },
+    activity: (activity) => repeated(activity, { intent: { updateWalletIntent: { walletId: "w9" } } }),
     fails: ["activity.decode"],
     says: "differs",
   },
   "with a result beside the repeated activity": {
-    lies: {
-      activity: (activity) => {
-        const twice = repeated(activity);
-        return edited(twice, {
-          result: { ...(twice["result"] as JsonObject), updateWalletResult: { walletId: "w2" } },
-        });
-      },
+    activity: (activity) => {
+      const twice = repeated(activity);
+      return edited(twice, {
+        result: { ...(twice["result"] as JsonObject), updateWalletResult: { walletId: "w2" } },
+      });
     },
     fails: ["activity.decode"],
     says: "unknown member",
   },
   "wrapped twice, the proven one inside": {
-    lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) },
+    answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }),
     fails: ["activity.decode"],
   },
   "with boot proofs beside it": {
-    lies: { answer: (activity) => ({ activity, bootProofs: [] }) },
+    answer: (activity) => ({ activity, bootProofs: [] }),
     fails: ["activity.request"],
     says: "beside the activity",
   },
-  "that is none": {
-    lies: { answer: () => ({ activity: "completed" }) },
-    fails: ["activity.decode", "activity.request"],
-  },
+  "that is none": { answer: () => ({ activity: "completed" }), fails: ["activity.decode", "activity.request"] },
   "as JSON inside JSON": {
-    lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) },
+    answer: (activity) => JSON.stringify(JSON.stringify({ activity })),
     fails: ["activity.decode", "activity.request"],
   },
-  "that is null": { lies: { answer: () => "null" }, fails: ["activity.decode", "activity.request"] },
+  "that is null": { answer: () => "null", fails: ["activity.decode", "activity.request"] },
 };
 
+async function refused(
+  lies: Lies,
+  policy?: JsonObject,
+): Promise<{ service: AttestedService; error: RejectedActivityError }> {
+  const service = new AttestedService(lies);
+  return { service, error: await rejectionOf((await service.verified(policy)).updateWallet(PARAMETERS)) };
+}
+
 describe("an activity", () => {
-  it.each(Object.entries(LIES))("%s is rejected", async (name, { lies, policy, fails, says }) => {
-    const service = new AttestedService(lies);
-    const verified = (await service.client()).withVerification(policyOf(policy));
-    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+  it.each(Object.entries(LIES))("%s is rejected", async (name, { policy, fails, says, ...lies }) => {
+    const { error } = await refused(lies, policy);
     expect(error).toBeInstanceOf(RejectedActivityError);
     expect(error).toBeInstanceOf(RejectedError);
     expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
@@ -635,9 +543,7 @@ describe("an activity", () => {
   });
 
   it("that is rejected prints in ten lines, stack frames not counted", async () => {
-    const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other } });
-    const verified = (await service.client()).withVerification(policyOf());
-    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+    const { error } = await refused({ ...ALTERED_MANIFEST(6), proof: { signer: other } });
     expect(error.failures.length).toBeGreaterThan(2);
     const lines = inspect(error)
       .split("\n")
@@ -648,14 +554,11 @@ describe("an activity", () => {
   });
 
   it("is reported with every failure", async () => {
-    const service = new AttestedService({
+    const { service, error } = await refused({
       ...ALTERED_MANIFEST(6),
       proof: { signer: other },
       activity: inside("result", "walletId", "w2"),
     });
-    const error = await rejectionOf<RejectedActivityError>(
-      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
-    );
     expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual([
       "app[0] app.signature",
       "activity activity.request",
@@ -674,7 +577,7 @@ describe("an activity", () => {
     // The service returns the response of another call.
     let first: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     await verified.updateWallet(PARAMETERS);
     const calls = [
       verified.updateWallet({ walletId: "w2" }),
@@ -702,7 +605,7 @@ describe("an activity", () => {
             return edited(activity, { appProofs: [{ ...used[0]!, signature }] });
           },
         });
-        const verified = (await service.client()).withVerification(policyOf());
+        const verified = await service.verified();
         await verified.updateWallet(PARAMETERS);
         service.clock += 1000;
         const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
@@ -716,13 +619,13 @@ describe("an activity", () => {
   it("may be the response to the same request twice", async () => {
     let only: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (only ??= activity) });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     const [one, two] = await Promise.all([verified.updateWallet(PARAMETERS), verified.updateWallet(PARAMETERS)]);
     expect(one.activity.id).toBe(two.activity.id);
   });
 
   it("may name any number of keys, of which sixteen are requested", async () => {
-    const service = new AttestedService({
+    const { service, error } = await refused({
       activity: (activity) => {
         const [proof] = activity["appProofs"] as [JsonObject];
         const key = String(proof["publicKey"]);
@@ -733,9 +636,6 @@ describe("an activity", () => {
         return edited(activity, { appProofs: [...others, proof] });
       },
     });
-    const error = await rejectionOf<RejectedActivityError>(
-      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
-    );
     expect(service.asked).toHaveLength(16);
     expect(error.failures.filter(({ id }) => id === "app.key").length).toBeGreaterThanOrEqual(40);
   });
@@ -744,13 +644,13 @@ describe("an activity", () => {
     const service = new AttestedService({
       answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}`,
     });
-    const error = await rejectionOf((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    const error = await rejectionOf((await service.verified()).updateWallet(PARAMETERS));
     expect(error).toMatchObject({ code: "answer", effect: "unknown" });
   });
 
   it("is not submitted with parameters that are not the operation's", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     expect(await rejectionOf(verified.updateWallet({} as never))).toMatchObject({ code: "request", effect: "none" });
     expect(service.requests).toHaveLength(0);
   });
@@ -776,9 +676,7 @@ describe("evidence that cannot be fetched", () => {
   ];
   it.each(failures)("because of %s is reported as that, with the activity", async (_, bootProof, cause) => {
     const service = new AttestedService({ bootProof: bootProof! });
-    const error = await rejectionOf<ClientError>(
-      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
-    );
+    const error = await rejectionOf<ClientError>((await service.verified()).updateWallet(PARAMETERS));
     expect(error).toBeInstanceOf(ClientError);
     expect(error).toMatchObject({
       code: "evidence",
@@ -794,7 +692,7 @@ describe("evidence that cannot be fetched", () => {
   it("is fetched again by the next call", async () => {
     const statuses = [403, 200];
     const service = new AttestedService({ bootProof: (answer) => ({ status: statuses.shift() ?? 200, body: answer }) });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     await rejectionOf(verified.updateWallet(PARAMETERS));
     expect((await verified.updateWallet({ walletId: "w1" })).report.verdict).toBe("verified");
     expect(service.asked).toHaveLength(2);
@@ -804,7 +702,7 @@ describe("evidence that cannot be fetched", () => {
 describe("the cache of boot proofs", () => {
   it("fetches each key once, for calls one after the other and at once", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     const calls = await Promise.all(
       Array.from({ length: 64 }, (_, index) => verified.updateWallet({ walletId: `w${index}` })),
     );
@@ -818,7 +716,7 @@ describe("the cache of boot proofs", () => {
 
   it("repeats only checks that depend on time and policy, on every call", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf({ maxAge: "10m" }), { bootProofMaxAgeMs: 1e9 });
+    const verified = await service.verified({ maxAge: "10m" }, { bootProofMaxAgeMs: 1e9 });
     await verified.updateWallet(PARAMETERS);
     service.clock += 6 * 60_000;
     const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
@@ -828,7 +726,7 @@ describe("the cache of boot proofs", () => {
 
   it("is bounded: the least recently used goes first", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf(), { bootProofLimit: 2 });
+    const verified = await service.verified(undefined, { bootProofLimit: 2 });
     const [a, b, c] = [service.enclave, service.boot(), service.boot()];
     const name = {
       [toHex(a.ephemeralKey.publicKey)]: "a",
@@ -844,14 +742,14 @@ describe("the cache of boot proofs", () => {
 
   it("may be of no size: then every call fetches, and calls at once still verify", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf(), { bootProofLimit: 0 });
+    const verified = await service.verified(undefined, { bootProofLimit: 0 });
     await Promise.all([verified.updateWallet({ walletId: "1" }), verified.updateWallet({ walletId: "2" })]);
     expect(service.asked).toHaveLength(2);
   });
 
   it("has an age, and is not fooled by a clock that goes back", async () => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf(), { bootProofMaxAgeMs: 60_000 });
+    const verified = await service.verified(undefined, { bootProofMaxAgeMs: 60_000 });
     const asked: number[] = [];
     for (const step of [0, 60_000, 1, 60_000, -60_001]) {
       service.clock += step;
@@ -868,7 +766,7 @@ describe("the cache of boot proofs", () => {
         body: honest ? answer : { bootProof: { ...(answer["bootProof"] as JsonObject), qosManifestB64: "AAAA" } },
       }),
     });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     await rejectionOf(verified.updateWallet({ walletId: "1" }));
     honest = true;
     expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
@@ -914,7 +812,7 @@ describe("the cache of boot proofs", () => {
 describe("a past activity", () => {
   const past = async (
     lies: Lies = {},
-  ): Promise<{ service: AttestedService; activity: JsonObject; verified: ReturnType<Client["withVerification"]> }> => {
+  ): Promise<{ service: AttestedService; activity: JsonObject; verified: Verified }> => {
     const service = new AttestedService(lies);
     const client = await service.client();
     await client.updateWallet(PARAMETERS, { generateAppProofs: true });
@@ -943,16 +841,8 @@ describe("a past activity", () => {
   });
 
   const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
-    [
-      "of another organization",
-      (activity) => edited(activity, { organizationId: child }),
-      ["activity.request", "activity.claims"],
-    ],
-    [
-      "that is not completed",
-      (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }),
-      ["activity.request"],
-    ],
+    ["of another organization", having({ organizationId: child }), ["activity.request", "activity.claims"]],
+    ["that is not completed", having({ status: "ACTIVITY_STATUS_PENDING" }), ["activity.request"]],
     [
       "without proofs anywhere",
       (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }),
@@ -961,19 +851,15 @@ describe("a past activity", () => {
     ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
     [
       "with the result of another operation",
-      (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }),
+      having({ result: { deletePoliciesResult: { walletId: "w1" } } }),
       ["activity.request"],
     ],
     [
       "with a result of another shape",
-      (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }),
+      having({ result: { updateWalletResult: { walletId: 1 } } }),
       ["activity.request"],
     ],
-    [
-      "with two results",
-      (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }),
-      ["activity.request"],
-    ],
+    ["with two results", having({ result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.request"]],
     ["that is none", () => [], ["activity.decode", "activity.request"]],
     ["that is nothing", () => null, ["activity.decode", "activity.request"]],
   ];
@@ -1044,7 +930,7 @@ describe("a call with an impossible request", () => {
     { organizationId: child2, expected: { organizationId: child } },
   ])("of a past activity with %j is a TypeError, before anything is fetched", async (options) => {
     const service = new AttestedService();
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     await expect(verified.verifyActivity({ id: "a" }, options as never)).rejects.toThrow(TypeError);
     expect(service.requests).toHaveLength(0);
   });
@@ -1075,7 +961,7 @@ describe("a response", () => {
   it("is not accepted for another request, also after a delivery or a poll of its activity", async () => {
     let first: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     await (await service.client()).updateWallet(PARAMETERS, { generateAppProofs: true });
     await verified.verifyActivity(first!);
     expect((await verified.updateWallet(PARAMETERS)).report.verdict).toBe("verified");
@@ -1091,7 +977,7 @@ describe("a response", () => {
     const service = new AttestedService({
       activity: (activity) => (first ??= edited(activity, VOTED_ON)),
     });
-    const verified = (await service.client()).withVerification(policyOf());
+    const verified = await service.verified();
     const vote = async () =>
       verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
@@ -1104,9 +990,9 @@ describe("a response", () => {
   it("to a vote is refused under strict acceptance: only the fingerprint was compared", async () => {
     const voted = { fingerprint: VOTED_ON.fingerprint };
     const service = new AttestedService({
-      activity: (activity) => edited(activity, VOTED_ON),
+      activity: having(VOTED_ON),
     });
-    const strict = (await service.client()).withVerification(policyOf(), { acceptance: "strict" });
+    const strict = await service.verified(undefined, { acceptance: "strict" });
     const vote = strict.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { code, report } = await rejectionOf<RejectedActivityError>(vote);
     expect([code, report.verdict]).toEqual(["warning", "verified"]);

@@ -1,10 +1,9 @@
 /** Deliveries: receivers, signatures and retries. */
 import { createPublicKey, verify } from "node:crypto";
-import { type Server, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryEventStore, verifyWebhook } from "../../src/client/webhook.js";
 import { type DeliveryAttempt, type Lab, startLab } from "../../src/lab/index.js";
+import { type Loopback, loopback } from "../support/loopback.js";
 import { type Json, completed, judge, renameWallet, submit } from "./support.js";
 
 interface Received {
@@ -16,7 +15,7 @@ interface Received {
 /** The receiver's responses in turn, then 200. `hang up`: none. */
 let answers: (number | "hang up")[] = [];
 let received: Received[] = [];
-let receiver: Server;
+let receiver: Loopback;
 let url: string;
 let waits: number[] = [];
 let attempts: DeliveryAttempt[] = [];
@@ -29,24 +28,13 @@ afterAll(() => lab.close());
 
 beforeEach(async () => {
   [answers, received, waits, attempts] = [[], [], [], []];
-  receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request
-      .on("data", (chunk: Buffer) => chunks.push(chunk))
-      .on("end", () => {
-        const body = Buffer.concat(chunks);
-        received.push({
-          headers: request.headers as Record<string, string>,
-          body,
-          json: JSON.parse(body.toString()) as Json,
-        });
-        const answer = answers.shift() ?? 200;
-        if (answer === "hang up") response.destroy();
-        else response.writeHead(answer, answer === 302 ? { Location: "/elsewhere" } : {}).end("thanks");
-      });
+  receiver = await loopback(({ headers }, response, body) => {
+    received.push({ headers: headers as Record<string, string>, body, json: JSON.parse(body.toString()) as Json });
+    const answer = answers.shift() ?? 200;
+    if (answer === "hang up") response.destroy();
+    else response.writeHead(answer, answer === 302 ? { Location: "/elsewhere" } : {}).end("thanks");
   });
-  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  url = `${receiver.url}/hook`;
 });
 
 afterEach(async () => {
@@ -54,8 +42,7 @@ afterEach(async () => {
   // That, too, is an activity, and delivered.
   await register(lab, "");
   await lab.deliveriesSettled();
-  receiver.closeAllConnections();
-  await new Promise((resolve) => receiver.close(resolve));
+  await receiver.close();
 });
 
 function register(at: Lab, value: string, sending = {}): Promise<Json> {
@@ -179,15 +166,13 @@ describe("a receiver", () => {
   });
 
   it("that hangs does not delay the end of the lab", async () => {
-    const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const silent = await loopback(() => {});
     const other = await startLab();
-    await register(other, `http://localhost:${(silent.address() as AddressInfo).port}`);
+    await register(other, silent.url);
     await renameWallet(other, "into the void");
     // Where it were waited for, this would run into the limit of the test.
     await other.close();
-    silent.closeAllConnections();
-    silent.close();
+    await silent.close();
   });
 });
 

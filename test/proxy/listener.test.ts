@@ -1,23 +1,22 @@
 /** What the listener refuses by the head of a request, before it reads the body and before anything is forwarded. */
-import { type IncomingMessage, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { stampIn } from "../../src/exchange/http.js";
 import { refusedHead } from "../../src/proxy/listener.js";
+import { loopback } from "../support/loopback.js";
 import { exchange, proxyFor } from "./support.js";
 
 const lab = await startLab();
 const forwarded: IncomingMessage[] = [];
-const service = createServer((request, response) => {
+const service = await loopback((request, response) => {
   forwarded.push(request);
-  request.resume().on("end", () => response.setHeader("Content-Type", "application/json").end('{"user":{}}'));
+  response.setHeader("Content-Type", "application/json").end('{"user":{}}');
 });
-await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
-const proxy = await proxyFor(lab, { upstream: `http://127.0.0.1:${(service.address() as AddressInfo).port}` });
+const proxy = await proxyFor(lab, { upstream: service.url });
 afterAll(async () => {
   await proxy.close();
-  service.close();
+  await service.close();
   await lab.close();
 });
 beforeEach(() => {

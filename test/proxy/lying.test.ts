@@ -3,25 +3,15 @@
  * genuine evidence.
  */
 import { connect } from "node:net";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { stampWithApiKey } from "../../src/lab/index.js";
 import { faultyServer } from "../faults/servers.js";
 import { type Answer, type Json, type Sending, envelope, query, submit } from "../lab/support.js";
-import { type Honest, exchange, honestly, liarBefore, proxyFor, wire } from "./support.js";
+import { type Honest, exchange, honestly, lyingLab, proxyFor, wire } from "./support.js";
 
-const lab = await startLab();
-const liar = await liarBefore(lab);
+const { lab, liar } = await lyingLab();
 const proxy = await proxyFor(lab, { upstream: liar.url });
-afterAll(async () => {
-  await proxy.close();
-  await liar.close();
-  await lab.close();
-});
-beforeEach(() => {
-  liar.lie = honestly;
-  liar.requests.length = 0;
-  liar.bodies.length = 0;
-});
+afterAll(() => proxy.close());
 
 const PROVEN: Sending = { generateAppProofs: true };
 const { walletId } = lab.ids;

@@ -1,12 +1,14 @@
 /** A lab, a service before it that lies on the wire, and proxies. */
-import { type IncomingMessage, createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { afterAll, beforeEach } from "vitest";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
-import type { Lab } from "../../src/lab/index.js";
+import { type Lab, type LabOptions, startLab } from "../../src/lab/index.js";
 import { plainPolicy } from "../../src/plain-settings.js";
 import { type RunningProxy, type StartProxyOptions, startProxy } from "../../src/proxy/node.js";
 import type { Json } from "../lab/support.js";
+import { loopback } from "../support/loopback.js";
 
 export interface TestProxy extends RunningProxy {
   readonly notes: readonly string[];
@@ -64,36 +66,39 @@ export interface Liar {
 const plainFetch = globalThis.fetch;
 
 /** A service that asks the lab, and writes what it wants to the socket. */
-export async function liarBefore(lab: Lab): Promise<Liar> {
+async function liarBefore(lab: Lab): Promise<Liar> {
   const liar = { requests: [] as IncomingMessage[], bodies: [] as Buffer[], lie: honestly as Liar["lie"] };
-  const server = createServer((request, response) => {
+  const server = await loopback(async (request, response, body) => {
     liar.requests.push(request);
-    void (async () => {
-      const pieces: Buffer[] = [];
-      for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
-      const body = Buffer.concat(pieces);
-      liar.bodies.push(body);
-      const { "x-stamp": stamp = "" } = request.headers;
-      const answer = await plainFetch(lab.baseUrl + request.url!, {
-        method: "POST",
-        body,
-        headers: { "content-type": "application/json", "x-stamp": String(stamp) },
-      });
-      const text = await answer.text();
-      const path = request.url!.replace("/public/v1/", "");
-      const said = await liar.lie({ path, status: answer.status, text, json: JSON.parse(text) as Json });
-      response.socket!.end(said);
-    })().catch(() => response.socket?.destroy());
+    liar.bodies.push(body);
+    const { "x-stamp": stamp = "" } = request.headers;
+    const answer = await plainFetch(lab.baseUrl + request.url!, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", "x-stamp": String(stamp) },
+    });
+    const text = await answer.text();
+    const path = request.url!.replace("/public/v1/", "");
+    const said = await liar.lie({ path, status: answer.status, text, json: JSON.parse(text) as Json });
+    response.socket!.end(said);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return Object.assign(liar, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+  return Object.assign(liar, server);
+}
+
+/** A lab and a service before it, for all tests of a file. Each test begins with an honest service. */
+export async function lyingLab(options?: LabOptions): Promise<{ readonly lab: Lab; readonly liar: Liar }> {
+  const lab = await startLab(options);
+  const liar = await liarBefore(lab);
+  afterAll(async () => {
+    await liar.close();
+    await lab.close();
   });
+  beforeEach(() => {
+    liar.lie = honestly;
+    liar.requests.length = 0;
+    liar.bodies.length = 0;
+  });
+  return { lab, liar };
 }
 
 export function honestly({ status, text }: Honest): string {

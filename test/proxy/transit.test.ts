@@ -1,12 +1,13 @@
 /** How long a client may take, and how many bytes may be in memory at one time. */
-import { type ServerResponse, createServer } from "node:http";
-import { type AddressInfo, type Socket, connect } from "node:net";
+import type { ServerResponse } from "node:http";
+import { type Socket, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { Pool, Share, readWhole, valueBytes } from "../../src/proxy/transit.js";
 import { submit } from "../lab/support.js";
+import { loopback } from "../support/loopback.js";
 import { exchange, proxyFor } from "./support.js";
 
 const TIMEOUT_MS = 500;
@@ -27,17 +28,16 @@ const SERVICE: Readonly<Record<string, (response: ServerResponse) => void>> = {
     response.on("close", () => clearInterval(timer));
   },
 };
-const service = createServer((request, response) => {
+const service = await loopback((request, response) => {
   requests++;
   response.setHeader("Content-Type", "application/json");
-  request.resume().on("end", () => SERVICE[request.url!.split("/").at(-1)!]!(response));
+  SERVICE[request.url!.split("/").at(-1)!]!(response);
 });
-await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
-const upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+const { url: upstream } = service;
 const proxy = await proxyFor(lab, { upstream, timeoutMs: TIMEOUT_MS });
 afterAll(async () => {
   await proxy.close();
-  service.close();
+  await service.close();
   await lab.close();
 });
 

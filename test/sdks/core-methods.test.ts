@@ -2,29 +2,17 @@
  * The high-level methods of core's TurnkeyClient with a verified client in place of its `httpClient`. They never ask
  * for app proofs themselves.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { ApiKeyStamper, TurnkeyClient as CoreClient } from "@turnkey/core";
 import { hashMessage, recoverAddress } from "viem";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { UnverifiedMethodError, verified } from "../../src/adapters/index.js";
 import { RejectedActivityError } from "../../src/client/index.js";
-import { startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, account, query, requestFor } from "../lab/support.js";
-import { type Honest, honestly, liarBefore, wire } from "../proxy/support.js";
+import { type Honest, honestly, lyingLab, wire } from "../proxy/support.js";
+import { loopback } from "../support/loopback.js";
 
-const lab = await startLab();
-const liar = await liarBefore(lab);
-afterAll(async () => {
-  await liar.close();
-  await lab.close();
-});
-beforeEach(() => {
-  liar.lie = honestly;
-  liar.requests.length = 0;
-  liar.bodies.length = 0;
-});
+const { lab, liar } = await lyingLab();
 
 const { organizationId, policy, ids } = lab;
 const { userId, walletId } = ids;
@@ -174,12 +162,11 @@ describe("core with a verified httpClient", () => {
 
   it("sends a transaction to a chain only once its signature is verified", async () => {
     const sent: string[] = [];
-    const chain = createServer((request, response) => {
-      request.setEncoding("utf8").on("data", (text: string) => sent.push(text));
-      request.on("end", () => response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: `0x${"ab".repeat(32)}` })));
+    const chain = await loopback((_, response, text) => {
+      sent.push(text.toString());
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: `0x${"ab".repeat(32)}` }));
     });
-    await new Promise<void>((listening) => chain.listen(0, "127.0.0.1", listening));
-    const rpcUrl = `http://127.0.0.1:${(chain.address() as AddressInfo).port}`;
+    const { url: rpcUrl } = chain;
     try {
       liar.lie = answering({ signTransactionResult: { signedTransaction: "evil" } });
       const refused = await causeOf(methods["signAndSendTransaction"]!({ ...transaction, rpcUrl }));
@@ -189,8 +176,7 @@ describe("core with a verified httpClient", () => {
       expect(sent.join()).toContain("eth_sendRawTransaction");
       expect(flags()).toEqual([true, true]);
     } finally {
-      chain.closeAllConnections();
-      chain.close();
+      await chain.close();
     }
   });
 

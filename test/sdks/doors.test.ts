@@ -68,11 +68,21 @@ const waitingElsewhere = async (): Promise<Json> =>
 const asOperator = ({ path }: Asked) => (path === `submit/${UPDATE.name}` ? lab.operator.apiKey : lab.apiKey);
 
 const altered = (answer: Json, more: Json): Json => ({ activity: { ...answer["activity"], ...more } });
+const having = (more: Json) => (answer: Json) => altered(answer, more);
 const PENDING = { status: "ACTIVITY_STATUS_PENDING" };
+const OTHER_TYPE = { type: "ACTIVITY_TYPE_DELETE_POLICIES" };
 const pending = (answer: Json): Json => altered(answer, PENDING);
 const renamed = (name: string) => (answer: Json) =>
   altered(answer, { intent: { updateWalletIntent: { walletId, walletName: name } } });
 const ofSubmits = (change: (answer: Json, asked: Asked) => unknown): Lie => changed(isSubmit, change);
+const isEither = (asked: Asked): boolean => isSubmit(asked) || isGet(asked);
+/** A submit is pending, and its polls are answered with `change`. */
+const polledAs = (change: (answer: Json) => unknown): Lie =>
+  changed(isEither, (answer, asked) => (isSubmit(asked) ? pending(answer) : change(answer)));
+
+const withoutProofs = (answer: Json): Json => altered(answer, { appProofs: undefined });
+const isProofs = ({ path }: Asked): boolean => path === "query/list_app_proofs";
+const noProofsListed: Lie = (asked, honest) => (isProofs(asked) ? { status: 503, text: '{"code":14}' } : honest());
 
 function expectRefused(outcome: Outcome, message = /./): void {
   expect([outcome.kind, outcome.message]).toEqual(["refused", expect.stringMatching(message)]);
@@ -88,7 +98,7 @@ const ANSWERS: Readonly<Record<string, (answer: Json) => unknown>> = {
   "activities: [] beside the activity": (answer) => ({ ...answer, activities: [] }),
   "a walletId beside the activity": (answer) => ({ ...answer, walletId: EVIL }),
   "an array": (answer) => [answer],
-  "a member Result in the activity": (answer) => altered(answer, { Result: EVIL_RESULT }),
+  "a member Result in the activity": having({ Result: EVIL_RESULT }),
 };
 const MORE_ANSWERS: Readonly<Record<string, (answer: Json) => unknown>> = {
   ...ANSWERS,
@@ -105,16 +115,16 @@ const MORE_ANSWERS: Readonly<Record<string, (answer: Json) => unknown>> = {
   "an empty object": () => ({}),
   null: () => null,
   "a text": (answer) => JSON.stringify(answer),
-  "a member app_proofs in the activity": (answer) => altered(answer, { app_proofs: [] }),
-  "a member \u017ftatus in the activity": (answer) => altered(answer, { "\u017ftatus": "ACTIVITY_STATUS_FAILED" }),
+  "a member app_proofs in the activity": having({ app_proofs: [] }),
+  "a member \u017ftatus in the activity": having({ "\u017ftatus": "ACTIVITY_STATUS_FAILED" }),
   "a member wallet-id in the result": (answer) =>
     altered(answer, { result: { updateWalletResult: { walletId, "wallet-id": EVIL } } }),
   "a member update_wallet_result beside the result's": (answer) =>
     altered(answer, { result: { ...answer["activity"].result, update_wallet_result: null } }),
   "a member __proto__ in the result": (answer) =>
     JSON.parse(JSON.stringify(answer).replace('"walletId"', `"__proto__":{"walletName":"${EVIL}"},"walletId"`)) as Json,
-  "no status": (answer) => altered(answer, { status: undefined }),
-  "no id": (answer) => altered(answer, { id: undefined }),
+  "no status": having({ status: undefined }),
+  "no id": having({ id: undefined }),
   "two results": (answer) => altered(answer, { result: { ...answer["activity"].result, createWalletResult: {} } }),
 };
 
@@ -125,10 +135,7 @@ const PLACES: Readonly<Record<string, (door: Door, change: Change) => Promise<Ou
     return rename(door);
   },
   "polled activity": (door, change) => {
-    liar.lie = changed(
-      (asked) => isSubmit(asked) || isGet(asked),
-      (answer, asked) => (isSubmit(asked) ? pending(answer) : change(answer)),
-    );
+    liar.lie = polledAs(change);
     return rename(door);
   },
   "activity that waits for votes": (door, change) => {
@@ -177,7 +184,7 @@ table([
   {
     name: "hands on of a completed activity its known members, and the members of its result",
     run: async (door) => {
-      liar.lie = ofSubmits((answer) => altered(answer, { outcome: EVIL, walletId: EVIL }));
+      liar.lie = ofSubmits(having({ outcome: EVIL, walletId: EVIL }));
       const { kind, value, activity, text } = await rename(door);
       expect([kind, text.includes(EVIL)]).toEqual(["verified", false]);
       expect(activity["result"]).toEqual({ updateWalletResult: { walletId } });
@@ -383,14 +390,12 @@ table([
     name: "compares getActivity with the submit whose evidence could not be fetched",
     run: async (door) => {
       const [other, parameters] = [await elsewhere(), fresh()];
-      const unproven = (answer: Json): Json => altered(answer, { appProofs: undefined });
       liar.lie = async (asked, honest) => {
         if (isSubmit(asked)) return said(pending({ activity: other }));
-        if (isGet(asked)) return said(unproven(renamed(parameters["walletName"])({ activity: other })));
-        return asked.path === "query/list_app_proofs" ? { status: 503, text: '{"code":14}' } : honest();
+        if (isGet(asked)) return said(withoutProofs(renamed(parameters["walletName"])({ activity: other })));
+        return noProofsListed(asked, honest);
       };
-      relay.lie = async ({ path }, honest) =>
-        path === "query/list_app_proofs" ? { status: 503, text: '{"code":14}' } : honest();
+      relay.lie = noProofsListed;
       expect((await rename(door, {}, parameters)).kind).toBe("evidence");
       liar.reset();
       relay.reset();
@@ -400,15 +405,9 @@ table([
   {
     name: "verifies getActivity of the submit whose evidence could not be fetched",
     run: async (door) => {
-      liar.lie = changed(
-        (asked) => isSubmit(asked) || isGet(asked),
-        (answer, asked) => (isSubmit(asked) ? pending(answer) : altered(answer, { appProofs: undefined })),
-      );
-      const { lie } = liar;
-      const broken: Lie = ({ path }, honest) =>
-        path === "query/list_app_proofs" ? { status: 503, text: '{"code":14}' } : honest();
-      liar.lie = (asked, honest) => (asked.path.startsWith("query/list") ? broken : lie)(asked, honest);
-      relay.lie = broken;
+      const polled = polledAs(withoutProofs);
+      liar.lie = (asked, honest) => (isProofs(asked) ? noProofsListed : polled)(asked, honest);
+      relay.lie = noProofsListed;
       expect((await rename(door)).kind).toBe("evidence");
       const { activityId } = liar.asked.find(isGet)!.body as { activityId: string };
       liar.reset();
@@ -416,35 +415,21 @@ table([
       expectVerified(await door.getActivity(activityId));
     },
   },
-  {
-    name: "refuses another activity where a pending one was polled",
-    run: async (door) => {
-      const other = await elsewhere();
-      liar.lie = changed(
-        (asked) => isSubmit(asked) || isGet(asked),
-        (answer, asked) => (isSubmit(asked) ? pending(answer) : { activity: other }),
-      );
+  ...[
+    ["another activity", elsewhere],
+    ["another activity that is unfinished", waitingElsewhere],
+  ].map(([what, made]) => ({
+    name: `refuses ${what as string} where a pending one was polled`,
+    run: async (door: Door) => {
+      const other = await (made as () => Promise<Json>)();
+      liar.lie = polledAs(() => ({ activity: other }));
       expectRefused(await rename(door), /id is|another activity/);
     },
-  },
-  {
-    name: "refuses another activity where a pending one was polled, also an unfinished one",
-    run: async (door) => {
-      const other = await waitingElsewhere();
-      liar.lie = changed(
-        (asked) => isSubmit(asked) || isGet(asked),
-        (answer, asked) => (isSubmit(asked) ? pending(answer) : { activity: other }),
-      );
-      expectRefused(await rename(door), /id is|another activity/);
-    },
-  },
+  })),
   {
     name: "refuses another type where a pending activity was polled",
     run: async (door) => {
-      liar.lie = changed(
-        (asked) => isSubmit(asked) || isGet(asked),
-        (answer, asked) => altered(answer, isSubmit(asked) ? PENDING : { ...PENDING, type: "ACTIVITY_TYPE_OTHER" }),
-      );
+      liar.lie = polledAs(having({ ...PENDING, type: "ACTIVITY_TYPE_OTHER" }));
       expectRefused(await rename(door), /type is/);
     },
   },
@@ -452,10 +437,7 @@ table([
     name: "refuses the genuine activity of another request where polling ended without it",
     run: async (door) => {
       const other = await elsewhere();
-      liar.lie = changed(
-        (asked) => isSubmit(asked) || isGet(asked),
-        () => pending({ activity: other }),
-      );
+      liar.lie = changed(isEither, () => pending({ activity: other }));
       expect((await rename(door)).kind).toBe("unfinished");
       expect(liar.asked.filter(isGet).length).toBeGreaterThanOrEqual(POLLS);
       liar.reset();
@@ -465,20 +447,28 @@ table([
   {
     name: "verifies the activity whose polling ended without it",
     run: async (door) => {
-      liar.lie = changed((asked) => isSubmit(asked) || isGet(asked), pending);
+      liar.lie = changed(isEither, pending);
       const { kind, activity } = await rename(door);
       expect(kind).toBe("unfinished");
       liar.reset();
       expectVerified(await door.getActivity(activity["id"]));
     },
   },
-  {
-    name: "refuses one of two submits that are answered with one id at the same instant",
-    run: async (door) => {
+  ...Object.entries<readonly [second: (door: Door) => Promise<Outcome>, not?: Row["not"]]>({
+    "of the same submitter": [(door) => rename(door)],
+    "of another organization": [(door) => rename(door, inChildOf, childName())],
+    "of another submitter": [
+      (door) => rename(door, { key: lab.operator.apiKey }),
+      { client: ONE_CALLER, adapters: ONE_CALLER },
+    ],
+  }).map(([whose, [second, not = {}]]) => ({
+    name: `refuses the submit ${whose} that is answered with the same id at the same instant`,
+    not,
+    run: async (door: Door) => {
       liar.lie = heldUntilBoth(withIdOf);
-      await expectOneOf([rename(door), rename(door)], /belongs to another request/);
+      await expectOneOf([rename(door), second(door)], /belongs to another request/);
     },
-  },
+  })),
   {
     name: "refuses one of two submits that are answered with one id, where they differ in their time alone",
     not: { client: NO_TIME },
@@ -487,21 +477,6 @@ table([
       liar.lie = heldUntilBoth(withIdOf);
       const both = [0, 1].map((more) => rename(door, { timestampMs: String(now - more) }, parameters));
       await expectOneOf(both, /belongs to another request/);
-    },
-  },
-  {
-    name: "refuses the submit of another organization that is answered with the same id at the same instant",
-    run: async (door) => {
-      liar.lie = heldUntilBoth(withIdOf);
-      await expectOneOf([rename(door), rename(door, inChildOf, childName())], /belongs to another request/);
-    },
-  },
-  {
-    name: "refuses the submit of another submitter that is answered with the same id at the same instant",
-    not: { client: ONE_CALLER, adapters: ONE_CALLER },
-    run: async (door) => {
-      liar.lie = heldUntilBoth(withIdOf);
-      await expectOneOf([rename(door), rename(door, { key: lab.operator.apiKey })], /belongs to another request/);
     },
   },
   {
@@ -634,16 +609,10 @@ const ownType = (answer: Json, { body }: Asked): Json =>
 
 const OTHERS_VOTE: Readonly<Record<string, readonly [(answer: Json) => unknown, RegExp]>> = {
   "with other parameters": [renamed(EVIL), /walletName is not what was submitted/],
-  "with another type": [(answer) => altered(answer, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }), /type is/],
-  "with another type, unfinished": [
-    (answer) => pending(altered(answer, { type: "ACTIVITY_TYPE_DELETE_POLICIES" })),
-    /type is/,
-  ],
-  "with another fingerprint": [(answer) => altered(answer, { fingerprint: "sha256:00" }), /fingerprint/],
-  "with another fingerprint, unfinished": [
-    (answer) => pending(altered(answer, { fingerprint: "sha256:00" })),
-    /fingerprint/,
-  ],
+  "with another type": [having(OTHER_TYPE), /type is/],
+  "with another type, unfinished": [having({ ...OTHER_TYPE, ...PENDING }), /type is/],
+  "with another fingerprint": [having({ fingerprint: "sha256:00" }), /fingerprint/],
+  "with another fingerprint, unfinished": [having({ fingerprint: "sha256:00", ...PENDING }), /fingerprint/],
 };
 
 table([
@@ -668,22 +637,20 @@ table([
       expectRefused(await vote(door, fingerprint), message);
     },
   })),
-  {
-    name: "refuses as the answer to a vote the id of another request, with the right fingerprint",
-    run: async (door) => {
-      const [{ activity }, { fingerprint }] = [await rename(door), await waitingElsewhere()];
-      liar.lie = ofVotes((answer) => altered(answer, { id: activity["id"] }));
-      expectRefused(await vote(door, fingerprint), /walletName is not what was submitted/);
+  ...Object.entries<readonly [first: (door: Door) => Promise<Outcome>, message: RegExp]>({
+    "another request, with the right fingerprint": [(door) => rename(door), /walletName is not what was submitted/],
+    "a request of another organization": [
+      (door) => rename(door, inChildOf, childName()),
+      /a request of another organization/,
+    ],
+  }).map(([what, [first, message]]) => ({
+    name: `refuses as the answer to a vote the id of ${what}`,
+    run: async (door: Door) => {
+      const [{ activity }, { fingerprint }] = [await first(door), await waitingElsewhere()];
+      liar.lie = ofVotes(having({ id: activity["id"] }));
+      expectRefused(await vote(door, fingerprint), message);
     },
-  },
-  {
-    name: "refuses as the answer to a vote the id of a request of another organization",
-    run: async (door) => {
-      const [{ activity }, { fingerprint }] = [await rename(door, inChildOf, childName()), await waitingElsewhere()];
-      liar.lie = ofVotes((answer) => altered(answer, { id: activity["id"] }));
-      expectRefused(await vote(door, fingerprint), /a request of another organization/);
-    },
-  },
+  })),
   {
     name: "compares the answer to a vote on the request of somebody else by its fingerprint, with a warning",
     run: async (door) => {
@@ -748,9 +715,9 @@ table([
   {
     name: "refuses a submit that is answered with a vote's type",
     run: async (door) => {
-      liar.lie = ofSubmits((answer) => altered(answer, { type: APPROVE.type }));
+      liar.lie = ofSubmits(having({ type: APPROVE.type }));
       expectRefused(await rename(door), /type is/);
-      liar.lie = ofSubmits((answer) => altered(answer, { type: APPROVE.type, ...PENDING }));
+      liar.lie = ofSubmits(having({ type: APPROVE.type, ...PENDING }));
       expectRefused(await rename(door), /type is/);
     },
   },
@@ -774,7 +741,6 @@ table([
 // Unfinished activities.
 
 const STATUSES = ["CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "PENDING", "FAILED", "REJECTED", "NEW"];
-const isEither = (asked: Asked): boolean => isSubmit(asked) || isGet(asked);
 const OPEN = {
   votes: [{ id: "v", userId: "u", selection: "VOTE_SELECTION_APPROVED" }],
   canApprove: true,
@@ -789,7 +755,7 @@ table([
     run: async (door: Door) => {
       const more = { ...OPEN, status: `ACTIVITY_STATUS_${status}`, outcome: EVIL };
       for (const result of [EVIL_RESULT, repetition, undefined]) {
-        liar.lie = changed(isEither, (answer) => altered(answer, { ...more, result }));
+        liar.lie = changed(isEither, having({ ...more, result }));
         const { kind, activity, value, text } = await rename(door);
         const { id, fingerprint, ...rest } = activity;
         expect(kind).toBe("unfinished");
@@ -817,7 +783,7 @@ table([
     name: "hands on an unfinished activity by id without result, and the own client refuses it",
     run: async (door) => {
       const { id } = await elsewhere();
-      liar.lie = changed(isGet, (answer) => altered(answer, { ...PENDING, result: EVIL_RESULT }));
+      liar.lie = changed(isGet, having({ ...PENDING, result: EVIL_RESULT }));
       const { kind, text } = await door.getActivity(id);
       expect([kind, text.includes(EVIL)]).toEqual([door.kind === "client" ? "refused" : "unfinished", false]);
     },
@@ -826,15 +792,13 @@ table([
 
 // Evidence.
 
-const withoutProofs = (answer: Json): Json => altered(answer, { appProofs: undefined });
-const isProofs = ({ path }: Asked): boolean => path === "query/list_app_proofs";
 const proofsListed = (): number => [...liar.asked, ...relay.asked].filter(isProofs).length;
 
 table([
   {
     name: "verifies a polled submit by list_app_proofs where get_activity has no app proofs",
     run: async (door) => {
-      liar.lie = changed(isEither, (answer, asked) => (isSubmit(asked) ? pending(answer) : withoutProofs(answer)));
+      liar.lie = polledAs(withoutProofs);
       expectVerified(await rename(door));
       expect(proofsListed()).toBe(1);
     },
@@ -864,7 +828,7 @@ table([
     run: async (door: Door) => {
       const { appProofs } = await (other as (door: Door) => Promise<Json>)(door);
       const lie: Lie = changed(isProofs, () => ({ appProofs: appProofs as Json[] }));
-      const polls = changed(isEither, (answer, asked) => (isSubmit(asked) ? pending(answer) : withoutProofs(answer)));
+      const polls = polledAs(withoutProofs);
       liar.lie = (asked, honest) => (isProofs(asked) ? lie : polls)(asked, honest);
       relay.lie = lie;
       expectRefused(await rename(door));

@@ -1,21 +1,16 @@
 /** The SDKs of this service over a wrapped global fetch: which of them it reaches, and what they then return. */
 import { ApiKeyStamper, TurnkeyClient as CoreClient } from "@turnkey/core";
 import { TurnkeyBrowserClient } from "@turnkey/sdk-browser";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reportOf, verifiedFetch } from "../../src/adapters/index.js";
 import { RejectedActivityError, apiKeyStamper, createClient } from "../../src/client/index.js";
-import { stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, TWO_ACCOUNTS, envelope } from "../lab/support.js";
-import { type Honest, honestly, liarBefore, wire } from "../proxy/support.js";
+import { type Honest, honestly, lyingLab, wire } from "../proxy/support.js";
 import { type AnyClient, SDKS, inputOf, placeOf } from "./support.js";
 
-const lab = await startLab();
-const liar = await liarBefore(lab);
-afterAll(async () => {
-  await liar.close();
-  await lab.close();
-});
+const { lab, liar } = await lyingLab();
 const { organizationId, policy, ids } = lab;
 const place = placeOf(lab, { baseUrl: liar.url });
 const own = globalThis.fetch;
@@ -24,8 +19,6 @@ const evidence = createClient({ baseUrl: lab.baseUrl, organizationId, stamper, f
 /** What each answer that an SDK got was compared with. */
 const questions: (string | undefined)[] = [];
 beforeEach(() => {
-  liar.lie = honestly;
-  liar.requests.length = 0;
   questions.length = 0;
   const fetching = verifiedFetch({ policy, baseUrl: liar.url, evidence, fetch: own });
   globalThis.fetch = (async (...args: Parameters<typeof fetch>) => {

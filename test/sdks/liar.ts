@@ -1,8 +1,7 @@
 /** A lying service: it asks the lab, and says what it wants. */
-import { type IncomingMessage, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type ApiKeyPair, type Lab, stampWithApiKey } from "../../src/lab/index.js";
 import type { Json } from "../lab/support.js";
+import { loopback } from "../support/loopback.js";
 
 export interface Asked {
   /** Such as `submit/update_wallet`. */
@@ -39,29 +38,19 @@ export async function startLiar(lab: Lab): Promise<Liar> {
   const keyOf = ({ body }: Asked): ApiKeyPair =>
     body["organizationId"] === lab.childOrganizationId ? lab.child.apiKey : lab.apiKey;
   const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    void answered(request).then(
-      ({ status, text }) => response.writeHead(status, { "content-type": "application/json" }).end(text),
-      () => response.destroy(),
-    );
+  const { url, close } = await loopback(async (request, response, body) => {
+    const { status, text } = await answered(request.url!.replace("/public/v1/", ""), body.toString());
+    response.writeHead(status, { "content-type": "application/json" }).end(text);
   });
   const liar: Liar = {
-    url: "",
+    url,
     asked,
     lie: honestly,
     keyOf,
     reset: () => void Object.assign(liar, { lie: honestly, keyOf, asked: asked.splice(0) && asked }),
-    close: () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      return closed;
-    },
+    close,
   };
-  async function answered(request: IncomingMessage): Promise<Said> {
-    const pieces: Buffer[] = [];
-    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
-    const text = Buffer.concat(pieces).toString();
-    const path = request.url!.replace("/public/v1/", "");
+  async function answered(path: string, text: string): Promise<Said> {
     const index = asked.filter((one) => one.path === path).length;
     const one: Asked = { path, text, body: JSON.parse(text) as Json, index };
     asked.push(one);
@@ -72,8 +61,7 @@ export async function startLiar(lab: Lab): Promise<Liar> {
       return { status: answer.status, text: await answer.text() };
     });
   }
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return Object.assign(liar, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  return liar;
 }
 
 export const said = (value: unknown): Said => ({ status: 200, text: JSON.stringify(value) });
