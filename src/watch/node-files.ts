@@ -9,7 +9,7 @@ import { diskReason } from "../disk/reason.js";
 import { syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { LOG_FORMAT } from "./entry.js";
-import type { LogFault } from "./log.js";
+import type { LogFault } from "./chain.js";
 import type { Delivered } from "./outages.js";
 
 export class LogError extends Error {
