@@ -247,7 +247,8 @@ class Watch {
     this.#refusals = new Handover({ ...shared, what: "refusal", deliver: options.onRefusal });
     // Refusals have their own delivery, so that an alert that cannot be delivered does not delay the other kind.
     this.#outageEntries = new Handover({ ...shared, what: "outage", deliver: options.onOutage });
-    this.#silence = maxSilenceMs === undefined ? null : new Silence(maxSilenceMs, sleep, (one) => this.#endSilent(one));
+    const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
+    this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
   }
 
   async run(): Promise<WatchSummary> {
