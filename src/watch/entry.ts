@@ -3,6 +3,7 @@ import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type CheckSubject, type CheckId, CHECK_IDS } from "../checks.js";
 import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
 import {
+  type MembersOf,
   type ObjectShape,
   type Shape,
   anything,
@@ -350,42 +351,38 @@ export const fileName = matching(isFileName, "the name of a file, without a fold
 
 type EventShapes = { readonly [E in EventEntry as E["event"]]: ObjectShape<E> };
 
+function eventOf<E extends LogEvent>(
+  event: E["event"],
+  members: MembersOf<Omit<E, keyof Placed | "at" | "event">>,
+): ObjectShape<Placed & E> {
+  const all = { ...PLACED, event: oneOf(event), ...members };
+  return object(all) as ObjectShape<unknown> as ObjectShape<Placed & E>;
+}
+
 const EVENTS: EventShapes = {
-  "outage-began": objectOf<Placed & OutageBegan>({
-    ...PLACED,
-    event: oneOf("outage-began"),
+  "outage-began": eventOf<OutageBegan>("outage-began", {
     kind: keyOf<FailureKind>({ unreachable: true, answer: true, missing: true, credentials: true }),
     watched: watchedList,
     since: instant,
     message: text,
   }),
-  "outage-ended": objectOf<Placed & OutageEnded>({
-    ...PLACED,
-    event: oneOf("outage-ended"),
+  "outage-ended": eventOf<OutageEnded>("outage-ended", {
     watched: watchedList,
     since: instant,
     failedPolls: wholeNumber(0),
   }),
-  "setting-changed": objectOf<Placed & SettingChanged>({
-    ...PLACED,
-    event: oneOf("setting-changed"),
+  "setting-changed": eventOf<SettingChanged>("setting-changed", {
     changed: list(oneOf(...RELOADED)),
     policy: nullable(text),
     policyDigest: nullable(hash),
     settingDigest: hash,
     before: hash,
   }),
-  "setting-refused": objectOf<Placed & SettingRefused>({
-    ...PLACED,
-    event: oneOf("setting-refused"),
+  "setting-refused": eventOf<SettingRefused>("setting-refused", {
     since: instant,
     faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
   }),
-  continued: objectOf<Placed & Continued>({
-    ...PLACED,
-    event: oneOf("continued"),
-    file: fileName,
-  }),
+  continued: eventOf<Continued>("continued", { file: fileName }),
 };
 
 const UNKNOWN_EVENT = object({ event: keyOf(EVENTS) }, { unknown: "ignore" }) as Shape<unknown> as Shape<LogEntry>;
@@ -393,9 +390,6 @@ const UNKNOWN_EVENT = object({ event: keyOf(EVENTS) }, { unknown: "ignore" }) as
 function shapeOf(json: JsonValue): Shape<LogEntry> {
   if (!isJsonObject(json) || !Object.hasOwn(json, "event")) return FINDING_ENTRY;
   const { event } = json;
-  return isEvent(event) ? EVENTS[event] : UNKNOWN_EVENT;
-}
-
-function isEvent(name: unknown): name is keyof EventShapes {
-  return typeof name === "string" && Object.hasOwn(EVENTS, name);
+  const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
+  return isKnown ? EVENTS[event as keyof EventShapes] : UNKNOWN_EVENT;
 }

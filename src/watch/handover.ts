@@ -4,18 +4,16 @@ import { withoutPrototype } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
 import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
+import type { LogStore } from "./store.js";
 
-type Deliver<L> = (line: L, signal: Signal) => Promise<void>;
+/** It takes the lines of one kind. */
+type Deliver = (line: never, signal: Signal) => Promise<void>;
 
-interface HandoverOptions<L extends LogLine> {
+interface HandoverOptions {
   readonly what: Delivered;
-  /** The oldest line that is not marked, or null. */
-  readonly next: () => Promise<L | null>;
-  readonly mark: (n: number) => Promise<void>;
+  readonly log: LogStore;
   /** Undefined means that every line counts as delivered. */
-  readonly deliver: Deliver<L> | undefined;
-  /** Marks all lines at once. It is called instead of the others where `deliver` is undefined. */
-  readonly ignore: () => Promise<void>;
+  readonly deliver: Deliver | undefined;
   readonly once?: boolean;
   readonly now: () => Date;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -25,12 +23,12 @@ interface HandoverOptions<L extends LogLine> {
 
 const ATTEMPTS_ONCE = 3;
 
-export class Handover<L extends LogLine> {
-  readonly #options: HandoverOptions<L>;
+export class Handover {
+  readonly #options: HandoverOptions;
   #isClosed = false;
   #wake: () => void = () => {};
 
-  constructor(options: HandoverOptions<L>) {
+  constructor(options: HandoverOptions) {
     this.#options = withoutPrototype(options);
   }
 
@@ -44,17 +42,28 @@ export class Handover<L extends LogLine> {
     this.#wake();
   }
 
+  /** The oldest line that is not marked, or null. */
+  #next(): Promise<LogLine | null> {
+    const { log, what } = this.#options;
+    return what === "refusal" ? log.nextRefusal() : log.nextOutage();
+  }
+
+  /** Whether lines remain that were not delivered. */
+  async isWaiting(): Promise<boolean> {
+    return this.#options.deliver !== undefined && (await this.#next()) !== null;
+  }
+
   /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
-    const { deliver, ignore } = this.#options;
+    const { deliver, log, what } = this.#options;
     // A mark for each line would cost a sync of the disk.
-    if (deliver === undefined) return ignore();
+    if (deliver === undefined) return log.countAsDelivered(what);
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
       // The promise exists before the log is read, so that a line that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
-      const line = await this.#options.next();
+      const line = await this.#next();
       if (line !== null) {
         if (!(await this.#handOn(line, deliver, signal))) return;
       } else if (isLast) return;
@@ -63,13 +72,13 @@ export class Handover<L extends LogLine> {
   }
 
   /** Resolves to false if it gave up. */
-  async #handOn(line: L, deliver: Deliver<L>, signal: Signal): Promise<boolean> {
-    const { what, mark, now, once = false, random, sleep, tell } = this.#options;
+  async #handOn(line: LogLine, deliver: Deliver, signal: Signal): Promise<boolean> {
+    const { log, what, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
     for (let attempts = 1; ; attempts++) {
-      const failure = await failureOfCall(() => untilAborted(deliver(line, signal), signal));
+      const failure = await failureOfCall(() => untilAborted(deliver(line as never, signal), signal));
       if (failure === null) {
-        await mark(n);
+        await (what === "refusal" ? log.markHandedOn(n) : log.markOutageHandedOn(n));
         if (attempts > 1) tell({ event: "handed-on", what, at: now(), n, attempts });
         return true;
       }

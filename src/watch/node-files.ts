@@ -3,13 +3,14 @@ import { createReadStream, realpathSync } from "node:fs";
 import { open, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { equalBytes, fromUtf8, toUtf8 } from "../bytes.js";
-import { isJsonObject, parseJson } from "../decode/json.js";
+import { parseJson } from "../decode/json.js";
+import { flag, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
 import { InUseError, LostLockError } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
-import { LOG_FORMAT } from "./entry.js";
-import type { LogFault } from "./log.js";
+import { LOG_FORMAT, hash } from "./entry.js";
+import type { LogFault } from "./chain.js";
 import type { Delivered } from "./outages.js";
 
 export class LogError extends Error {
@@ -28,28 +29,17 @@ export class LogInUseError extends Error {
   override readonly name = "LogInUseError";
 }
 
-function logError(error: unknown): unknown {
+function logError(error: unknown, beside?: string): unknown {
   if (error instanceof InUseError || error instanceof LostLockError) return new LogInUseError(error.message);
   const reason = diskReason(error);
-  return reason === null ? error : new LogError(reason);
+  return reason === null ? error : new LogError(beside === undefined ? reason : `${beside}: ${reason}`);
 }
 
-export async function asLogError<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw logError(error);
-  }
-}
-
-/** {@link asLogError} for a file beside the log, which the message names. */
-export async function besideLog<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const reason = diskReason(error);
-    throw reason === null ? error : new LogError(`${path}: ${reason}`);
-  }
+/** Turns errors of the disk and the lock into those of a log. The message names a file beside the log. */
+export async function asLogError<T>(work: Promise<T>, beside?: string): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw logError(error, beside);
+  });
 }
 
 /** Yields the file in chunks. Rejects with {@link LogError} if it cannot be read. */
@@ -173,19 +163,17 @@ export interface Mark {
   readonly all?: boolean;
 }
 
+export const MARK_SHAPE = objectOf<Mark>({ n: wholeNumber(0), hash, all: optional(flag) }, { unknown: "ignore" });
+
 /** Endings of the files beside the log that name the last delivered line. */
 const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
 
 export async function readMark(log: string, what: Delivered): Promise<Mark | null> {
   const text = await readFile(`${log}${MARKS[what]}`, "utf8").catch(() => "");
-  const json = attempt(() => parseJson(text)).value;
-  if (!isJsonObject(json)) return null;
-  const { n, hash, all } = json;
-  if (typeof n !== "number" || typeof hash !== "string") return null;
-  return { n, hash, ...(all === true && { all }) };
+  return readShape(MARK_SHAPE, attempt(() => parseJson(text)).value).value ?? null;
 }
 
 export async function writeMark(log: string, what: Delivered, { n, hash, all }: Mark): Promise<void> {
   const path = `${log}${MARKS[what]}`;
-  await besideLog(path, writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash, all })}\n`));
+  await asLogError(writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash, all })}\n`), path);
 }

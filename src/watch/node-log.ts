@@ -16,14 +16,13 @@ import {
   readSigned,
   signCheckpointBy,
 } from "./checkpoint.js";
-import { type FindingEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
+import { type FindingEntry, type LogEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
 import {
   LogError,
   type LogHandle,
   LogInUseError,
   type Mark,
   asLogError,
-  besideLog,
   createFile,
   exists,
   isPartOfLine,
@@ -43,12 +42,11 @@ import {
   type Marks,
   type LinePlace,
   type StateKey,
-  deliveredAs,
   loadLog,
   writeState,
 } from "./node-state.js";
 import type { Delivered } from "./outages.js";
-import { type LogStore, type OutageEntry, isOutageLine, isRefusal } from "./store.js";
+import { type LogStore, type OutageEntry, deliveredAs } from "./store.js";
 
 export interface OpenLogOptions {
   /**
@@ -165,11 +163,9 @@ class FileLog implements OpenedLog {
     const { file, signing, onNote } = opening;
     const [folder, first] = [dirname(file), basename(file)];
     const marks = { refusal: await readMark(file, "refusal"), outage: await readMark(file, "outage") };
-    const key = signing && { ...signing, statePath: `${file}.state` };
-    const checkpoint = signing && (await keptCheckpoint(signing));
-    const load = (): Promise<LoadedLog> => loadLog({ folder, first, marks, key, checkpoint });
-    let loaded = await load();
-    if (await repaired(loaded, folder, onNote)) loaded = await load();
+    const options = { folder, first, marks, key: signing, checkpoint: signing && (await keptCheckpoint(signing)) };
+    let loaded = await loadLog(options);
+    if (await repaired(loaded, folder, onNote)) loaded = await loadLog(options);
     const { contents, verification } = loaded;
     requireWhole(verification);
     const path = join(folder, contents.file);
@@ -178,7 +174,7 @@ class FileLog implements OpenedLog {
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
       onNote(`${contents.file}, in which the log continues, was missing, as after a kill, and was created`);
-    const log = new FileLog({ opening, contents, marks, handle });
+    const log = new FileLog(opening, contents, handle, marks);
     try {
       if (log.#unsigned.lines > 0) await log.#writeState();
       await log.#publish();
@@ -189,18 +185,10 @@ class FileLog implements OpenedLog {
     return log;
   }
 
-  private constructor(parts: {
-    readonly opening: Opening;
-    readonly contents: LogContents;
-    readonly marks: Marks;
-    readonly handle: LogHandle;
-  }) {
-    this.#opening = parts.opening;
-    [this.#folder, this.#first] = [dirname(parts.opening.file), basename(parts.opening.file)];
-    this.#contents = parts.contents;
-    this.#marks = parts.marks;
-    this.#handle = parts.handle;
-    this.#unsigned = { lines: this.tail().entries - parts.contents.signedEntries, bytes: 0 };
+  private constructor(opening: Opening, contents: LogContents, handle: LogHandle, marks: Marks) {
+    [this.#opening, this.#contents, this.#handle, this.#marks] = [opening, contents, handle, marks];
+    [this.#folder, this.#first] = [dirname(opening.file), basename(opening.file)];
+    this.#unsigned = { lines: this.tail().entries - contents.signedEntries, bytes: 0 };
     for (const what of DELIVERED) if (this.#countsAll(what)) this.#contents.waiting[what].splice(0);
   }
 
@@ -299,7 +287,7 @@ class FileLog implements OpenedLog {
     if (signing === null || entries === 0) return;
     const note = await signCheckpointBy({ origin: signing.origin, entries, head }, signing.signer);
     if (signing.file !== null)
-      await besideLog(signing.file, replaceWhole(signing.file, note, { beside: `${signing.file}.new` }));
+      await asLogError(replaceWhole(signing.file, note, { beside: `${signing.file}.new` }), signing.file);
     signing.onCheckpoint(note);
   }
 
@@ -312,21 +300,20 @@ class FileLog implements OpenedLog {
   }
 
   nextRefusal(): Promise<LogLine<FindingEntry> | null> {
-    return this.#next("refusal", isRefusal);
+    return this.#next("refusal");
   }
 
   nextOutage(): Promise<LogLine<OutageEntry> | null> {
-    return this.#next("outage", isOutageLine);
+    return this.#next("outage");
   }
 
-  async #next<L extends LogLine>(what: Delivered, isOne: (line: LogLine) => line is L): Promise<L | null> {
+  async #next<E extends LogEntry>(what: Delivered): Promise<LogLine<E> | null> {
     const [place] = this.#contents.waiting[what];
     if (place === undefined) return null;
-    const bytes = await this.#bytesAt(place);
-    const line = await readLine(bytes).catch(() => null);
-    if (line?.hash !== place.hash || !isOne(line))
-      throw new LogError(`line ${place.n} was changed while the log was in use`);
-    return line;
+    const line = await readLine(await this.#bytesAt(place)).catch(() => null);
+    // The same bytes are the same kind of entry.
+    if (line?.hash === place.hash) return line as LogLine<E>;
+    throw new LogError(`line ${place.n} was changed while the log was in use`);
   }
 
   async #bytesAt(place: LinePlace): Promise<Uint8Array> {
@@ -433,7 +420,7 @@ async function keptCheckpoint({ file, origin, signer }: Signing): Promise<Signed
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  const found = await besideLog(file, reading);
+  const found = await asLogError(reading, file);
   if (found === null) return null;
   try {
     return await readSigned(openNote(new Uint8Array(found)), signer.publicKey, origin);

@@ -5,25 +5,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../decode/json.js";
-import {
-  type Shape,
-  flag,
-  instant,
-  list,
-  nullable,
-  objectOf,
-  optional,
-  readShape,
-  wholeNumber,
-} from "../decode/shapes.js";
+import { type Shape, instant, list, nullable, objectOf, readShape, wholeNumber } from "../decode/shapes.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote } from "./checkpoint.js";
 import { type LogEnd, type LogLine, continuedIn, fileName, hash, readLine } from "./entry.js";
 import { type LogVerification, verifyFiles } from "./log.js";
-import { type LogHandle, type Mark, asLogError, besideLog, openExisting, readAt, readLogFrom } from "./node-files.js";
+import { MARK_SHAPE, type LogHandle, type Mark, asLogError, openExisting, readAt, readLogFrom } from "./node-files.js";
 import type { Delivered } from "./outages.js";
-import { LogState, PLAIN_LOG_STATE, type PlainLogState, isOutageLine, isRefusal } from "./store.js";
+import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./store.js";
 
 /** A line in a file of the log. */
 export interface LinePlace {
@@ -37,11 +27,6 @@ export interface LinePlace {
 type PerDelivered<T> = Readonly<Record<Delivered, T>>;
 export type Marks = PerDelivered<Mark | null>;
 export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
-
-export function deliveredAs(line: LogLine): Delivered | null {
-  if (isRefusal(line)) return "refusal";
-  return isOutageLine(line) ? "outage" : null;
-}
 
 /** All that a start needs of the lines up to the last one: it does not read them again. */
 interface PlainState extends PlainLogState {
@@ -62,7 +47,6 @@ const PLACE = objectOf<LinePlace>({
   length: wholeNumber(1),
   hash,
 });
-const MARK = objectOf<Mark>({ n: wholeNumber(0), hash, all: optional(flag) });
 
 function perDelivered<T>(shape: Shape<T>): Shape<PerDelivered<T>> {
   return objectOf<Record<Delivered, unknown>>({ refusal: shape, outage: shape }) as Shape<unknown> as Shape<
@@ -76,7 +60,7 @@ const STATE = objectOf<PlainState>({
   firstAt: instant,
   next: nullable(fileName),
   waiting: perDelivered(list(PLACE)),
-  marks: perDelivered(nullable(MARK)),
+  marks: perDelivered(nullable(MARK_SHAPE)),
 });
 
 /** First line of the signed text. With it, a state is never taken for a checkpoint. */
@@ -172,7 +156,7 @@ export interface StateKey {
 
 export async function writeState(path: string, state: PlainState, { origin, signer }: StateKey): Promise<void> {
   const signed = await signNote(`${STATE_FORMAT}\n${JSON.stringify(state)}\n`, origin, signer);
-  await besideLog(path, writeSynced(path, signed));
+  await asLogError(writeSynced(path, signed), path);
 }
 
 /** Resolves to null unless this key signed the state for this log. */
@@ -196,7 +180,7 @@ interface LoadOptions {
   /** Name of the log's first file. */
   readonly first: string;
   readonly marks: Marks;
-  readonly key: (StateKey & { readonly statePath: string }) | null;
+  readonly key: StateKey | null;
   /** The newest checkpoint that others may know of. */
   readonly checkpoint: SignedCheckpoint | null;
 }
@@ -209,7 +193,7 @@ export interface LoadedLog {
 /** Reads a log, and writes nothing. Its faults are in `verification`. */
 export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
   const { key, folder, first, marks, checkpoint } = options;
-  const state = key === null ? null : await readState(key.statePath, key);
+  const state = key === null ? null : await readState(join(folder, `${first}.state`), key);
   if (state !== null && (await isThere(folder, state.place))) {
     const loaded = await readFiles(LogContents.behind(state, marks), options, checkpoint);
     const { fault } = loaded.verification;

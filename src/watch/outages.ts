@@ -204,9 +204,9 @@ export class Outages {
     this.#failedPolls = states.every(({ failure }) => failure !== null) ? this.#failedPolls + 1 : 0;
     const ended = states.flatMap(({ watched, failure }) => (failure === null ? this.#end(watched) : []));
     const failing = states.flatMap(({ watched, failure }) => (failure ? [this.#fail(watched, failure, at)] : []));
-    this.#tellEnded(ended, at);
+    const endings = this.#noteEnded(ended, at);
     this.#tellFailing(failing, at);
-    return [...endedEvents(ended, at), ...this.#recordBegan(failing, at)];
+    return [...endings, ...this.#recordBegan(failing, at)];
   }
 
   #end(watched: Watched): Outage[] {
@@ -226,11 +226,14 @@ export class Outages {
   }
 
   /** All names with the same failure share a message, because a network outage affects every application. */
-  #tellEnded(ended: readonly Outage[], at: Date): void {
-    for (const group of grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`)) {
+  #noteEnded(ended: readonly Outage[], at: Date): OutageEnded[] {
+    return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
       const { since, failedPolls } = group[0]!;
       this.#options.tell({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
-    }
+      const watched = namesOf(group.filter(({ isRecorded }) => isRecorded));
+      if (watched.length === 0) return [];
+      return { event: "outage-ended", at: at.toISOString(), watched, since: since.toISOString(), failedPolls };
+    });
   }
 
   #tellFailing(failing: readonly Failing[], at: Date): void {
@@ -279,15 +282,6 @@ export class Outages {
   }
 }
 
-function endedEvents(ended: readonly Outage[], at: Date): OutageEnded[] {
-  const recorded = ended.filter(({ isRecorded }) => isRecorded);
-  return grouped(recorded, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).map((group) => {
-    const { since, failedPolls } = group[0]!;
-    const watched = namesOf(group);
-    return { event: "outage-ended", at: at.toISOString(), watched, since: since.toISOString(), failedPolls };
-  });
-}
-
 /** The time is absolute, because a clock that was set back would delay the reminder. */
 function passedMs(from: Date, to: Date): number {
   return Math.abs(to.getTime() - from.getTime());
@@ -319,18 +313,13 @@ function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
 
 /** Reports names that were not seen for too long. It uses timers, since clocks step and a request may never end. */
 export class Silence {
-  readonly #limitMs: number;
-  readonly #sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  /** Resolves when the limit is reached. */
+  readonly #wait: (signal: Signal) => Promise<void>;
   readonly #onSilent: (watched: Watched) => void;
   readonly #timers = new Map<string, AbortController>();
 
-  constructor(
-    limitMs: number,
-    sleep: (milliseconds: number, signal: Signal) => Promise<void>,
-    onSilent: (watched: Watched) => void,
-  ) {
-    this.#limitMs = limitMs;
-    this.#sleep = sleep;
+  constructor(wait: (signal: Signal) => Promise<void>, onSilent: (watched: Watched) => void) {
+    this.#wait = wait;
     this.#onSilent = onSilent;
   }
 
@@ -340,7 +329,7 @@ export class Silence {
     this.#timers.get(name)?.abort();
     const timer = new AbortController();
     this.#timers.set(name, timer);
-    this.#sleep(this.#limitMs, timer.signal).then(
+    this.#wait(timer.signal).then(
       () => timer.signal.aborted || this.#onSilent(watched),
       () => {},
     );

@@ -52,7 +52,9 @@ interface Strictness {
 /** A setting that was read completely. */
 export interface HeldSetting {
   readonly policy: ParsedPolicy;
-  readonly builds: Builds;
+  /** Parts of the evidence and the options of each verification. */
+  readonly evidence: Builds["evidence"];
+  readonly options: Builds["options"] & Strictness;
   readonly parts: Readonly<Record<SettingPart, string>>;
   readonly digest: string;
 }
@@ -70,15 +72,10 @@ const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
 export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
   const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
-  const builds = buildsOf(policy, withoutPrototype(demanded));
-  const { provenance } = builds.evidence;
-  const parts = await settingParts({
-    policy: policyContent(policy),
-    ...(provenance && { provenance }),
-    ...(allowDebug !== undefined && { allowDebug }),
-    ...(acceptance && { acceptance }),
-  });
-  return { policy, builds, parts, digest: await digestOfParts(parts) };
+  const { evidence, options } = buildsOf(policy, withoutPrototype(demanded));
+  const strictness = { ...(allowDebug !== undefined && { allowDebug }), ...(acceptance && { acceptance }) };
+  const parts = await settingParts({ policy: policyContent(policy), ...evidence, ...strictness });
+  return { policy, evidence, options: { ...options, ...strictness }, parts, digest: await digestOfParts(parts) };
 }
 
 interface ReloadOptions {

@@ -131,9 +131,14 @@ export function isRefusal(line: LogLine): line is LogLine<FindingEntry> {
   return isFinding(entry) && !isAccepted(entry);
 }
 
-export function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
+function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
   const { entry } = line;
   return !isFinding(entry) && (entry.event === "outage-began" || entry.event === "outage-ended");
+}
+
+export function deliveredAs(line: LogLine): Delivered | null {
+  if (isRefusal(line)) return "refusal";
+  return isOutageLine(line) ? "outage" : null;
 }
 
 /** Most undelivered lines of each kind. The oldest are dropped. */
@@ -142,9 +147,11 @@ const MOST_WAITING = 100;
 /** A store in memory, which keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
-  const refusals: LogLine<FindingEntry>[] = [];
-  const outages: LogLine<OutageEntry>[] = [];
+  const waiting: Record<Delivered, LogLine[]> = { refusal: [], outage: [] };
   const ignored = new Set<Delivered>();
+  const mark = (what: Delivered, n: number): void => {
+    waiting[what] = waiting[what].filter(({ entry }) => entry.n > n);
+  };
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
@@ -152,25 +159,18 @@ export function memoryStore(): LogStore {
     requireHeld: async () => {},
     append: async (line) => {
       state.add(line);
-      if (isRefusal(line) && !ignored.has("refusal")) keep(refusals, line);
-      if (isOutageLine(line) && !ignored.has("outage")) keep(outages, line);
+      const what = deliveredAs(line);
+      if (what === null || ignored.has(what)) return;
+      waiting[what].push(line);
+      if (waiting[what].length > MOST_WAITING) waiting[what].shift();
     },
-    nextRefusal: async () => refusals[0] ?? null,
-    markHandedOn: async (n) => dropUpTo(refusals, n),
-    nextOutage: async () => outages[0] ?? null,
-    markOutageHandedOn: async (n) => dropUpTo(outages, n),
+    nextRefusal: async () => (waiting.refusal[0] as LogLine<FindingEntry> | undefined) ?? null,
+    markHandedOn: async (n) => mark("refusal", n),
+    nextOutage: async () => (waiting.outage[0] as LogLine<OutageEntry> | undefined) ?? null,
+    markOutageHandedOn: async (n) => mark("outage", n),
     countAsDelivered: async (what) => {
       ignored.add(what);
-      (what === "refusal" ? refusals : outages).splice(0);
+      waiting[what] = [];
     },
   };
-}
-
-function keep<L extends LogLine>(waiting: L[], line: L): void {
-  waiting.push(line);
-  if (waiting.length > MOST_WAITING) waiting.shift();
-}
-
-function dropUpTo(waiting: LogLine[], n: number): void {
-  while (waiting[0] !== undefined && waiting[0].entry.n <= n) waiting.shift();
 }

@@ -9,14 +9,12 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, hex, list, nonEmptyText, oneOf, optional, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
-import type { Report } from "../report/report.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
   type Finding,
   type FindingEntry,
-  type LogEvent,
   type LogLine,
   type Watched,
   eventLineAfter,
@@ -143,12 +141,8 @@ export interface Silent {
 }
 
 const DEFAULT_INTERVAL_MS = 60_000;
-const LEAST_INTERVAL_MS = 1000;
-const MOST_INTERVAL_MS = 86_400_000;
 const DEFAULT_OUTAGE_AFTER = 5;
-const MOST_OUTAGE_AFTER = 1_000_000;
 const DEFAULT_REPEAT_MS = 3_600_000;
-const LEAST_REPEAT_MS = 60_000;
 const WEEK_MS = 604_800_000;
 /** Most concurrent requests, because each response may be large. */
 const AT_ONCE = 4;
@@ -176,13 +170,13 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   ephemeralKeys: optional(list(KEY)),
   newest: callable,
   log: optional(having("append")),
-  intervalMs: optional(wholeNumber(LEAST_INTERVAL_MS, MOST_INTERVAL_MS)),
+  intervalMs: optional(wholeNumber(1000, 86_400_000)),
   once: optional(flag),
   onEntry: optional(callable),
   onRefusal: optional(callable),
   onOutage: optional(callable),
-  outageAfter: optional(wholeNumber(0, MOST_OUTAGE_AFTER)),
-  outageRepeatMs: optional(wholeNumber(LEAST_REPEAT_MS, WEEK_MS)),
+  outageAfter: optional(wholeNumber(0, 1_000_000)),
+  outageRepeatMs: optional(wholeNumber(60_000, WEEK_MS)),
   maxSilenceMs: optional(wholeNumber(0, WEEK_MS)),
   reload: optional(options<SettingReload>({ read: callable, when: callable })),
   onPoll: optional(callable),
@@ -215,8 +209,8 @@ class Watch {
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
-  readonly #refusals: Handover<LogLine<FindingEntry>>;
-  readonly #outageEntries: Handover<LogLine<OutageEntry>>;
+  readonly #refusals: Handover;
+  readonly #outageEntries: Handover;
   readonly #silence: Silence | null;
   readonly #stop = new AbortController();
   /** Time of the last good poll of each name. */
@@ -240,7 +234,7 @@ class Watch {
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
-    const { now, random, sleep, outageAfter, outageRepeatMs, maxSilenceMs, onRefusal, onOutage } = options;
+    const { now, random, sleep, outageAfter, outageRepeatMs, maxSilenceMs } = options;
     const open = this.#watched.flatMap((one) => {
       const since = this.#log.openOutage(watchedName(one));
       return since === undefined ? [] : [{ watched: one, since: new Date(since) }];
@@ -249,25 +243,12 @@ class Watch {
     const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
     this.#reloads = new Reloads({ read, tell, now, repeatMs, strictness: options });
     this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
-    const log = this.#log;
-    this.#refusals = new Handover({
-      ...{ ...options, tell, what: "refusal", deliver: onRefusal },
-      ...{
-        next: () => log.nextRefusal(),
-        mark: (n) => log.markHandedOn(n),
-        ignore: () => log.countAsDelivered("refusal"),
-      },
-    });
+    const shared = { ...options, log: this.#log, tell };
+    this.#refusals = new Handover({ ...shared, what: "refusal", deliver: options.onRefusal });
     // Refusals have their own delivery, so that an alert that cannot be delivered does not delay the other kind.
-    this.#outageEntries = new Handover({
-      ...{ ...options, tell, what: "outage", deliver: onOutage },
-      ...{
-        next: () => log.nextOutage(),
-        mark: (n) => log.markOutageHandedOn(n),
-        ignore: () => log.countAsDelivered("outage"),
-      },
-    });
-    this.#silence = maxSilenceMs === undefined ? null : new Silence(maxSilenceMs, sleep, (one) => this.#endSilent(one));
+    this.#outageEntries = new Handover({ ...shared, what: "outage", deliver: options.onOutage });
+    const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
+    this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
   }
 
   async run(): Promise<WatchSummary> {
@@ -281,7 +262,7 @@ class Watch {
     // The watch ends if delivery fails. The error is thrown below.
     for (const one of handing) one.catch(stop);
     try {
-      await this.#pollLimited(once);
+      await this.#pollOn(once);
       for (const handover of handovers) handover.close();
       if (!once) stop();
       await Promise.all(handing);
@@ -295,8 +276,9 @@ class Watch {
     return this.#summary();
   }
 
-  async #pollLimited(once: boolean): Promise<void> {
-    const { now, reload } = this.#options;
+  async #pollOn(once: boolean): Promise<void> {
+    const { now, reload, intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
+    const { signal } = this.#stop;
     this.#startedAt = now();
     for (const watched of this.#watched) this.#silence?.seen(watched);
     const end = reload?.when(() => {
@@ -304,7 +286,14 @@ class Watch {
       this.#wake();
     });
     try {
-      await this.#pollOn(once);
+      while (!signal.aborted) {
+        // A poll that writes nothing must end, too, if another process has taken the log and delivers.
+        await this.#log.requireHeld();
+        await this.#takeSetting();
+        const failures = await this.#poll();
+        if (signal.aborted || once) return;
+        await this.#sleep(failures.length < this.#watched.length ? intervalMs : this.#outages.waitMs(failures));
+      }
     } finally {
       this.#silence?.end();
       end?.();
@@ -313,7 +302,6 @@ class Watch {
 
   async #summary(): Promise<WatchSummary> {
     const refused = this.#watched.filter((watched) => this.#isRefused(watched));
-    const { onRefusal, onOutage } = this.#options;
     return {
       recorded: this.#recorded,
       polls: this.#polls,
@@ -325,30 +313,14 @@ class Watch {
         since: this.#seen.get(watchedName(watched)) ?? this.#startedAt,
         message: this.#outages.failureOf(watched)?.message ?? null,
       })),
-      waiting: onRefusal !== undefined && (await this.#log.nextRefusal()) !== null,
-      outagesWaiting: onOutage !== undefined && (await this.#log.nextOutage()) !== null,
+      waiting: await this.#refusals.isWaiting(),
+      outagesWaiting: await this.#outageEntries.isWaiting(),
     };
   }
 
   #endSilent(watched: Watched): void {
     this.#silent.push(watched);
     this.#stop.abort();
-  }
-
-  async #pollOn(once: boolean): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      // A poll that writes nothing must end, too, if another process has taken the log and delivers.
-      await this.#log.requireHeld();
-      await this.#takeSetting();
-      const failures = await this.#poll();
-      if (signal.aborted || once) return;
-      const wait =
-        failures.length < this.#watched.length
-          ? (this.#options.intervalMs ?? DEFAULT_INTERVAL_MS)
-          : this.#outages.waitMs(failures);
-      await this.#sleep(wait);
-    }
   }
 
   /** Resolves at the next poll, the end of the watch, or a reload. */
@@ -367,12 +339,11 @@ class Watch {
   /** The setting changes only between two polls, so that each poll verifies by one setting. */
   async #takeSetting(): Promise<void> {
     const { setting, event } = await this.#reloads.next(this.#setting!, this.#stop.signal);
-    if (event !== null) await this.#appendEvent(event);
+    if (event !== null) await this.#append(await eventLineAfter(this.#log.tail(), event));
     this.#setting = setting;
   }
 
-  async #appendEvent(event: LogEvent): Promise<void> {
-    const line = await eventLineAfter(this.#log.tail(), event);
+  async #append(line: LogLine): Promise<void> {
     await this.#log.append(line);
     this.#recorded++;
     this.#options.onEntry?.(line);
@@ -387,7 +358,7 @@ class Watch {
     const isRefusedWhole = failures.length === fetched.length && failures.every(({ kind }) => kind === "credentials");
     if (this.#polls === 1 && isRefusedWhole) throw new FetchError("credentials", failures[0]!.message);
     for (const event of this.#outages.note(states)) {
-      await this.#appendEvent(event);
+      await this.#append(await eventLineAfter(this.#log.tail(), event));
       this.#outageEntries.wake();
     }
     this.#options.onPoll?.(this.#pollOf(states));
@@ -417,7 +388,10 @@ class Watch {
     const fetched = await this.#fetch(watched);
     if (this.#stop.signal.aborted) return null;
     if ("failure" in fetched) return fetched.failure;
-    return this.#recordInTurn(watched, fetched.bootProof);
+    // Entries are recorded one at a time, because each hashes the previous one.
+    const recorded = this.#appending.then(() => this.#record(watched, fetched.bootProof));
+    this.#appending = recorded.catch(() => {});
+    return recorded;
   }
 
   async #fetch(watched: Watched): Promise<Fetched> {
@@ -430,55 +404,36 @@ class Watch {
     }
   }
 
-  /** Entries are recorded one at a time, because each hashes the previous one. */
-  #recordInTurn(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
-    const recorded = this.#appending.then(() => this.#record(watched, bootProof));
-    this.#appending = recorded.catch(() => {});
-    return recorded;
-  }
-
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
-    const { allowDebug, acceptance, now } = this.#options;
-    const { policy, builds, digest: settingDigest } = this.#setting!;
+    const { now } = this.#options;
+    const { policy, evidence, options, digest: settingDigest } = this.#setting!;
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
     const piece = isApp(watched)
       ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
       : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
-    const evidence = { bootProofs: [piece], ...builds.evidence };
-    const { report } = await verifyEvidence(evidence, {
-      ...builds.options,
-      bootProofsOnly: true,
-      policy,
-      now: now(),
-      cache: this.#cache,
-      ...(allowDebug !== undefined && { allowDebug }),
-      ...(acceptance !== undefined && { acceptance }),
-    });
-    this.#noteEvidence(watched, report);
+    const { report } = await verifyEvidence(
+      { bootProofs: [piece], ...evidence },
+      { ...options, bootProofsOnly: true, policy, now: now(), cache: this.#cache },
+    );
+    const [boot] = report.claims?.bootProofs ?? [];
+    // Only a report of verified evidence has claims.
+    if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
     const finding = await findingOf(watched, bootProof, { report, settingDigest }).catch(asFailure);
     if ("kind" in finding) return finding;
     this.#seen.set(watchedName(watched), now());
     this.#silence?.seen(watched);
-    if (this.#log.standing(watchedName(watched))?.key !== standingOf(finding)) await this.#append(watched, finding);
+    if (this.#log.standing(watchedName(watched))?.key !== standingOf(finding)) await this.#recordNews(watched, finding);
     return null;
   }
 
-  async #append(watched: Watched, finding: Finding): Promise<void> {
+  async #recordNews(watched: Watched, finding: Finding): Promise<void> {
     const line = await lineAfter(this.#log.tail(), finding);
-    await this.#log.append(line);
-    this.#recorded++;
-    this.#options.onEntry?.(line);
+    await this.#append(line);
     if (!isRefusal(line)) return;
     this.#refused.set(watchedName(watched), (this.#refused.get(watchedName(watched)) ?? 0) + 1);
     this.#refusals.wake();
-  }
-
-  /** Only a report of verified evidence has claims. */
-  #noteEvidence(watched: Watched, { claims }: Report): void {
-    const [boot] = claims?.bootProofs ?? [];
-    if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
   }
 }
 

@@ -12,7 +12,7 @@ import {
   lineAfter,
   readLine,
 } from "../../src/watch/entry.js";
-import { type LogFault, verifyLog } from "../../src/watch/log.js";
+import { type LogFault, verifyLog } from "../../src/watch/index.js";
 import { LogState, isRefusal } from "../../src/watch/store.js";
 import { EVENTS, START, finding, inPieces, linesOf, rotatedLog, textOf, verified } from "./support.js";
 

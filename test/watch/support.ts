@@ -11,7 +11,7 @@ import {
   isFinding,
   lineAfter,
 } from "../../src/watch/entry.js";
-import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/log.js";
+import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/index.js";
 import { sha256 } from "../../src/verify/digest.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonValue } from "../../src/decode/json.js";

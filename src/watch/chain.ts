@@ -1,0 +1,384 @@
+/** The lines of a log in a row: whether each follows its predecessor, and what later lines show where one does not. */
+import { toHex } from "../bytes.js";
+import { MalformedError, faultText } from "../errors.js";
+import { sha256 } from "../verify/digest.js";
+import type { SignedCheckpoint } from "./checkpoint.js";
+import { type LogEnd, type LogLine, NO_LINE, continuedIn, lineAt, readLine } from "./entry.js";
+
+/** The first fault of a log. `message` names every line concerned. */
+export interface LogFault {
+  /**
+   * Number of the line, counted from 1 over all files of the log: in an intact log it is the entry's `n`. See `entries`
+   * of {@link LogVerification} for the first doubtful line.
+   */
+  readonly line: number;
+  /**
+   * - `unfinished`: the last line has no line feed, as after a kill during a write.
+   * - `malformed`: the line is not an entry in its only valid spelling, or is too long.
+   * - `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
+   * - `head`: the last line's hash differs from the head that was kept elsewhere.
+   * - `file`: a file of the log is missing, repeated or in another place.
+   * - `checkpoint`: the log is not the one of the checkpoint, or its signature is wrong.
+   */
+  readonly kind:
+    | "unfinished"
+    | "malformed"
+    | "edited"
+    | "copied"
+    | "inserted"
+    | "moved"
+    | "removed"
+    | "head"
+    | "file"
+    | "checkpoint";
+  readonly message: string;
+  /** The name of the file with that line; null where files were passed without names. */
+  readonly file: string | null;
+}
+
+export interface VerifyLogOptions {
+  /** Hash of the last line, in hex, that was kept elsewhere. */
+  readonly head?: string;
+  /** A checkpoint of the log, as a signed note. The log may have grown since. */
+  readonly checkpoint?: string | Uint8Array;
+  /** Ed25519 public key of the checkpoint, as PEM. Without it the signature is not checked: see `open`. */
+  readonly key?: string;
+  /** The origin that the checkpoint must have. Default: any. */
+  readonly origin?: string;
+  /**
+   * The entry before the first line, as verified elsewhere. `any` allows a log whose first files are elsewhere.
+   * Default: the first line is entry 1.
+   */
+  readonly after?: LogEnd | "any";
+  /**
+   * Receives each line that follows its predecessor, and its offset. Later lines can still show that it was edited: use
+   * nothing before the verification has resolved.
+   */
+  readonly onLine?: (line: LogLine, offset: number) => void;
+}
+
+export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine"> {
+  readonly checkpoint: SignedCheckpoint | null;
+}
+
+export interface RawLine {
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+  /** Whether a line feed or the size limit ended the line. */
+  readonly ended: boolean;
+}
+
+/** Number of lines whose hashes are kept, for messages that name the line after which another was inserted. */
+const REMEMBERED = 4096;
+
+/** A line that does not follow its predecessor. Later lines show why. */
+interface Break {
+  readonly line: number;
+  readonly found: LogLine;
+  next: LogLine | null;
+  /** Lines of the entry that belongs here, and of this entry's predecessor. */
+  successor: number | null;
+  predecessor: number | null;
+}
+
+interface CountedLine {
+  readonly n: number;
+  readonly at: string | null;
+  readonly hash: string;
+  /** The file that the line names as the next one. */
+  readonly next: string | null;
+}
+
+interface Opened {
+  readonly name: string | null;
+  /** Number and hash of its first line. */
+  line: number;
+  hash: string | null;
+}
+
+/** A file whose first line does not have the number that follows. Later files can show why. */
+interface Misplaced {
+  readonly file: Opened;
+  readonly found: LogLine;
+  /** The file that belongs here. */
+  successor: string | null;
+}
+
+export interface FoundFault {
+  readonly fault: Omit<LogFault, "file">;
+  readonly certain: CountedLine;
+}
+
+export class Chain {
+  /** The entry before the first line. */
+  base: CountedLine;
+  newest: CountedLine;
+  firstAt: string | null = null;
+  readonly #options: VerifyFilesOptions;
+  readonly #kept: string | undefined;
+  #keptLine: CountedLine | null = null;
+  /** The line that the checkpoint is of. */
+  #checkpointLine: CountedLine | null = null;
+  readonly #lines = new Map<string, CountedLine>();
+  readonly #files: Opened[] = [];
+  #isAtStart = true;
+  #break: Break | null = null;
+  #misplaced: Misplaced | null = null;
+  #read: number;
+
+  constructor(options: VerifyFilesOptions) {
+    const { after, head } = options;
+    const isAfter = after !== undefined && after !== "any";
+    this.#options = options;
+    this.#kept = head?.toLowerCase();
+    this.base = { n: isAfter ? after.entries : 0, at: null, hash: isAfter ? after.head : NO_LINE, next: null };
+    this.newest = this.base;
+    this.#read = this.base.n;
+    this.#notice(this.base);
+  }
+
+  begin(name: string | null): void {
+    this.#files.push({ name, line: this.#read + 1, hash: null });
+    this.#isAtStart = true;
+  }
+
+  /** Adds the file of the line, and its number in that file if it is another one. */
+  placed(fault: Omit<LogFault, "file">): LogFault {
+    const { line, kind, message } = fault;
+    const { name = null, line: first = 1 } = this.#files.findLast((file) => file.line <= line) ?? this.#files[0] ?? {};
+    const isOfLine = kind !== "file" && kind !== "checkpoint" && kind !== "head";
+    const place = isOfLine && name !== null && first > 1 ? ` (line ${line - first + 1} of ${name})` : "";
+    return { line, kind, message: `${message}${place}`, file: name };
+  }
+
+  /** Resolves to the fault as soon as it is known. */
+  async add(raw: RawLine): Promise<FoundFault | null> {
+    const isFirst = this.#isAtStart;
+    this.#isAtStart = false;
+    if (this.#misplaced !== null) {
+      if (isFirst && this.#isNext(await lineIn(raw))) this.#misplaced.successor ??= this.#files.at(-1)!.name;
+      return null;
+    }
+    const line = ++this.#read;
+    return this.#break === null ? this.#follow(raw, line, isFirst) : this.#explain(this.#break, raw, line);
+  }
+
+  async #explain(at: Break, raw: RawLine, line: number): Promise<null> {
+    const found = await lineIn(raw);
+    if (line === at.line + 1) at.next = found;
+    const hash = found?.hash ?? toHex(await sha256(raw.bytes));
+    if (hash === at.found.entry.previous) at.predecessor ??= line;
+    if (this.#isNext(found)) at.successor ??= line;
+    return null;
+  }
+
+  #isNext(found: LogLine | null): boolean {
+    return found?.entry.previous === this.newest.hash && found.entry.n === this.newest.n + 1;
+  }
+
+  /** The fault that is known only at the end. */
+  async fault(): Promise<FoundFault | null> {
+    if (this.#misplaced !== null) return this.#misplacedFault(this.#misplaced);
+    return this.#break === null ? (this.#headFault() ?? this.#checkpointFault()) : this.#told(this.#break);
+  }
+
+  #misplacedFault({ file, found, successor }: Misplaced): FoundFault {
+    const [name, before] = [file.name, this.#files[this.#files.indexOf(file) - 1]!.name];
+    const { n } = found.entry;
+    const { next } = this.newest;
+    const end = `${before}, the file before it, ends with entry ${this.newest.n}`;
+    const places = `${name} begins with entry ${n}, and ${end}`;
+    const same = this.#files.find((each) => each !== file && each.hash === file.hash);
+    let why = "it is in another place, or a file of another log";
+    if (same !== undefined) why = `it has the same first line as ${same.name}: a file is repeated`;
+    else if (successor !== null) why = `the files are not in their order: ${successor} follows ${before}`;
+    else if (n > this.newest.n && next !== null) why = `a file is missing: ${before} continues in ${next}`;
+    else if (n > this.newest.n) why = `the end of ${before} was cut off, or files between them are missing`;
+    return { fault: { line: file.line, kind: "file", message: `${why}: ${places}` }, certain: this.newest };
+  }
+
+  /** Sentences about the parts of the log in files that were not passed. */
+  unseen(): string[] {
+    const { n, hash } = this.base;
+    const { next } = this.newest;
+    const [first] = this.#files;
+    const count = n === 1 ? "entry 1, which is" : `entries 1 to ${n}, which are`;
+    const files = `in files before ${first?.name ?? "this one"}, which were not passed: the last has the hash ${hash}`;
+    return [
+      ...(this.#options.after === "any" && n > 0 ? [`${count} ${files}`] : []),
+      ...(next === null ? [] : [`what follows: the log continues in ${next}, which was not passed`]),
+    ];
+  }
+
+  #checkpointFault(): FoundFault | null {
+    const { base, newest } = this;
+    const { checkpoint } = this.#options;
+    if (checkpoint === null || this.#checkpointLine?.hash === checkpoint.head) return null;
+    const { entries, head } = checkpoint;
+    const told = (message: string): FoundFault => ({
+      fault: { line: Math.max(Math.min(entries, newest.n), base.n + 1), kind: "checkpoint", message },
+      certain: base,
+    });
+    if (entries < base.n)
+      return told(`the checkpoint is of entry ${entries}, which is in a file before these: pass that file, too`);
+    const more = newest.next === null ? "" : `, or the file ${newest.next} is missing`;
+    if (this.#checkpointLine === null)
+      return told(
+        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: lines were cut off the end, ` +
+          `the log was written anew, or the checkpoint is of another log${more}`,
+      );
+    return told(
+      `entry ${entries} has the hash ${this.#checkpointLine.hash}, and the checkpoint has ${head}: the log was ` +
+        "written anew, or the checkpoint is of another log",
+    );
+  }
+
+  /**
+   * The last line must have the hash that was kept. If it does not, the lines up to the kept head are certain; if no
+   * line has that hash, all but the last are.
+   */
+  #headFault(): FoundFault | null {
+    const { n, hash } = this.newest;
+    if (this.#kept === undefined || this.#kept === hash) return null;
+    const since =
+      this.#keptLine === null
+        ? "lines were cut off or added since then, the last one was changed, or it is another log"
+        : `that is the head behind line ${this.#keptLine.n}, and lines were added since then`;
+    const message = `the log ends with line ${n}, whose hash is ${hash}, and ${this.#kept} was kept: ${since}`;
+    const certain = this.#keptLine ?? this.#lineOf(n - 1);
+    return { fault: { line: Math.max(n, 1), kind: "head", message }, certain };
+  }
+
+  async #follow({ bytes, offset, ended }: RawLine, line: number, isFirst: boolean): Promise<FoundFault | null> {
+    const told = (kind: LogFault["kind"], what: string): FoundFault => ({
+      fault: { line, kind, message: `line ${line} is not ${what}` },
+      certain: this.newest,
+    });
+    if (!ended) return told("unfinished", UNFINISHED);
+    const read = await readLine(bytes).catch((error: unknown) => {
+      if (error instanceof MalformedError) return faultText(error.faults);
+      throw error;
+    });
+    return typeof read === "string"
+      ? told("malformed", `an entry: ${read}`)
+      : this.#place(read, { line, offset, isFirst });
+  }
+
+  #place(found: LogLine, { line, offset, isFirst }: { line: number; offset: number; isFirst: boolean }): null {
+    const { entry, hash } = found;
+    const file = this.#files.at(-1)!;
+    const isBegun = this.newest !== this.base;
+    if (isFirst) file.hash = hash;
+    if (this.#options.after === "any" && !isBegun && entry.n > 1) line = this.#beginLater(found);
+    if (isFirst && isBegun && entry.n !== line) this.#misplaced = { file, found, successor: null };
+    else if (entry.n !== line || entry.previous !== this.newest.hash)
+      this.#break = { line, found, next: null, successor: null, predecessor: null };
+    else this.#accept(found, { line, offset });
+    return null;
+  }
+
+  #accept(found: LogLine, { line, offset }: { line: number; offset: number }): void {
+    const { entry, hash } = found;
+    this.newest = { n: line, at: entry.at, hash, next: continuedIn(entry) };
+    this.firstAt ??= entry.at;
+    this.#notice(this.newest);
+    this.#lines.set(hash, this.newest);
+    if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
+    this.#options.onLine?.(found, offset);
+  }
+
+  /** Begins with the first line of a log whose first files are elsewhere, and returns its number. */
+  #beginLater({ entry: { n, previous } }: LogLine): number {
+    this.base = { n: n - 1, at: null, hash: previous, next: null };
+    this.newest = this.base;
+    this.#files.at(-1)!.line = n;
+    this.#notice(this.base);
+    return (this.#read = n);
+  }
+
+  #notice(line: CountedLine): void {
+    if (line.hash === this.#kept) this.#keptLine = line;
+    if (line.n === this.#options.checkpoint?.entries) this.#checkpointLine = line;
+  }
+
+  async #told({ line, found, next, successor, predecessor }: Break): Promise<FoundFault> {
+    const { entry, hash } = found;
+    const told = (kind: LogFault["kind"], message: string, certain = line - 1, at = line): FoundFault => ({
+      fault: { line: at, kind, message },
+      certain: this.#lineOf(certain),
+    });
+    const copied = this.#lines.get(hash);
+    if (copied !== undefined) return told("copied", `line ${line} is a copy of line ${copied.n}`);
+    if (successor !== null) {
+      const [kind, message] = outOfOrder({ line, found, successor, predecessor });
+      return told(kind, message);
+    }
+    if (entry.previous === this.newest.hash)
+      return told("edited", `line ${line} was edited: it is in its place, and its number is ${entry.n}`);
+    const before = this.#lines.get(entry.previous);
+    if (before !== undefined) return told("inserted", insertedAfter(before.n, line), before.n);
+    if (entry.n > line) return told("removed", removed(line, entry.n));
+    if (entry.n < line)
+      return told(
+        "inserted",
+        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows no line of the log`,
+      );
+    if (line === 1) return told("edited", "line 1 was edited, or is not the first one: it follows another line");
+    if (next === null) {
+      const which = `line ${line - 1} was edited, or line ${line}`;
+      return told("edited", `${which}: the one does not carry the other's hash`, line - 2);
+    }
+    const edited = next.entry.previous === hash ? line - 1 : line;
+    const certain = (await this.#isPreviousEdited(found, next)) ? line - 1 : line - 2;
+    return told("edited", `line ${edited} was edited after it was written`, certain, edited);
+  }
+
+  /** Whether only `previous` of the line was changed: then the line before it is intact. */
+  async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
+    const { n, hash } = this.newest;
+    const written = await lineAt({ entries: n, head: hash }, entry);
+    return written.hash === next.entry.previous;
+  }
+
+  #lineOf(n: number): CountedLine {
+    return [...this.#lines.values()].find((line) => line.n === n) ?? this.base;
+  }
+}
+
+const UNFINISHED =
+  "finished: it has no line feed at its end, as after a kill during a write. bootproof watch removes it at its next " +
+  "start";
+
+function outOfOrder({
+  line,
+  found,
+  successor,
+  predecessor,
+}: Omit<Break, "next"> & { successor: number }): [LogFault["kind"], string] {
+  const { n } = found.entry;
+  if (predecessor !== null) {
+    const places = `entry ${n} is in line ${line}, and entry ${line} in line ${successor}`;
+    return ["moved", `lines are not in their order: ${places}`];
+  }
+  return ["inserted", `line ${line} was put in: entry ${line} is in line ${successor}, and follows line ${line - 1}`];
+}
+
+function insertedAfter(before: number, line: number): string {
+  return (
+    `lines ${before + 1} and ${line} both follow line ${before}: its previous is the hash of line ${before}, and one ` +
+    "of the two was put in"
+  );
+}
+
+function removed(line: number, n: number): string {
+  const which = n === line + 1 ? `entry ${line} was` : `entries ${line} to ${n - 1} were`;
+  const after = line === 1 ? "the first line" : `the line behind entry ${line - 1}`;
+  return `${which} removed: entry ${n} is in line ${line}, ${after}`;
+}
+
+async function lineIn({ bytes }: RawLine): Promise<LogLine | null> {
+  return readLine(bytes).catch((error: unknown) => {
+    if (error instanceof MalformedError) return null;
+    throw error;
+  });
+}
