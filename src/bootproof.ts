@@ -130,7 +130,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     provenance: provenance.checklists,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => {
-      const claims = evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting));
+      const claims = evidenceClaims(boots.checked, verified, ofCaller(appraisal, setting), context.measurements);
       return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
     },
   });
@@ -245,8 +245,7 @@ export async function judgeDocument(
   const { context, policy, bootProofsOnly } = setting;
   const input = copyDocument(document, setting);
 
-  const checked = await checkBareDocument(input.bytes, context);
-  const { checklist, verified: attestation, validationTime } = checked;
+  const { checklist, verified: attestation, debug, validationTime } = await checkBareDocument(input.bytes, context);
   const appraisal =
     policy?.appraise([attestation], [], {
       now: context.now,
@@ -263,7 +262,7 @@ export async function judgeDocument(
     pieces: [attestation],
     appraisal,
     validationTime,
-    claims: () => attestationClaims(attestation!, checked, ofCaller(appraisal, setting)),
+    claims: () => attestationClaims(attestation!, debug, ofCaller(appraisal, setting), context.measurements),
   });
   return { ...judgement, attestation, appraisal };
 }

@@ -63,6 +63,14 @@ export class MemberReader {
     return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
   }
 
+  /** Returns the objects in a list as {@link array} does. Another item is a fault. */
+  objects<T>(name: string, item: (reader: MemberReader) => T | undefined): T[] | undefined {
+    return this.array(name, (value, path) => {
+      const reader = MemberReader.of(value, path, this.faults);
+      return reader && item(reader);
+    });
+  }
+
   strings(name: string): string[] | undefined {
     return this.array(name, (value, path) => {
       if (typeof value === "string") return value;
@@ -110,10 +118,8 @@ export function instantMember(reader: MemberReader, name: string): Date | undefi
   return value === undefined ? undefined : new Date(value);
 }
 
-const U32_MAX = 0xffffffff;
-
 /** Reads a manifest's integer from 0 to `max`, a number or a decimal string. Returns 0 at a fault. */
-export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
+export function integerField(reader: MemberReader, name: string, max: number): number {
   const value = reader.get(name);
   const literal = value instanceof JsonNumber ? value.text : value;
   if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max)

@@ -5,9 +5,10 @@ import { imageDigestText } from "../decode/manifest/image-digest.js";
 import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
-import type { CheckedDocument, VerifiedAttestation } from "../verify/attestation.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { CheckedBootProof, VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "../verify/commitment.js";
+import type { VerifyContext } from "../verify/context.js";
 import type { VerifiedProvenance } from "../verify/provenance.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
@@ -31,20 +32,20 @@ interface LastingClaims {
 
 /**
  * Makes the claims of a boot proof. `trustAnchor` has the name that the caller uses now, which may differ from the
- * first verification. `matched` is null without a policy. `givenPcrs` are the PCRs that the caller pinned.
+ * first verification. `matched` is null without a policy. `measurements` are the PCRs that the caller pinned.
  */
 export function bootProofClaims(
   bootProof: VerifiedBootProof,
   trustAnchor: TrustAnchor,
   matched: MatchedDeployment | null,
-  givenPcrs: readonly number[] = [],
+  measurements: VerifyContext["measurements"] = null,
 ): BootProofClaims {
   const { commitment, debug, manifestCommitted } = bootProof;
   const parts = known.get(bootProof) ?? lastingClaims(bootProof);
   const hardware = { ...parts.hardware, trustAnchor: trustAnchor.name };
   const claims = claimsOf(
     hardware,
-    { ...given(givenPcrs), debug, manifest: parts.manifest, commitment, manifestCommitted },
+    { ...given(measurements), debug, manifest: parts.manifest, commitment, manifestCommitted },
     matched,
   );
   return bootProof.form === "service" ? claims : { form: bootProof.form, ...claims };
@@ -57,16 +58,19 @@ function lastingClaims(bootProof: VerifiedBootProof): LastingClaims {
 }
 
 export function evidenceClaims(
-  boots: readonly Pick<CheckedBootProof, "verified" | "trustAnchor" | "givenPcrs">[],
-  appProofs: readonly (VerifiedAppProof | null)[],
-  activity: VerifiedActivity | null,
+  boots: readonly Pick<CheckedBootProof, "verified" | "trustAnchor">[],
+  {
+    appProofs,
+    activity,
+  }: { readonly appProofs: readonly (VerifiedAppProof | null)[]; readonly activity: VerifiedActivity | null },
   appraisal: Appraisal | null,
+  measurements: VerifyContext["measurements"],
 ): Claims {
   const bootProofs = boots.map(({ verified }) => verified);
   return {
-    bootProofs: boots.flatMap(({ verified, trustAnchor, givenPcrs }, index) =>
+    bootProofs: boots.flatMap(({ verified, trustAnchor }, index) =>
       verified && trustAnchor
-        ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null, givenPcrs)]
+        ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null, measurements)]
         : [],
     ),
     appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
@@ -101,16 +105,17 @@ function provenanceClaims(verified: VerifiedProvenance, index: number): Provenan
 
 export function attestationClaims(
   attestation: VerifiedAttestation,
-  { debug, givenPcrs }: Pick<CheckedDocument, "debug" | "givenPcrs">,
+  debug: boolean,
   appraisal: Appraisal | null,
+  measurements: VerifyContext["measurements"],
 ): Claims {
-  const image = { ...given(givenPcrs), debug, manifest: null, commitment: null, manifestCommitted: false };
+  const image = { ...given(measurements), debug, manifest: null, commitment: null, manifestCommitted: false };
   const claims = claimsOf(hardwareClaims(attestation), image, appraisal?.deployments[0] ?? null);
   return { bootProofs: [claims], appProofs: [], activity: null };
 }
 
-function given(pcrs: readonly number[]): Pick<ImageClaims, "givenPcrs"> {
-  return pcrs.length === 0 ? {} : { givenPcrs: [...pcrs] };
+function given(measurements: VerifyContext["measurements"]): Pick<ImageClaims, "givenPcrs"> {
+  return measurements === null || measurements.size === 0 ? {} : { givenPcrs: [...measurements.keys()] };
 }
 
 function claimsOf(

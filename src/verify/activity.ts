@@ -12,41 +12,32 @@ import type { Expectation, Expected } from "./expectation.js";
 /** An activity that agrees with its verified app proofs. Only verification makes one. */
 export class VerifiedActivity {
   readonly #verified = true;
-  readonly activity: Activity;
-  readonly appProofs: readonly VerifiedAppProof[];
+  readonly activity!: Activity;
+  readonly appProofs!: readonly VerifiedAppProof[];
   /** Members of the expectation that it was compared with. The list is empty if nothing was expected. */
-  readonly asked: readonly (keyof Expected)[];
+  readonly asked!: readonly (keyof Expected)[];
   /**
    * Strongest comparison with the caller's request, or null if nothing of it was expected. `request` means that the
    * caller's parameters were compared with the intent, and `id` that the id was compared, but no parameters.
    * `fingerprint` means that this is the answer to the caller's vote, and only the unsigned fingerprint was compared.
    */
-  readonly question: ActivityQuestion | null;
+  readonly question!: ActivityQuestion | null;
   /** Addresses in the result with an app proof, and those without. */
-  readonly coveredAddresses: readonly string[];
-  readonly uncoveredAddresses: readonly string[];
+  readonly coveredAddresses!: readonly string[];
+  readonly uncoveredAddresses!: readonly string[];
   /** The wallet, or null if the activity is about none. */
-  readonly walletId: string | null;
+  readonly walletId!: string | null;
   /** The new organization that app proofs name, or null if they all name the activity's own. */
-  readonly subOrganizationId: string | null;
+  readonly subOrganizationId!: string | null;
   /** Paths of the result that no app proof covers. */
-  readonly resultWithoutProof: readonly string[];
+  readonly resultWithoutProof!: readonly string[];
   /** The signatures, or null if the caller's request asks for none. */
-  readonly signatures: readonly VerifiedSignature[] | null;
+  readonly signatures!: readonly VerifiedSignature[] | null;
 
   /** @internal */
   constructor(facts: ActivityFacts, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a VerifiedActivity is made by verification only");
-    this.activity = facts.activity;
-    this.appProofs = facts.appProofs;
-    this.asked = facts.asked;
-    this.question = facts.question;
-    this.coveredAddresses = facts.coveredAddresses;
-    this.uncoveredAddresses = facts.uncoveredAddresses;
-    this.walletId = facts.walletId;
-    this.subOrganizationId = facts.subOrganizationId;
-    this.resultWithoutProof = facts.resultWithoutProof;
-    this.signatures = facts.signatures;
+    Object.assign(this, facts);
     Object.freeze(this);
   }
 

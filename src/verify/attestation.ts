@@ -12,7 +12,7 @@ import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
-import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-binding.js";
+import { checkDebugMode, checkImage, checkNonce } from "./manifest-binding.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -76,13 +76,11 @@ export async function checkAttestation(
   return { document, validationTime, facts: isGood ? { document: whole, trustAnchor, validationTime } : null };
 }
 
-export interface CheckedDocument {
+interface CheckedDocument {
   readonly checklist: Checklist;
   readonly verified: VerifiedAttestation | null;
   readonly debug: boolean;
   readonly validationTime: Date | null;
-  /** PCRs that the caller pinned. */
-  readonly givenPcrs: readonly number[];
 }
 
 export async function checkBareDocument(bytes: Uint8Array, context: VerifyContext): Promise<CheckedDocument> {
@@ -93,7 +91,7 @@ export async function checkBareDocument(bytes: Uint8Array, context: VerifyContex
   const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const debug = checkDebugMode(document, null, context.allowDebug, checklist);
   const verified = isImageGiven && isNonceWanted && debug !== null ? verifiedAttestation(checked) : null;
-  return { checklist, verified, debug: debug === true, validationTime, givenPcrs: givenPcrs(context) };
+  return { checklist, verified, debug: debug === true, validationTime };
 }
 
 export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAttestation | null {

@@ -34,7 +34,6 @@ import {
   checkNonce,
   checkPcrs,
   checkUserData,
-  givenPcrs,
   recheckKey,
 } from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
@@ -53,39 +52,29 @@ export class VerifiedBootProof {
   readonly #verified = true;
   readonly #signingKey: PublicKey;
   readonly #lastingChecks: readonly Check[];
-  readonly attestation: VerifiedAttestation;
-  readonly manifest: Manifest;
-  readonly manifestHash: Uint8Array;
-  readonly approvers: readonly QuorumMember[];
+  readonly attestation!: VerifiedAttestation;
+  readonly manifest!: Manifest;
+  readonly manifestHash!: Uint8Array;
+  readonly approvers!: readonly QuorumMember[];
   /** Kind of commitment. `legacy` means that the enclave did not commit to a key. */
-  readonly commitment: CommitmentKind;
+  readonly commitment!: CommitmentKind;
   /** Whether PCR18 also commits to this manifest. */
-  readonly manifestCommitted: boolean;
+  readonly manifestCommitted!: boolean;
   /** Whether the enclave runs in debug mode, which the caller allowed. */
-  readonly debug: boolean;
+  readonly debug!: boolean;
   /** Form of the evidence. `provisioning` means provisioning details, which share holders see. */
-  readonly form: BootProofForm;
+  readonly form!: BootProofForm;
   /** Claims of the service that nothing signs. */
-  readonly unverifiedLabels: BootProofLabels;
+  readonly unverifiedLabels!: BootProofLabels;
   /** Attested key of 130 bytes: encryption point, then signing point. */
-  readonly ephemeralKey: Uint8Array;
-  readonly checks: readonly Check[];
+  readonly ephemeralKey!: Uint8Array;
+  readonly checks!: readonly Check[];
 
   /** @internal */
   constructor(facts: BootProofFacts, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a VerifiedBootProof is made by verification only");
-    this.attestation = facts.attestation;
-    this.manifest = facts.manifest;
-    this.manifestHash = facts.manifestHash;
-    this.approvers = facts.approvers;
-    this.commitment = facts.commitment;
-    this.manifestCommitted = facts.manifestCommitted;
-    this.debug = facts.debug;
-    this.form = facts.form;
-    this.unverifiedLabels = facts.unverifiedLabels;
-    this.ephemeralKey = facts.ephemeralKey;
+    Object.assign(this, facts);
     this.#signingKey = new PublicKey("P-256", signingPoint(facts.ephemeralKey));
-    this.checks = facts.checks;
     this.#lastingChecks = facts.checks.filter(({ id }) => !runsAgain(id));
     Object.freeze(this);
   }
@@ -115,8 +104,6 @@ export interface CheckedBootProof {
   readonly validationTime: Date | null;
   /** The caller's anchor at the start of the path, or null if the path is invalid. */
   readonly trustAnchor: TrustAnchor | null;
-  /** PCRs that the caller pinned. */
-  readonly givenPcrs: readonly number[];
 }
 
 export interface BootProofInput {
@@ -206,7 +193,6 @@ async function checkBootProof(
     statedKey: document.publicKey ?? null,
     validationTime: checked.validationTime,
     trustAnchor: attestation && attestation.trustAnchor,
-    givenPcrs: givenPcrs(context),
   };
 }
 
@@ -250,7 +236,6 @@ function recheckBootProof(
     statedKey: ephemeralKey,
     validationTime,
     trustAnchor,
-    givenPcrs: givenPcrs(context),
   };
 }
 
@@ -283,7 +268,7 @@ async function checkDocument(
 }
 
 type HashedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash">;
-type ApprovedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash" | "approvers">;
+type ApprovedManifest = HashedManifest & Pick<VerifiedBootProof, "approvers">;
 
 /** A manifest with the results of its checks. `facts` is null unless its set approved it. */
 export interface CheckedManifest {
@@ -319,63 +304,47 @@ function keepManifest(
 }
 
 async function askManifest(
-  proof: ReadBootProof,
+  { manifest: bytes, manifestEnvelope, declaredManifestVersion: declared }: ReadBootProof,
   cache: SignatureCache,
   checklist: Checklist,
 ): Promise<CheckedManifest> {
-  if (proof.manifest === null) return checkEnvelopeAlone(proof.manifestEnvelope, cache, checklist);
-  const declared = proof.declaredManifestVersion;
-  const shown = decodeAs({ id: "manifest.decode", bytes: proof.manifest, decode: readManifest }, declared, checklist);
-  const approved = decodeAs(
-    {
-      id: "envelope.decode",
-      bytes: proof.manifestEnvelope,
-      decode: (bytes) => readManifestEnvelope(bytes, shown.value),
-    },
-    declared,
-    checklist,
-  );
-  const hash = shown.value && (await sha256(shown.value.hashInput));
-  const read = shown.value && hash && { manifest: shown.value.manifest, manifestHash: hash };
-  const hashed = approved.value && {
-    envelope: approved.value.envelope,
-    hash: await hashOf(approved.value.hashInput, shown.value?.hashInput, hash),
-  };
-  const same = checkSameManifest(read, hashed, checklist);
+  const beside =
+    bytes === null ? null : decodeAs({ id: "manifest.decode", bytes, decode: readManifest }, declared, checklist);
+  const decode = (given: Uint8Array): ReturnType<typeof readManifestEnvelope> =>
+    readManifestEnvelope(given, beside?.value);
+  const approved = decodeAs({ id: "envelope.decode", bytes: manifestEnvelope, decode }, declared, checklist);
+  const { value, isDeclared } = beside ?? checkEnvelopeAlone(approved, checklist);
+  const [hash, envelopeHash] = await hashesOf(value, approved.value);
+  const hashed = approved.value && { envelope: approved.value.envelope, hash: envelopeHash! };
+  const read = value && { manifest: value.manifest, manifestHash: hash! };
+  const isSame = beside === null || checkSameManifest(read, hashed, checklist);
   const approvers = await checkEnvelopeApprovals(hashed, cache, checklist);
-  const isGood = same !== null && shown.isDeclared && approved.isDeclared && approvers !== null;
-  return { manifest: read?.manifest, manifestHash: hash, facts: isGood ? { ...same, approvers } : null };
+  const isGood = isSame && isDeclared && approved.isDeclared && approvers !== null;
+  return { manifest: value?.manifest, manifestHash: hash, facts: isGood ? { ...read!, approvers } : null };
+}
+
+type Hashable = Pick<ReturnType<typeof readManifest>, "hashInput"> | undefined;
+
+/** Returns the hash of each. The same bytes are hashed once. */
+async function hashesOf(shown: Hashable, approved: Hashable): Promise<readonly (Uint8Array | undefined)[]> {
+  const hash = shown && (await sha256(shown.hashInput));
+  if (shown && approved && equalBytes(approved.hashInput, shown.hashInput)) return [hash, hash];
+  return [hash, approved && (await sha256(approved.hashInput))];
 }
 
 const ENVELOPE_ALONE = "there is no manifest beside the envelope to compare: every check uses the envelope's own";
 
-/** Checks an envelope without a manifest beside it and without a declared version. */
-async function checkEnvelopeAlone(
-  bytes: Uint8Array | undefined,
-  cache: SignatureCache,
+/** Reports the checks of a manifest that only the envelope holds. */
+function checkEnvelopeAlone<T extends { readonly manifest: Manifest }>(
+  { value }: DecodedAs<T>,
   checklist: Checklist,
-): Promise<CheckedManifest> {
-  const decode = (given: Uint8Array): ReturnType<typeof readManifestEnvelope> => readManifestEnvelope(given);
-  const { value } = decodeAs({ id: "envelope.decode", bytes, decode }, null, checklist);
-  const hash = value && (await sha256(value.hashInput));
-  const manifest = value?.manifest;
-  if (manifest === undefined)
+): DecodedAs<T> {
+  if (value === undefined) {
     checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope, which holds it, could not be read");
-  else {
-    concludeVersion("manifest.decode", manifest, [], checklist);
-    checklist.skip("envelope.manifest", ENVELOPE_ALONE);
+    return { value, isDeclared: false };
   }
-  const approvers = await checkEnvelopeApprovals(value && hash && { envelope: value.envelope, hash }, cache, checklist);
-  const isGood = manifest !== undefined && hash !== undefined && approvers !== null;
-  return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
-}
-
-async function hashOf(
-  bytes: Uint8Array,
-  known: Uint8Array | undefined,
-  knownHash: Uint8Array | undefined,
-): Promise<Uint8Array> {
-  return known && knownHash && equalBytes(bytes, known) ? knownHash : sha256(bytes);
+  checklist.skip("envelope.manifest", ENVELOPE_ALONE);
+  return { value, isDeclared: concludeVersion("manifest.decode", value.manifest, [], checklist) };
 }
 
 interface HashedEnvelope {
@@ -427,26 +396,20 @@ function concludeVersion(
   return checklist.conclude(id, faults, `version ${version}`);
 }
 
-/** Returns the manifest if it is the one in the envelope. */
+/** Checks that the manifest is the one in the envelope. */
 function checkSameManifest(
   shown: HashedManifest | undefined,
   approved: HashedEnvelope | undefined,
   checklist: Checklist,
-): HashedManifest | null {
-  if (!shown || !approved) {
-    checklist.skip("envelope.manifest", "manifest or envelope could not be read");
-    return null;
-  }
-  const { version } = approved.envelope.manifest;
-  const isSame = checklist.conclude("envelope.manifest", [
-    ...(version === shown.manifest.version
-      ? []
-      : [`the envelope's manifest is ${version}, the manifest is ${shown.manifest.version}`]),
+): boolean {
+  if (!shown || !approved) return checklist.skip("envelope.manifest", "manifest or envelope could not be read");
+  const [inside, beside] = [approved.envelope.manifest.version, shown.manifest.version];
+  return checklist.conclude("envelope.manifest", [
+    ...(inside === beside ? [] : [`the envelope's manifest is ${inside}, the manifest is ${beside}`]),
     ...(equalBytes(approved.hash, shown.manifestHash)
       ? []
       : ["the manifest inside the envelope and the one beside it have different hashes"]),
   ]);
-  return isSame ? shown : null;
 }
 
 /** Returns the approvers, or null if too few approved. */

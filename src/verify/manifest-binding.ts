@@ -3,7 +3,6 @@ import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
 import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
-import type { VerifyContext } from "./context.js";
 import { sha256 } from "./digest.js";
 import { adviceOnPcrs } from "./pcr-advice.js";
 import { isQosPublicKey } from "./qos-key.js";
@@ -50,10 +49,6 @@ export function checkImage(
   if (wanted === null) return true;
   if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
   return comparePcrs("bind.image", pcrs, [...wanted], checklist);
-}
-
-export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
-  return [...(measurements?.keys() ?? [])];
 }
 
 const PCR_CHECKS = {

@@ -3,7 +3,7 @@
  * request's `signWith`, over what the caller submitted (verify/README.md, "Signatures"). This file is loaded only for
  * requests that sign.
  */
-import { equalBytes, fromHex, toHex } from "../bytes.js";
+import { concatBytes, equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { cut } from "../errors.js";
@@ -212,11 +212,7 @@ function verifyEd25519Payload(
 
 /** Verifies by RFC 8032 with canonical encodings, and refuses keys of small order, under which anything verifies. */
 function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
-  try {
-    return ed25519.verify(signature, message, publicKey, { zip215: false });
-  } catch {
-    return false;
-  }
+  return attempt(() => ed25519.verify(signature, message, publicKey, { zip215: false })) === true;
 }
 
 /** Returns the compressed key that verifies. v must fit, and a high s is valid. */
@@ -227,7 +223,7 @@ function verifyEcdsa({ r, s, yParity }: Ecdsa, digest: Uint8Array, signer: Signe
   if (signer.kind !== "ecdsa") throw new UncheckedError(UNKNOWN_SIGNER);
   const wanted = compressed(secp256k1, signer.publicKey);
   if (wanted !== null && key !== null && equalBytes(key, wanted)) return wanted;
-  return verifyP256(concat(r, s), digest, signer.publicKey) ?? wrong();
+  return verifyP256(concatBytes(r, s), digest, signer.publicKey) ?? wrong();
 }
 
 function wrong(): never {
@@ -247,7 +243,7 @@ function compressed(curve: typeof secp256k1, publicKey: Uint8Array): Uint8Array 
 
 function recovered({ r, s, yParity }: Ecdsa, digest: Uint8Array): Uint8Array | null {
   return attempt(() => {
-    const signature = secp256k1.Signature.fromBytes(concat(r, s)).addRecoveryBit(yParity);
+    const signature = secp256k1.Signature.fromBytes(concatBytes(r, s)).addRecoveryBit(yParity);
     return signature.recoverPublicKey(digest).toBytes(true);
   });
 }
@@ -259,13 +255,6 @@ function attempt<T>(work: () => T): T | null {
   } catch {
     return null;
   }
-}
-
-function concat(r: Uint8Array, s: Uint8Array): Uint8Array {
-  const both = new Uint8Array(64);
-  both.set(r);
-  both.set(s, 32);
-  return both;
 }
 
 function ethereumAddress(publicKey: Uint8Array): Uint8Array {

@@ -2,7 +2,7 @@
 import { type Schema, deserialize, serialize } from "borsh";
 import { expect, it } from "vitest";
 import { MAX_ITEMS, readBorsh } from "../../src/decode/borsh.js";
-import { readApprovals } from "../../src/decode/manifest/borsh-fields.js";
+import { approvals as approvalsField } from "../../src/decode/manifest/fields.js";
 import {
   type BridgeConfig,
   type ManifestEnvelope,
@@ -107,8 +107,8 @@ function ourReading(input: Case): Opinion {
       ? read(reader)
       : {
           manifest: read(reader),
-          manifestSetApprovals: readApprovals(reader, "manifestSetApprovals"),
-          shareSetApprovals: readApprovals(reader, "shareSetApprovals"),
+          manifestSetApprovals: approvalsField.read(reader, "manifestSetApprovals"),
+          shareSetApprovals: approvalsField.read(reader, "shareSetApprovals"),
         },
   );
   return fault === null ? { value: theirForm(value) } : { refused: `${fault.path}: ${fault.message}` };

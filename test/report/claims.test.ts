@@ -144,7 +144,8 @@ it("of a bare document have no manifest", () => {
       ...attestation,
       document: { ...document, publicKey: null, userData: null, nonce: null },
     } as unknown as VerifiedAttestation,
-    { debug: true, givenPcrs: [] },
+    true,
+    null,
     null,
   );
   expect(claims.bootProofs[0]!.hardware).toMatchObject({ publicKey: null, userData: null, nonce: null });
@@ -160,7 +161,15 @@ it("of a bare document have no manifest", () => {
 });
 
 it("name the PCRs that the caller gave, and nothing where there were none", () => {
-  const image = bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null, [0, 8]).image;
+  const image = bootProofClaims(
+    factsOf(pivot),
+    AWS_NITRO_ROOT_G1,
+    null,
+    new Map([
+      [0, new Uint8Array()],
+      [8, new Uint8Array()],
+    ]),
+  ).image;
   expect(image).toMatchObject({ pinned: false, pinnedPcrs: [], givenPcrs: [0, 8] });
   expect(bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null).image).not.toHaveProperty("givenPcrs");
 });

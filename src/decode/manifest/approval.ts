@@ -3,8 +3,7 @@ import { MalformedError } from "../../errors.js";
 import { readBorsh } from "../borsh.js";
 import { MemberReader } from "../json-members.js";
 import { parseJson } from "../json.js";
-import { readApproval } from "./borsh-fields.js";
-import { approvalOf } from "./json-fields.js";
+import { approval } from "./fields.js";
 import type { Approval } from "./model.js";
 
 /** Decodes an approval. Throws {@link MalformedError} (`approval`, or `json`) with every fault. */
@@ -20,14 +19,14 @@ function isJson(bytes: Uint8Array): boolean {
 
 function readJson(bytes: Uint8Array): Approval {
   const reader = MemberReader.of(parseJson(bytes), "", []);
-  const approval = reader && approvalOf(reader);
-  if (reader === undefined || approval === undefined || reader.faults.length > 0)
+  const value = reader && approval.members(reader);
+  if (reader === undefined || value === undefined || reader.faults.length > 0)
     throw new MalformedError("approval", reader?.faults ?? [{ path: "", message: "expected an object" }]);
-  return approval;
+  return value;
 }
 
 function readBytes(bytes: Uint8Array): Approval {
-  const { value, fault } = readBorsh(bytes, (reader) => readApproval(reader, ""));
+  const { value, fault } = readBorsh(bytes, (reader) => approval.read(reader, ""));
   if (value === undefined) throw new MalformedError("approval", [fault]);
   return value;
 }

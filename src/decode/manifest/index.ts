@@ -4,8 +4,7 @@ import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
 import { type JsonObject, isJsonObject, parseJson } from "../json.js";
 import { MemberReader } from "../json-members.js";
-import { readApprovals, writeApprovals } from "./borsh-fields.js";
-import { approvalsField } from "./json-fields.js";
+import { approvals, struct } from "./fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
 import { type ApprovalNames, type ManifestSchema, borshBytes } from "./schema.js";
 import { V0 } from "./v0.js";
@@ -83,11 +82,12 @@ export function readManifestEnvelope(
   return { envelope, manifest, hashInput };
 }
 
+const APPROVALS = struct({ manifestSetApprovals: approvals, shareSetApprovals: approvals });
+
 function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
   return oneBorshReading("manifest-envelope", bytes, (read, reader) => ({
     manifest: read(reader),
-    manifestSetApprovals: readApprovals(reader, "manifestSetApprovals"),
-    shareSetApprovals: readApprovals(reader, "shareSetApprovals"),
+    ...APPROVALS.read(reader, null),
   }));
 }
 
@@ -102,8 +102,8 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   if (SCHEMAS[manifest.version].envelope.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
   return withoutFaults("manifest-envelope", reader, {
     manifest,
-    manifestSetApprovals: approvalsField(reader, names.manifestSet),
-    shareSetApprovals: approvalsField(reader, names.shareSet),
+    manifestSetApprovals: approvals.member(reader, names.manifestSet),
+    shareSetApprovals: approvals.member(reader, names.shareSet),
   });
 }
 
@@ -119,8 +119,7 @@ export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestO
 export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   const writer = new BorshWriter();
   writer.fixed(encodeBorshManifest(envelope.manifest));
-  writeApprovals(writer, envelope.manifestSetApprovals);
-  writeApprovals(writer, envelope.shareSetApprovals);
+  APPROVALS.write(writer, envelope);
   return writer.finish();
 }
 

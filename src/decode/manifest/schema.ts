@@ -1,9 +1,11 @@
 /** A row of the table of manifest versions. */
+import { toUtf8 } from "../../bytes.js";
 import { BorshWriter, type BorshReader } from "../borsh.js";
 import type { MemberReader } from "../json-members.js";
-import type { ManifestByVersion, ManifestVersion } from "./model.js";
+import type { Struct } from "./fields.js";
+import type { ManifestByVersion, ManifestVersion, PivotManifest } from "./model.js";
 
-export interface BorshCodec<M> {
+interface BorshCodec<M> {
   readonly read: (reader: BorshReader) => M;
   readonly write: (writer: BorshWriter, manifest: M) => void;
 }
@@ -33,6 +35,35 @@ export interface ManifestSchema<V extends ManifestVersion> {
   /** Values of `qosManifestVersion` that name it, the usual one first. Rows can share them. */
   readonly spellings: readonly [string, ...string[]];
   readonly draft: string | null;
+}
+
+/** The members of a manifest in Borsh, whose bytes do not name its version. */
+export type BorshLayout = Required<
+  Omit<PivotManifest, "version" | "workloads" | "dns" | "clientTimeoutMs" | "poolSize">
+>;
+
+/** The part of a row of a version that exists in Borsh, over which it is hashed. */
+export function hashedAsBorsh<T extends BorshLayout>(
+  version: PivotManifest["version"],
+  layout: Struct<T>,
+): Pick<ManifestSchema<"v0">, "borsh" | "hashInput"> {
+  const borsh: BorshCodec<PivotManifest> = {
+    read: (reader) => ({ version, ...layout.read(reader, null) }),
+    write: (writer, manifest) => layout.write(writer, manifest as PivotManifest & T),
+  };
+  return { borsh, hashInput: (manifest) => borshBytes(borsh, manifest) };
+}
+
+/** The part of a row of a version that exists only as JSON, which names the version and has no unknown members. */
+export function hashedAsJson<V extends "v2" | "v3">(
+  canonicalJson: (manifest: ManifestByVersion[V]) => string,
+): Pick<ManifestSchema<V>, "recognised" | "borsh" | "hashInput" | "envelope"> {
+  return {
+    recognised: "by name",
+    borsh: null,
+    hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
+    envelope: { names: [CAMEL_CASE], strict: true },
+  };
 }
 
 export function borshBytes<M>(codec: BorshCodec<M>, manifest: M): Uint8Array {

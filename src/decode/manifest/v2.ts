@@ -1,19 +1,11 @@
 /** Manifest v2 (decode/README.md, "Manifests"): JSON only, hashed over QOS canonical JSON. */
 import { toUtf8 } from "../../bytes.js";
-import { type MemberReader, hexField } from "../json-members.js";
+import type { MemberReader } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
-import {
-  bridgeConfigField,
-  dnsField,
-  enclaveField,
-  memberSetField,
-  namespaceField,
-  restartField,
-} from "./json-fields.js";
-import { SHA256_LENGTH } from "../lengths.js";
-import { type MemberSet, type Pivot, type PivotManifest } from "./model.js";
-import { CAMEL_CASE, type ManifestSchema } from "./schema.js";
-import { NO_PIVOT } from "./v0.js";
+import { blank, dnsField, namespace, setsAndEnclave } from "./fields.js";
+import type { MemberSet, Pivot, PivotManifest } from "./model.js";
+import { type ManifestSchema, hashedAsJson } from "./schema.js";
+import { V1_PIVOT } from "./v1.js";
 
 const MANIFEST_MEMBERS = ["version", "namespace", "pivot", "manifestSet", "shareSet", "enclave", "dns"];
 const PIVOT_MEMBERS = ["hash", "restart", "bridgeConfig", "debugMode", "args", "env"];
@@ -23,26 +15,21 @@ const ENV_MAX = 512;
 
 export const V2: ManifestSchema<"v2"> = {
   version: "v2",
-  recognised: "by name",
   readJson,
-  borsh: null,
-  hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
-  envelope: { names: [CAMEL_CASE], strict: true },
+  ...hashedAsJson<"v2">(canonicalJson),
   spellings: ["v2", "V2", "2"],
   draft: null,
 };
 
 function readJson(reader: MemberReader): PivotManifest {
   reader.refuseUnknown(MANIFEST_MEMBERS);
-  const pivot = reader.nested("pivot");
+  const pivot = reader.nested("pivot") ?? blank();
   const dns = dnsField(reader);
   return {
     version: "v2",
-    namespace: namespaceField(reader),
-    pivot: pivot === undefined ? NO_PIVOT : pivotOf(pivot),
-    manifestSet: memberSetField(reader, "manifestSet"),
-    shareSet: memberSetField(reader, "shareSet"),
-    enclave: enclaveField(reader),
+    namespace: namespace.member(reader, "namespace"),
+    pivot: pivotOf(pivot),
+    ...setsAndEnclave.members(reader),
     ...(dns && { dns }),
   };
 }
@@ -50,14 +37,7 @@ function readJson(reader: MemberReader): PivotManifest {
 function pivotOf(pivot: MemberReader): Pivot {
   pivot.refuseUnknown(PIVOT_MEMBERS);
   const env = pivot.get("env") === undefined ? undefined : pivot.nested("env");
-  return {
-    hash: hexField(pivot, "hash", SHA256_LENGTH),
-    restart: restartField(pivot),
-    bridgeConfig: bridgeConfigField(pivot),
-    debugMode: pivot.boolean("debugMode") ?? false,
-    args: pivot.strings("args") ?? [],
-    ...(env && { env: envOf(env) }),
-  };
+  return { ...V1_PIVOT.members(pivot), ...(env && { env: envOf(env) }) };
 }
 
 /** Reads `{"NAME": {"plain": {"value": "…"}}}`. */
@@ -80,10 +60,9 @@ function envValue(env: MemberReader, name: string): string {
   return value;
 }
 
-function canonicalJson(manifest: PivotManifest): string {
-  const { pivot, namespace, enclave } = manifest;
+function canonicalJson({ version, namespace, pivot, manifestSet, shareSet, enclave, dns }: PivotManifest): string {
   return canonicalQosJson({
-    version: "v2",
+    version,
     namespace: { ...namespace },
     pivot: {
       hash: pivot.hash,
@@ -91,12 +70,12 @@ function canonicalJson(manifest: PivotManifest): string {
       bridgeConfig: (pivot.bridgeConfig ?? []).map((bridge) => ({ ...bridge })),
       debugMode: pivot.debugMode ?? false,
       args: pivot.args,
-      env: envJson(pivot.env),
+      env: mapJson(pivot.env, (value) => ({ plain: { value } })),
     },
-    manifestSet: setJson(manifest.manifestSet),
-    shareSet: setJson(manifest.shareSet),
+    manifestSet: setJson(manifestSet),
+    shareSet: setJson(shareSet),
     enclave: { ...enclave },
-    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+    dns: dns && { ...dns },
   });
 }
 
@@ -104,9 +83,8 @@ export function setJson(set: MemberSet): QosJsonInput {
   return { threshold: set.threshold, members: set.members.map((member) => ({ ...member })) };
 }
 
-function envJson(env: Pivot["env"]): QosJsonInput {
-  if (env === undefined || env.size === 0) return undefined;
-  const entries = Object.create(null) as Record<string, QosJsonInput>;
-  for (const [name, value] of env) entries[name] = { plain: { value } };
-  return entries;
+/** Returns the entries of a map as members, or undefined if there are none. */
+export function mapJson<T>(map: ReadonlyMap<string, T> | undefined, json: (value: T) => QosJsonInput): QosJsonInput {
+  if (map === undefined || map.size === 0) return undefined;
+  return Object.fromEntries([...map].map(([name, value]) => [name, json(value)]));
 }

@@ -2,12 +2,11 @@
  * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads instead of the pivot. JSON only, hashed over
  * QOS canonical JSON. Refuses all unknown members and types.
  */
-import { toUtf8 } from "../../bytes.js";
-import { type JsonValue, isJsonObject } from "../json.js";
+import { isJsonObject } from "../json.js";
 import { MemberReader } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { imageDigestOf, imageDigestText } from "./image-digest.js";
-import { dnsField, enclaveField, memberSetField, namespaceField } from "./json-fields.js";
+import { dnsField, namespace, setsAndEnclave } from "./fields.js";
 import {
   type Mount,
   type Volume,
@@ -16,8 +15,8 @@ import {
   type Workload,
   type WorkloadManifest,
 } from "./model.js";
-import { CAMEL_CASE, type ManifestSchema } from "./schema.js";
-import { setJson } from "./v2.js";
+import { type ManifestSchema, hashedAsJson } from "./schema.js";
+import { mapJson, setJson } from "./v2.js";
 
 const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns"];
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
@@ -28,11 +27,8 @@ const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
 
 export const V3: ManifestSchema<"v3"> = {
   version: "v3",
-  recognised: "by name",
   readJson,
-  borsh: null,
-  hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
-  envelope: { names: [CAMEL_CASE], strict: true },
+  ...hashedAsJson<"v3">(canonicalJson),
   spellings: ["v3", "V3", "3"],
   draft: "v3 is a draft of QOS",
 };
@@ -44,11 +40,9 @@ function readJson(reader: MemberReader): WorkloadManifest {
   const dns = dnsField(reader);
   return {
     version: "v3",
-    namespace: namespaceField(reader),
+    namespace: namespace.member(reader, "namespace"),
     workloads: workloadsField(reader, [...volumes.keys()]),
-    manifestSet: memberSetField(reader, "manifestSet"),
-    shareSet: memberSetField(reader, "shareSet"),
-    enclave: enclaveField(reader),
+    ...setsAndEnclave.members(reader),
     ...(volumes.size > 0 && { volumes }),
     ...(dns && { dns }),
   };
@@ -89,12 +83,8 @@ function typeField<T extends string>(reader: MemberReader, names: readonly T[]):
 }
 
 function workloadsField(reader: MemberReader, volumes: readonly string[]): Workload[] {
-  const workload = (value: JsonValue, path: string): Workload | undefined => {
-    const fields = MemberReader.of(value, path, reader.faults);
-    return fields && workloadOf(fields, volumes);
-  };
   if (!inBounds(reader, "workloads", WORKLOADS_MAX)) return [];
-  const workloads = reader.array("workloads", workload) ?? [];
+  const workloads = reader.objects("workloads", (workload) => workloadOf(workload, volumes)) ?? [];
   if (Array.isArray(reader.get("workloads")) && workloads.length === 0) reader.fault("workloads", "empty");
   refuseRepeated(
     reader,
@@ -145,11 +135,7 @@ function imageField(workload: MemberReader): Uint8Array {
 
 function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[] {
   if (workload.get("mounts") === undefined || !inBounds(workload, "mounts", MOUNTS_MAX)) return [];
-  const mount = (value: JsonValue, path: string): Mount | undefined => {
-    const fields = MemberReader.of(value, path, workload.faults);
-    return fields && mountOf(fields, volumes);
-  };
-  const mounts = workload.array("mounts", mount) ?? [];
+  const mounts = workload.objects("mounts", (mount) => mountOf(mount, volumes)) ?? [];
   refuseOverlap(
     workload,
     mounts.map(({ mountPath }) => mountPath),
@@ -231,8 +217,8 @@ function canonicalJson(manifest: WorkloadManifest): string {
     manifestSet: setJson(manifest.manifestSet),
     shareSet: setJson(manifest.shareSet),
     enclave: { type: "nitro", ...manifest.enclave },
-    volumes: volumesJson(manifest.volumes),
-    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+    volumes: mapJson(manifest.volumes, (volume) => ({ ...volume })),
+    dns: manifest.dns && { ...manifest.dns },
   });
 }
 
@@ -244,11 +230,4 @@ function workloadJson({ name, imageDigest, restart, mounts }: Workload): QosJson
     restart,
     mounts: mounts.length > 0 ? mounts.map((mount) => ({ ...mount })) : undefined,
   };
-}
-
-function volumesJson(volumes: WorkloadManifest["volumes"]): QosJsonInput {
-  if (volumes === undefined || volumes.size === 0) return undefined;
-  const entries = Object.create(null) as Record<string, QosJsonInput>;
-  for (const [name, volume] of volumes) entries[name] = { ...volume };
-  return entries;
 }
