@@ -5,7 +5,7 @@ import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
-import { MalformedError, attempt, listed } from "../errors.js";
+import { MalformedError, attempt, faultsIn, listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
 import { MEASURED, type Measured } from "../appraise/measured.js";
@@ -16,7 +16,7 @@ import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
-import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges, faultIn } from "./manifest.js";
+import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
 import { type Beside, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
@@ -146,10 +146,7 @@ function approvalsOf(files: readonly Uint8Array[]): Approval[] {
   return files.map((file, index) => {
     const { value, faults } = attempt(() => decodeApproval(file));
     if (value !== undefined) return value;
-    throw new MalformedError(
-      "approval",
-      faults.map((fault) => faultIn(`approvals[${index}]`, fault)),
-    );
+    throw new MalformedError("approval", faultsIn(`approvals[${index}]`, faults, ": "));
   });
 }
 
@@ -231,10 +228,8 @@ class Review {
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
     if (holding.length === 1) return holding;
-    const names = listed(
-      (holding.length === 0 ? candidates : holding).map(({ reviewed }) => JSON.stringify(reviewed.name)),
-      ", ",
-    );
+    const named = holding.length === 0 ? candidates : holding;
+    const names = listed(named.map(({ reviewed }) => JSON.stringify(reviewed.name)));
     if (holding.length > 1) {
       this.#fault("several-deployments", "", `${holding.length} deployments fit, and pins tell none apart: ${names}`);
       return holding;
@@ -311,12 +306,8 @@ class Review {
     const { awsRootCertificate } = this.#manifest.enclave;
     const { trustAnchors } = this.#input.policy;
     if (trustAnchors.some(({ certificate }) => equalBytes(certificate.der, awsRootCertificate))) return;
-    const names = listed(
-      trustAnchors.map(({ name }) => name),
-      ", ",
-    );
     this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is not an anchor of the policy`, {
-      expected: names,
+      expected: listed(trustAnchors.map(({ name }) => name)),
       actual: toHex(awsRootCertificate),
     });
   }
