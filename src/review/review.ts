@@ -224,6 +224,10 @@ class Review {
     this.#faults.push(faultOf(code, about, message, facts));
   }
 
+  #compare(code: ReviewFaultCode, about: string, message: string, [expected, actual]: readonly [string, string]): void {
+    if (expected !== actual) this.#fault(code, about, message, { expected, actual });
+  }
+
   /** Only pins choose a deployment. If none or several fit, all of them are the candidates. */
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
@@ -240,14 +244,11 @@ class Review {
     return candidates;
   }
 
-  #faultPins({ name, pins }: ReviewedDeployment): void {
-    for (const { pin, holds, detail, expected, actual } of pins)
-      if (!holds)
-        this.#fault("pin", pin, `${JSON.stringify(name)} pins ${pin}: ${detail}`, {
-          deployment: name,
-          expected,
-          actual,
-        });
+  #faultPins({ name: deployment, pins }: ReviewedDeployment): void {
+    for (const { pin, detail, expected, actual } of pins.filter(({ holds }) => !holds)) {
+      const message = `${JSON.stringify(deployment)} pins ${pin}: ${detail}`;
+      this.#fault("pin", pin, message, { deployment, expected, actual });
+    }
   }
 
   /** Returns what was compared. */
@@ -260,12 +261,8 @@ class Review {
       this.#fault("binary-not-compared", "workloads", "the manifest has workloads in place of one binary");
       return compared;
     }
-    const actual = toHex(pivot.hash);
-    if (actual !== pivotHash)
-      this.#fault("binary", "pivot.hash", "the manifest names another program than the binary that was given", {
-        expected: pivotHash,
-        actual,
-      });
+    const message = "the manifest names another program than the binary that was given";
+    this.#compare("binary", "pivot.hash", message, [pivotHash, toHex(pivot.hash)]);
     return [...compared, "pivotHash"];
   }
 
@@ -281,12 +278,8 @@ class Review {
       this.#fault("image-not-compared", name, `PCR${index} is measured, and no manifest has it`, { expected });
       return [];
     }
-    const actual = this.#facts.pcrs.get(index)!;
-    if (actual !== expected)
-      this.#fault("image", `enclave.${name}`, `PCR${index} of the manifest is another than that of the image`, {
-        expected,
-        actual,
-      });
+    const message = `PCR${index} of the manifest is another than that of the image`;
+    this.#compare("image", `enclave.${name}`, message, [expected, this.#facts.pcrs.get(index)!]);
     return [name];
   }
 
@@ -324,16 +317,10 @@ class Review {
 
   #comparePrevious(previous: GivenManifest): readonly Change[] {
     const [one, other] = [previous.manifest.namespace, this.#manifest.namespace];
-    if (one.name !== other.name)
-      this.#fault("previous-namespace", "namespace.name", "the previous manifest is of another namespace", {
-        expected: one.name,
-        actual: other.name,
-      });
-    if (!equalBytes(one.quorumKey, other.quorumKey))
-      this.#fault("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", {
-        expected: toHex(one.quorumKey),
-        actual: toHex(other.quorumKey),
-      });
+    const keys = [toHex(one.quorumKey), toHex(other.quorumKey)] as const;
+    const anotherNamespace = "the previous manifest is of another namespace";
+    this.#compare("previous-namespace", "namespace.name", anotherNamespace, [one.name, other.name]);
+    this.#compare("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", keys);
     if (other.nonce <= one.nonce)
       this.#fault("previous-nonce", "namespace.nonce", "the nonce is not above that of the previous manifest", {
         expected: `above ${one.nonce}`,
