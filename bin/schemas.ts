@@ -3,7 +3,7 @@
  */
 import { policySchema } from "../src/appraise/policy.js";
 import type { JsonObject } from "../src/decode/json.js";
-import { reportSchema } from "../src/report/schema.js";
+import { reportSchema } from "../src/formats/schema.js";
 
 /** The schemas by the file's name in `dist/schemas/`. */
 export const SCHEMAS: Readonly<Record<string, JsonObject>> = {

@@ -80,10 +80,6 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 export function concatBytes(...parts: Uint8Array[]): Uint8Array {
-  return joinBytes(parts);
-}
-
-function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
   for (const part of parts) {

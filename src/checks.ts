@@ -1,29 +1,13 @@
 /** The table of checks. Their texts are in report/explanations.md. */
 import { cut, listed } from "./errors.js";
 
-/** The links of the chain of trust, as pages show it. */
-export type ChainLink =
-  | "anchor"
-  | "certificates"
-  | "document"
-  | "measurements"
-  | "manifest"
-  | "approvals"
-  | "key"
-  | "app-proofs"
-  | "claims"
-  | "policy";
-
-/** Checks that affect the same claims of an attestation result. */
-export type ClaimGroup =
-  "hardware" | "anchor" | "manifest" | "approvals" | "configuration" | "code" | "key" | "debug" | "scope" | "identity";
-
-interface CheckRow {
+interface CheckRow<Link, Group> {
   /** Statement that is true when the check passes, and the default `detail` of a passed check. */
   readonly title: string;
-  readonly link: ChainLink;
-  /** Group of claims. It is absent if the check affects only the status of an attestation result. */
-  readonly claim?: ClaimGroup;
+  /** Link of the chain of trust (page/links.ts). */
+  readonly link: Link;
+  /** Group of claims of an attestation result (formats/ear.ts). It is absent if the check affects only its status. */
+  readonly claim?: Group;
   /** Whether its status `warn` weakens a good verdict. It is absent for a check that never warns. */
   readonly warn?: "warning" | "note";
   /** Whether the check also depends on the caller, so that it runs again for a boot proof that was verified before. */
@@ -195,9 +179,13 @@ const CHECKS = {
     title: "the signed statement is of an accepted type and about the binary that the enclave runs",
     link: "policy",
   },
-} as const satisfies Record<string, CheckRow>;
+} as const satisfies Record<string, CheckRow<string, string>>;
 
 export type CheckId = keyof typeof CHECKS;
+
+type Rows = (typeof CHECKS)[CheckId];
+export type ChainLink = Rows["link"];
+export type ClaimGroup = Extract<Rows, { claim: string }>["claim"];
 
 /** The checks that can warn, as a warning or as a note. */
 type IdsThatWarn<Warn> = { [Id in CheckId]: (typeof CHECKS)[Id] extends { warn: Warn } ? Id : never }[CheckId];
@@ -210,7 +198,7 @@ export function isCheckId(value: unknown): value is CheckId {
 }
 
 /** Returns the row of a check, or undefined for a check of another version's report. */
-export function checkRow(id: string): CheckRow | undefined {
+export function checkRow(id: string): CheckRow<ChainLink, ClaimGroup> | undefined {
   return isCheckId(id) ? CHECKS[id] : undefined;
 }
 

@@ -82,7 +82,7 @@ export function faultText(faults: readonly Fault[]): string {
 const MAX_LISTED = 32;
 
 /** Joins the first 32 texts and counts the rest, since untrusted evidence decides how many there are. */
-export function listed(texts: readonly string[], separator: string, total = texts.length): string {
+export function listed(texts: readonly string[], separator = ", ", total = texts.length): string {
   const rest = total - MAX_LISTED;
   return rest > 0 ? `${texts.slice(0, MAX_LISTED).join(separator)}${separator}and ${rest} more` : texts.join(separator);
 }
@@ -151,12 +151,32 @@ export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }
 
+/** Returns the faults of a part with the place of the part before their own. */
+export function faultsIn(place: string, faults: readonly Fault[], separator = "."): Fault[] {
+  return faults.map(({ path, message }) => ({ path: [place, path].filter(Boolean).join(separator), message }));
+}
+
+type Attempt<T> = { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] };
+
 /** Runs a decoder. Returns its value, or the faults of the {@link MalformedError} it threw. */
-export function attempt<T>(decode: () => T): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
+export function attempt<T>(decode: () => T): Attempt<T> {
   try {
     return { value: decode(), faults: [] };
   } catch (error) {
-    if (error instanceof MalformedError) return { value: undefined, faults: error.faults };
-    throw error;
+    return faultsOf(error);
   }
+}
+
+/** Does what {@link attempt} does, for a decoder that is asynchronous or not. */
+export async function attemptLater<T>(decode: () => T | Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await decode(), faults: [] };
+  } catch (error) {
+    return faultsOf(error);
+  }
+}
+
+function faultsOf(error: unknown): { value: undefined; faults: readonly Fault[] } {
+  if (error instanceof MalformedError) return { value: undefined, faults: error.faults };
+  throw error;
 }

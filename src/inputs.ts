@@ -13,9 +13,8 @@ import { type InputCopy, copyInput, copyPlain } from "./decode/input.js";
 import type { Remembered } from "./verify/approved-manifests.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
-import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
-import { type Expectation, type Expected, checkedExpectation, expectedShape } from "./verify/expectation.js";
+import { type Expected, checkedExpectation, expectedShape, unmetByKind } from "./verify/expectation.js";
 import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance-demand.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
@@ -186,18 +185,15 @@ const pcr: Shape<Uint8Array> = {
   },
 };
 
-const measurements = record(pcr, PCR_NAMES);
-
-const POLICY = "a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE";
-
 export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
-  policy: simple(POLICY, (value): value is VerifyOptions["policy"] => {
-    return value === NO_POLICY_ANY_ENCLAVE || ParsedPolicy.is(value);
-  }),
+  policy: simple(
+    "a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE",
+    (value): value is VerifyOptions["policy"] => value === NO_POLICY_ANY_ENCLAVE || ParsedPolicy.is(value),
+  ),
   now: date,
   at: optional(validationTime),
   trustAnchors: optional(list(trustAnchor)),
-  measurements: optional(measurements),
+  measurements: optional(record(pcr, PCR_NAMES)),
   ephemeralKey: optional(byteCopy),
   nonce: optional(byteCopy),
   expected: optional(expectedShape),
@@ -243,21 +239,18 @@ function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifyS
 
 function contextOf(options: VerifyOptions, policy: Policy | null): BootProofContext {
   const { now, at = "document", nonce = null, expected, cache = new SignatureCache(), measurements } = options;
+  const pairs = Object.entries(measurements ?? {}).map(([index, value]) => [Number(index), value] as const);
   return {
     trustAnchors: policy === null ? (options.trustAnchors ?? [AWS_NITRO_ROOT_G1]) : policy.trustAnchors,
     untimed: policy === null ? [] : policy.appProofs.untimed,
     now,
     at,
     allowDebug: options.allowDebug === true || policy?.allowDebug === true,
-    measurements: measurements === undefined ? null : measurementMap(measurements),
+    measurements: measurements === undefined ? null : new Map(pairs),
     nonce,
     expectation: expected === undefined ? null : checkedExpectation(expected),
     cache,
   };
-}
-
-function measurementMap(measurements: NonNullable<VerifyOptions["measurements"]>): VerifyContext["measurements"] {
-  return new Map(Object.entries(measurements).map(([index, value]) => [Number(index), value]));
 }
 
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
@@ -269,41 +262,39 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
   if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
-  const faults = [...looseningFaults(policy, own), ...demandFaults(policy, own)];
-  if (faults.length > 0) throw new MalformedError("bundle", faults);
+  refuseUnverifiable(policy, own, looseningFaults(policy, own));
   return { ...readWithoutDemands(own, false), policy, policyFrom: "maker" };
 }
 
 function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
   const others = policy.trustAnchors.filter((anchor) => !isAwsNitroRoot(anchor)).map(({ name }) => name);
-  return [
-    ...(others.length > 0 && trustAnchors === undefined
-      ? [{ path: "policy.trustAnchors", message: `${listed(others, ", ")}: ${ONLY_CALLER} (--trust-anchor FILE)` }]
-      : []),
-    ...(policy.allowDebug && allowDebug !== true
-      ? [{ path: "policy.allowDebug", message: `debug mode: ${ONLY_CALLER} (--allow-debug)` }]
-      : []),
-    ...(policy.appProofs.untimed.length > 0
-      ? [{ path: "policy.appProofs.untimed", message: `app proofs without a time: ${ONLY_CALLER} (--policy FILE)` }]
-      : []),
+  const hasAnchors = others.length > 0 && trustAnchors === undefined;
+  const hasUntimed = policy.appProofs.untimed.length > 0;
+  const rows: readonly (readonly [isLoose: boolean, member: string, what: string, option: string])[] = [
+    [hasAnchors, "trustAnchors", listed(others), "--trust-anchor FILE"],
+    [policy.allowDebug && allowDebug !== true, "allowDebug", "debug mode", "--allow-debug"],
+    [hasUntimed, "appProofs.untimed", "app proofs without a time", "--policy FILE"],
   ];
+  const loose = rows.filter(([isLoose]) => isLoose);
+  return loose.map(([, member, what, option]) => ({
+    path: `policy.${member}`,
+    message: `${what}: ${ONLY_CALLER} (${option})`,
+  }));
 }
 
-/** Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier. */
-export function refuseUnverifiable(policy: Policy, options: Pick<VerifyOptions, "provenanceVerifier">): void {
-  const faults = demandFaults(policy, options);
-  if (faults.length > 0) throw new MalformedError("bundle", faults);
-}
-
-/** No caller's mistake, so no TypeError: the maker of the policy chose what it demands. */
-function demandFaults(
+/**
+ * Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier, and for other
+ * `faults`. It is no mistake of the caller, so no TypeError: the maker of the policy chose what it demands.
+ */
+export function refuseUnverifiable(
   { deployments }: Policy,
   { provenanceVerifier }: Pick<VerifyOptions, "provenanceVerifier">,
-): Fault[] {
-  if (provenanceVerifier !== undefined) return [];
-  return deployments.flatMap(({ provenance }, index) =>
-    provenance === undefined ? [] : [{ path: `policy.deployments[${index}].provenance`, message: NO_VERIFIER }],
-  );
+  faults: readonly Fault[] = [],
+): void {
+  const demanding = provenanceVerifier === undefined ? [...deployments.entries()] : [];
+  const unmet = demanding.filter(([, { provenance }]) => provenance !== undefined);
+  const demands = unmet.map(([index]) => ({ path: `policy.deployments[${index}].provenance`, message: NO_VERIFIER }));
+  if (faults.length + demands.length > 0) throw new MalformedError("bundle", [...faults, ...demands]);
 }
 
 const ONLY_CALLER = "the policy came with the evidence, and only the caller can allow this";
@@ -363,27 +354,26 @@ export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evid
   return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
 }
 
-/** As many as app proofs: each may be of another key. */
-const MAX_BOOT_PROOFS = MAX_APP_PROOFS;
-
 /**
  * Throws TypeError for a value that is not evidence, or if the expected pieces are missing; RangeError for more than
- * {@link MAX_BOOT_PROOFS} boot proofs, {@link MAX_APP_PROOFS} app proofs or {@link MAX_PROVENANCE} bundles.
+ * {@link MAX_APP_PROOFS} boot proofs or app proofs, or {@link MAX_PROVENANCE} bundles.
  */
 export function copyEvidence(evidence: Evidence, setting: VerifySetting): CopiedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
-  const { bootProofs, appProofs, activity, provenance } = withLists(own);
-  if (setting.bootProofsOnly) refuseMore(own, context.expectation);
-  if (bootProofs.length > MAX_BOOT_PROOFS && setting.isOwnEvidence !== true)
-    throw new RangeError(`more than ${MAX_BOOT_PROOFS} boot proofs`);
+  const lists = withLists(own);
+  const { bootProofs, appProofs, activity, provenance } = lists;
+  if (setting.bootProofsOnly) refuseMore(own, setting);
+  // Each app proof may be of another key, so there may be as many boot proofs.
+  if (bootProofs.length > MAX_APP_PROOFS && setting.isOwnEvidence !== true)
+    throw new RangeError(`more than ${MAX_APP_PROOFS} boot proofs`);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (provenance.length > MAX_PROVENANCE) throw new RangeError(`more than ${MAX_PROVENANCE} bundles of provenance`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
   const unmet = context.expectation && unmetByKind(context.expectation, appProofs.length, activity !== undefined);
   if (unmet !== null) throw new TypeError(unmet);
-  const { boots, apps, whole, builds } = inputParts({ bootProofs, appProofs, activity, provenance });
+  const { boots, apps, whole, builds } = inputParts(lists);
   return {
     bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys, setting)),
     appProofs: apps.map(({ piece }) => ownInput(piece.value, setting)),
@@ -394,18 +384,15 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
 }
 
 /** Refuses an empty list too: the service may have emptied it. */
-function refuseMore(evidence: Evidence, expectation: Expectation | null): void {
+function refuseMore(evidence: Evidence, { context }: VerifySetting): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: not allowed with bootProofsOnly`);
-  if (expectation !== null) throw new TypeError("expected: not allowed where only boot proofs are verified");
+  if (context.expectation !== null) throw new TypeError("expected: not allowed where only boot proofs are verified");
 }
 
-function inputParts({ bootProofs, appProofs, activity, provenance }: EvidenceLists): {
-  readonly boots: InputPiece[];
-  readonly apps: InputPiece[];
-  readonly whole: InputPiece[];
-  readonly builds: InputPiece[];
-} {
+type InputParts = Readonly<Record<"boots" | "apps" | "whole" | "builds", readonly InputPiece[]>>;
+
+function inputParts({ bootProofs, appProofs, activity, provenance }: EvidenceLists): InputParts {
   return {
     boots: bootProofs.map((input, index) => given(`boot[${index}]`, input)),
     apps: appProofs.map((input, index) => given(`app[${index}]`, input)),
@@ -446,23 +433,6 @@ function bootProofInput(
 function provenanceInput({ value }: NamedEvidence): ProvenanceInput {
   if (typeof value === "string") return value;
   return value instanceof Uint8Array ? new Uint8Array(value) : copyInput(value);
-}
-
-/**
- * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null.
- * Missing addresses and payloads fail a check.
- */
-export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
-  if (hasActivity)
-    return expectation.organizationId === null
-      ? "expected.organizationId: expected a non-empty string, since there is an activity"
-      : null;
-  const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
-  if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
-  const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
-  return isOfProofs
-    ? null
-    : "expected: needs app proofs or an activity to compare with, and boot proofs alone have none";
 }
 
 /** Throws TypeError for anything but bytes, and for options of other evidence. */

@@ -189,7 +189,7 @@ export function plainOptions(
 
 function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
   if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  return ParsedPolicy.is(policy) ? policyContent(policy) : plainPolicy(policy);
+  return policyContent(policy as ParsedPolicy);
 }
 
 /** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */

@@ -1,7 +1,6 @@
 /** What the package promises to those who import it: its exports, its report, its errors. */
 import { describe, expect, it } from "vitest";
 import type { Check, CheckStatus } from "../src/checks.js";
-import * as library from "../src/index.js";
 import {
   CHECK_ADVICE,
   CHECK_IDS,
@@ -22,7 +21,7 @@ import {
   verifyEvidence,
 } from "../src/index.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
-import { type Report, isMadeReport } from "../src/report/report.js";
+import type { Report } from "../src/report/report.js";
 import { BOOT_PROOF_ATTACKS } from "./attacks/boot-proof.table.js";
 import {
   type Given,
@@ -41,6 +40,7 @@ import { APP_PROOF_ATTACKS } from "./attacks/app-proof.table.js";
 import { CHAIN_ATTACKS } from "./attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "./attacks/document.table.js";
 import { POLICY_ATTACKS } from "./attacks/policy.table.js";
+import { REPORT_MEMBERS } from "./report/reports.js";
 
 const whole = forge();
 const options = optionsOf(whole);
@@ -51,19 +51,6 @@ const bad = forge({
   bootProof: put("createdAt", 1),
 });
 
-const REPORT_MEMBERS = [
-  "format",
-  "verdict",
-  "stale",
-  "tool",
-  "policy",
-  "policyDigest",
-  "verifiedAt",
-  "validationTime",
-  "evidence",
-  "checks",
-  "claims",
-];
 const CHECK_MEMBERS = ["id", "subject", "about", "name", "status", "detail", "expected", "actual", "advice", "stale"];
 const STATUSES: readonly CheckStatus[] = ["pass", "fail", "warn", "skip"];
 
@@ -249,13 +236,6 @@ describe("a report", () => {
     });
   });
 
-  it("is made once, and cannot be changed", async () => {
-    for (const how of [{}, { noPolicy: true }]) {
-      const report = await judge(whole, how);
-      expect([isMadeReport(report), Object.isFrozen(report.claims!.bootProofs[0]!.image)]).toEqual([true, true]);
-    }
-  });
-
   it("pins the image where a policy matched, and nowhere else", async () => {
     const pinned = async (how: Judgement): Promise<boolean[]> =>
       (await judge(whole, how)).claims!.bootProofs.map(({ image }) => image.pinned);
@@ -314,10 +294,6 @@ describe("a verdict", () => {
       expect(idsOf(report, "fail")).toEqual(["app.key"]);
       expectShape(report);
     }
-  });
-
-  it("is not given on nothing at all", async () => {
-    await expect(verifyEvidence({ bootProofs: [] }, options)).rejects.toThrow(TypeError);
   });
 
   it("is that of all evidence together: one bad app proof rejects it", async () => {
@@ -425,11 +401,6 @@ describe("options", () => {
     },
   );
 
-  it("are refused where the evidence is not an object", async () => {
-    await expect(verifyEvidence({} as never, authentic)).rejects.toBeInstanceOf(TypeError);
-    await expect(verifyEvidence(undefined as never, authentic)).rejects.toBeInstanceOf(TypeError);
-  });
-
   it("have a word for no policy that says what it means, and is no other value", () => {
     expect(typeof NO_POLICY_ANY_ENCLAVE).toBe("symbol");
     expect(String(NO_POLICY_ANY_ENCLAVE)).toContain("any enclave of anybody");
@@ -483,13 +454,6 @@ describe("requireVerified and requireAuthentic", () => {
     throw new Error("not refused");
   };
 
-  it("let pass what has the verdict", async () => {
-    const [verified, unpinned] = [await judge(whole), await judge(whole, { noPolicy: true })];
-    expect(requireVerified(verified)).toBeUndefined();
-    expect(requireAuthentic(verified)).toBeUndefined();
-    expect(requireAuthentic(unpinned)).toBeUndefined();
-  });
-
   it.each([
     ["requireVerified", requireVerified],
     ["requireAuthentic", requireAuthentic],
@@ -511,38 +475,9 @@ describe("requireVerified and requireAuthentic", () => {
     expect(error.message).toContain("no policy was given");
     expect(error.report).toBe(report);
   });
-
-  it.each([undefined, null, {}, { verdict: "Verified" }, { verdict: true }, []])(
-    "requireVerified throws for %j, which is not a report",
-    (report) => {
-      expect(() => requireVerified(report as unknown as Report)).toThrow();
-    },
-  );
 });
 
 describe("the exports", () => {
-  it.each([
-    "decodeBootProof",
-    "decodeAppProof",
-    "decodeActivity",
-    "decodeManifest",
-    "decodeManifestEnvelope",
-    "decodeAttestationDocument",
-    "verifyBootProof",
-    "verifyAppProof",
-    "verifyAppProofs",
-    "verifyActivity",
-    "verifyAttestation",
-    "parsePolicy",
-    "pinPolicy",
-    "policyFromRelease",
-    "requireVerified",
-    "manifestHash",
-    "parseTrustAnchor",
-  ])("have %s", (name) => {
-    expect(typeof (library as Record<string, unknown>)[name]).toBe("function");
-  });
-
   it("have every check's title and advice", () => {
     expect(Object.keys(CHECK_TITLES)).toEqual([...CHECK_IDS]);
     expect(Object.keys(CHECK_ADVICE)).toEqual([...CHECK_IDS]);

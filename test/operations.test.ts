@@ -64,10 +64,7 @@ const LABELS = map(like(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/));
 const QUANTITY = like(/^\d+(?:\.\d+)?(?:m|[kMGTP]|[KMGTP]i)?$/);
 const PORT: Check = (value, path) => fault(Number.isInteger(value) && Number(value) < 65536, path, "a port");
 const METADATA = object({ name: NAME }, { namespace: NAME, labels: LABELS, annotations: map(text) });
-const RESOURCES = object(
-  {},
-  { requests: map(QUANTITY), limits: map(QUANTITY), claims: list(object({ name: NAME }, { request: text })) },
-);
+const RESOURCES = object({}, { requests: map(QUANTITY), limits: map(QUANTITY) });
 const KEY_REF = object({ name: NAME, key: text }, { optional: flag });
 const PROBE = object(
   {
@@ -75,78 +72,58 @@ const PROBE = object(
       { port: either(PORT, NAME) },
       {
         path: like(/^\//),
-        host: text,
-        scheme: one("HTTP", "HTTPS"),
-        httpHeaders: list(object({ name: text, value: text })),
       },
     ),
   },
   {
     initialDelaySeconds: count,
     periodSeconds: count,
-    timeoutSeconds: count,
-    successThreshold: count,
     failureThreshold: count,
     terminationGracePeriodSeconds: count,
   },
 );
-const SECCOMP = object({ type: one("RuntimeDefault", "Unconfined", "Localhost") }, { localhostProfile: text });
+const SECCOMP = object({ type: one("RuntimeDefault", "Unconfined", "Localhost") });
 const CONTAINER = object(
   { name: NAME, image: text },
   {
     args: list(text),
-    command: list(text),
     env: list(
       object(
         { name: like(/^[A-Z_]+$/) },
         { value: text, valueFrom: object({}, { configMapKeyRef: KEY_REF, secretKeyRef: KEY_REF }) },
       ),
     ),
-    imagePullPolicy: one("Always", "IfNotPresent", "Never"),
-    ports: list(object({ containerPort: PORT }, { name: NAME, protocol: one("TCP", "UDP", "SCTP"), hostIP: text })),
+    ports: list(object({ containerPort: PORT }, { name: NAME, protocol: one("TCP", "UDP", "SCTP") })),
     livenessProbe: PROBE,
     readinessProbe: PROBE,
-    startupProbe: PROBE,
     resources: RESOURCES,
     securityContext: object(
       {},
       {
         allowPrivilegeEscalation: flag,
         readOnlyRootFilesystem: flag,
-        privileged: flag,
         runAsNonRoot: flag,
         runAsUser: count,
-        runAsGroup: count,
         seccompProfile: SECCOMP,
-        capabilities: object({}, { add: list(text), drop: list(text) }),
+        capabilities: object({}, { drop: list(text) }),
       },
     ),
-    volumeMounts: list(object({ name: NAME, mountPath: like(/^\//) }, { readOnly: flag, subPath: text })),
-    workingDir: text,
+    volumeMounts: list(object({ name: NAME, mountPath: like(/^\//) }, { readOnly: flag })),
   },
 );
-const ITEMS = list(object({ key: text, path: text }, { mode: count }));
+const ITEMS = list(object({ key: text, path: text }));
 const POD = object(
   { containers: list(CONTAINER) },
   {
-    initContainers: list(CONTAINER),
     automountServiceAccountToken: flag,
-    serviceAccountName: NAME,
-    nodeSelector: LABELS,
-    priorityClassName: NAME,
     restartPolicy: one("Always", "OnFailure", "Never"),
     terminationGracePeriodSeconds: count,
-    securityContext: object(
-      {},
-      { runAsNonRoot: flag, runAsUser: count, runAsGroup: count, fsGroup: count, seccompProfile: SECCOMP },
-    ),
+    securityContext: object({}, { runAsNonRoot: flag, runAsUser: count, fsGroup: count, seccompProfile: SECCOMP }),
     volumes: list(
       object(
         { name: NAME },
         {
-          configMap: object({ name: NAME }, { items: ITEMS, defaultMode: count, optional: flag }),
-          secret: object({ secretName: NAME }, { items: ITEMS, defaultMode: count, optional: flag }),
-          emptyDir: object({}, { medium: one("Memory"), sizeLimit: QUANTITY }),
+          configMap: object({ name: NAME }, { items: ITEMS, optional: flag }),
           persistentVolumeClaim: object({ claimName: NAME }, { readOnly: flag }),
         },
       ),
@@ -158,13 +135,13 @@ const SELECTOR = object({ matchLabels: LABELS });
 const resource = (apiVersion: string, kind: string, spec: Check): Check =>
   object({ apiVersion: one(apiVersion), kind: one(kind), metadata: METADATA, spec });
 
-/** Of the reference of Kubernetes 1.31: the fields that each kind needs, and those that it may have. */
+/** Of the reference of Kubernetes 1.31: the fields that each kind needs, and those of the others that are used here. */
 const KINDS: Readonly<Record<string, Check>> = {
   Service: resource(
     "v1",
     "Service",
     object(
-      { ports: list(object({ port: PORT }, { name: NAME, targetPort: either(PORT, NAME), protocol: one("TCP") })) },
+      { ports: list(object({ port: PORT }, { name: NAME, protocol: one("TCP") })) },
       { clusterIP: one("None"), selector: LABELS, type: one("ClusterIP", "NodePort", "LoadBalancer") },
     ),
   ),
@@ -175,15 +152,12 @@ const KINDS: Readonly<Record<string, Check>> = {
       { serviceName: NAME, selector: SELECTOR, template: TEMPLATE },
       {
         replicas: count,
-        podManagementPolicy: one("OrderedReady", "Parallel"),
-        revisionHistoryLimit: count,
-        minReadySeconds: count,
         volumeClaimTemplates: list(
           object({
             metadata: METADATA,
             spec: object(
               { accessModes: list(one("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")) },
-              { resources: RESOURCES, storageClassName: NAME, volumeMode: one("Filesystem", "Block") },
+              { resources: RESOURCES },
             ),
           }),
         ),
@@ -197,10 +171,6 @@ const KINDS: Readonly<Record<string, Check>> = {
       { selector: SELECTOR, template: TEMPLATE },
       {
         replicas: count,
-        minReadySeconds: count,
-        revisionHistoryLimit: count,
-        progressDeadlineSeconds: count,
-        paused: flag,
         strategy: object(
           {},
           {
@@ -226,18 +196,12 @@ const KINDS: Readonly<Record<string, Check>> = {
             {
               backoffLimit: count,
               activeDeadlineSeconds: count,
-              parallelism: count,
-              completions: count,
-              ttlSecondsAfterFinished: count,
               podFailurePolicy: object({
                 rules: list(
                   object(
                     { action: one("FailJob", "FailIndex", "Ignore", "Count") },
                     {
-                      onExitCodes: object(
-                        { operator: one("In", "NotIn"), values: list(count) },
-                        { containerName: NAME },
-                      ),
+                      onExitCodes: object({ operator: one("In", "NotIn"), values: list(count) }, {}),
                     },
                   ),
                 ),
@@ -248,11 +212,8 @@ const KINDS: Readonly<Record<string, Check>> = {
       },
       {
         concurrencyPolicy: one("Allow", "Forbid", "Replace"),
-        startingDeadlineSeconds: count,
         successfulJobsHistoryLimit: count,
         failedJobsHistoryLimit: count,
-        suspend: flag,
-        timeZone: text,
       },
     ),
   ),
@@ -266,11 +227,11 @@ const ALERTS = object({
         rules: list(
           object(
             { alert: like(/^[A-Z]\w+$/), expr: text },
-            { for: like(/^\d+[smhd]$/), keep_firing_for: like(/^\d+[smhd]$/), labels: LABELS, annotations: map(text) },
+            { for: like(/^\d+[smhd]$/), labels: LABELS, annotations: map(text) },
           ),
         ),
       },
-      { interval: text, limit: count },
+      {},
     ),
   ),
 });

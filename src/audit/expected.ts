@@ -5,9 +5,9 @@ import { isJsonObject, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { type Shape, anyObject, hex, object, readShape } from "../decode/shapes.js";
 import { MalformedError } from "../errors.js";
-import { evidenceMembers, unmetByKind } from "../inputs.js";
+import { evidenceMembers } from "../inputs.js";
 import type { CheckId } from "../checks.js";
-import { type Expectation, type Expected, expectedShape } from "../verify/expectation.js";
+import { type Expectation, type Expected, expectedShape, unmetByKind } from "../verify/expectation.js";
 import type { EntryResult } from "./result.js";
 
 /** A line of a file of expectations. */

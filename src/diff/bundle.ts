@@ -1,7 +1,7 @@
 /** Compares bundles: boot proofs in pairs, policy, activity, app proofs, packed report. */
 import { decodeBundle } from "../bundle/file.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
-import { type Fault, MalformedError, attempt } from "../errors.js";
+import { type Fault, MalformedError, attempt, attemptLater, faultsIn } from "../errors.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { type Comparer, value } from "./comparers.js";
 import {
@@ -38,24 +38,15 @@ export async function readBundle(file: Uint8Array, json: Content): Promise<Decod
   const faults: Fault[] = [];
   const bootProofs: EvidenceParts[] = [];
   for (const [index, piece] of (members["bootProofs"] as Content[]).entries()) {
-    const read = await readBootProofParts(piece).catch((error: unknown) => faultsOf(error));
-    if (Array.isArray(read)) faults.push(...read.map((fault) => within(fault, `bootProofs[${index}]`)));
-    else bootProofs.push(read as EvidenceParts);
+    const { value: read, faults: own } = await attemptLater(() => readBootProofParts(piece));
+    faults.push(...faultsIn(`bootProofs[${index}]`, own));
+    if (read !== undefined) bootProofs.push(read);
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const policy = members["policy"] ?? null;
   // Policies need numbers, not literals.
   const whole = parseJson(file) as { readonly policy?: object };
   return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
-}
-
-function faultsOf(error: unknown): readonly Fault[] {
-  if (error instanceof MalformedError) return [...error.faults];
-  throw error;
-}
-
-function within({ path, message }: Fault, place: string): Fault {
-  return { path: path === "" ? place : `${place}.${path}`, message };
 }
 
 /** The indices of two matching entries. Null means that there is no counterpart. */
@@ -89,14 +80,10 @@ export function compareBundles(before: DecodedBundle, after: DecodedBundle): Com
     comparePackedPolicies(before.policy, after.policy),
     compareActivities(one, other),
     compareAppProofs(listIn(one["appProofs"]), listIn(other["appProofs"]), "appProofs"),
-    changesOnly(compareReports(one["report"], other["report"])),
-    changesOnly(compareTimes(one["now"], other["now"], "now")),
-    { found: [], contents: [["", restOf(one), restOf(other)]], encodings: [] },
+    { found: compareReports(one["report"], other["report"]) },
+    { found: compareTimes(one["now"], other["now"], "now") },
+    { contents: [["", restOf(one), restOf(other)]] },
   ]);
-}
-
-function changesOnly(changes: readonly Found[]): Compared {
-  return { found: changes, contents: [], encodings: [] };
 }
 
 const COMPARED_ALONE = ["bootProofs", "appProofs", "activity", "policy", "report"];
@@ -110,7 +97,7 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
     const place = placeOf(pair, "bootProofs");
     const [one, other] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
     if (one !== undefined && other !== undefined) return compareParts(one, other, place, false);
-    return changesOnly(value("bundle.boot-proof", matchingKey)(one, other, place));
+    return { found: value("bundle.boot-proof", matchingKey)(one, other, place) };
   });
   return together(all);
 }
@@ -118,7 +105,7 @@ function compareBootProofs(before: readonly EvidenceParts[], after: readonly Evi
 function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | null): Compared {
   if (before !== null && after !== null) return comparePolicies(before, after, "policy");
   const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
-  return changesOnly(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
+  return { found: value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy") };
 }
 
 /** Returns the activity, and the members beside it in `{"activity": …}`. */
@@ -140,13 +127,9 @@ const ACTIVITY_MEMBERS: Readonly<Record<string, ChangeId>> = {
 
 function compareActivities(before: ContentObject, after: ContentObject): Compared {
   const [[one, wrapperBefore], [other, wrapperAfter]] = [unwrapped(before), unwrapped(after)];
-  const wrappers: Compared = {
-    found: [],
-    contents: [["activity(wrapper)", wrapperBefore, wrapperAfter]],
-    encodings: [],
-  };
+  const wrappers: Compared = { contents: [["activity(wrapper)", wrapperBefore, wrapperAfter]] };
   if (!isJsonObject(one) || !isJsonObject(other))
-    return together([wrappers, changesOnly(value<Content>("activity", contentText)(one, other, "activity"))]);
+    return { ...wrappers, found: value<Content>("activity", contentText)(one, other, "activity") };
   return together([wrappers, compareActivity(one as ContentObject, other as ContentObject)]);
 }
 
@@ -155,7 +138,7 @@ function compareActivity(before: ContentObject, after: ContentObject): Compared 
     value<Content>(what, contentText)(before[name], after[name], placeIn("activity", name)),
   );
   return together([
-    { found: changes, contents: [["activity", withoutList(before), withoutList(after)]], encodings: [] },
+    { found: changes, contents: [["activity", withoutList(before), withoutList(after)]] },
     compareAppProofs(listIn(before["appProofs"]), listIn(after["appProofs"]), "activity.appProofs"),
   ]);
 }
@@ -174,11 +157,10 @@ const APP_PROOF_RULES: Rules = { publicKey: anyCase, signature: anyCase };
 /** Matches equal app proofs first, then the rest in order. */
 function compareAppProofs(before: readonly Content[], after: readonly Content[], list: string): Compared {
   const [one, other] = [before, after].map((proofs) => proofs.map((proof) => rewritten(proof, APP_PROOF_RULES)));
-  const all = pairs(one!.map(contentText), other!.map(contentText)).map((pair) => {
-    const place = placeOf(pair, list);
-    return changesOnly(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
-  });
-  return together(all);
+  const matched = pairs(one!.map(contentText), other!.map(contentText));
+  return {
+    found: matched.flatMap((pair) => compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], placeOf(pair, list))),
+  };
 }
 
 const compareAppProof: Comparer<Content> = (before, after, place) => {

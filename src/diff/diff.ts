@@ -4,7 +4,7 @@ import { type MembersOf, optional } from "../decode/shapes.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
-import { type Fault, MalformedError } from "../errors.js";
+import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { type EvidenceKind, KINDS, type Recognised, kindSentence, recognise } from "../inspect/kinds.js";
 import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
@@ -100,14 +100,9 @@ function copied(input: Uint8Array | DiffInput): DiffInput {
 }
 
 async function readWithin(name: string, input: DiffInput, faults: Fault[]): Promise<Side | undefined> {
-  try {
-    return await readSide(input);
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    for (const { path, message } of error.faults)
-      faults.push({ path: path === "" ? name : `${name}: ${path}`, message });
-    return undefined;
-  }
+  const { value, faults: own } = await attemptLater(() => readSide(input));
+  faults.push(...faultsIn(name, own, ": "));
+  return value;
 }
 
 /** One of the two inputs, decoded. */
@@ -210,7 +205,10 @@ const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 type About = Pick<Difference, "kind" | "compared"> & { readonly most: number };
 
-function differenceOf({ found, contents, encodings }: Compared, { kind, compared, most }: About): Difference {
+function differenceOf(
+  { found = [], contents = [], encodings = [] }: Compared,
+  { kind, compared, most }: About,
+): Difference {
   const unreported = new UnreportedChanges(
     new ReportedPlaces(found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
     most,

@@ -5,10 +5,10 @@ import { provisioningForm, provisioningMembers } from "../decode/evidence-member
 import { MAX_TIME_MS } from "../decode/decimal-time.js";
 import { isJsonObject } from "../decode/json.js";
 import { type Manifest, type ManifestEnvelope, manifestHashInput } from "../decode/manifest/index.js";
-import { type Fault, MalformedError } from "../errors.js";
+import { type Fault, MalformedError, attemptLater, faultsIn } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 import { type Found, found } from "./changes.js";
-import { bytes, ignored, members, value } from "./comparers.js";
+import { type Comparer, bytes, ignored, members, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, rewritten } from "./content.js";
 import { type DecodedDocument, compareDocuments, documentContents, readDocument } from "./document.js";
 import {
@@ -23,17 +23,17 @@ import { placeIn } from "./place.js";
 
 /** The changes, and the contents in which unreported ones are searched. */
 export interface Compared {
-  readonly found: readonly Found[];
-  readonly contents: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
+  readonly found?: readonly Found[];
+  readonly contents?: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
   /** Different bytes, which are reported only where nothing else is. */
-  readonly encodings: readonly Found[];
+  readonly encodings?: readonly Found[];
 }
 
-export function together(all: readonly Compared[]): Compared {
+export function together(all: readonly Compared[]): Required<Compared> {
   return {
-    found: all.flatMap((one) => one.found),
-    contents: all.flatMap((one) => one.contents),
-    encodings: all.flatMap((one) => one.encodings),
+    found: all.flatMap(({ found = [] }) => found),
+    contents: all.flatMap(({ contents = [] }) => contents),
+    encodings: all.flatMap(({ encodings = [] }) => encodings),
   };
 }
 
@@ -59,12 +59,16 @@ export async function readBootProofParts(json: Content): Promise<EvidenceParts> 
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
   const bootProof = decodeBootProof(inner);
   const faults: Fault[] = [];
-  const read = <T>(name: keyof EvidenceParts, decode: () => T): T | undefined => attemptWithin(name, decode, faults);
-  const manifest = bootProof.manifest && read("manifest", () => encodedManifest(bootProof.manifest!));
-  const manifestEnvelope = read("manifestEnvelope", () => encodedEnvelope(bootProof.manifestEnvelope));
+  const read = async <T>(name: keyof EvidenceParts, decode: () => T | Promise<T>): Promise<T | undefined> => {
+    const part = await attemptLater(decode);
+    faults.push(...faultsIn(name, part.faults));
+    return part.value;
+  };
+  const manifest = bootProof.manifest && (await read("manifest", () => encodedManifest(bootProof.manifest!)));
+  const manifestEnvelope = await read("manifestEnvelope", () => encodedEnvelope(bootProof.manifestEnvelope));
   const hash = await hashOf(manifest?.value ?? manifestEnvelope?.value.manifest);
-  const attestationDocument = await readDocument(bootProof.attestationDocument, hash).catch((error: unknown) =>
-    attemptWithin("attestationDocument", () => rethrown(error), faults),
+  const attestationDocument = await read("attestationDocument", () =>
+    readDocument(bootProof.attestationDocument, hash),
   );
   if (faults.length > 0) throw new MalformedError("boot-proof", faults);
   const ephemeralPublicKey = bootProof.ephemeralPublicKey ?? attestationDocument!.document.publicKey;
@@ -99,23 +103,6 @@ function serviceNames(json: Content, key: Uint8Array | null): Content {
     qosManifestB64: "",
     qosManifestEnvelopeB64: "",
   };
-}
-
-function rethrown(error: unknown): never {
-  throw error;
-}
-
-/** Prefixes faults with the name of the part. */
-function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | undefined {
-  try {
-    return decode();
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    faults.push(
-      ...error.faults.map(({ path, message }) => ({ path: path === "" ? name : `${name}.${path}`, message })),
-    );
-    return undefined;
-  }
 }
 
 /** The content of the three decoded members, which have comparers of their own. */
@@ -173,15 +160,25 @@ function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidencePa
 
 /** `isBare` says that the inputs are parts themselves, so that places need no prefix. */
 export function compareParts(before: EvidenceParts, after: EvidenceParts, place: string, isBare: boolean): Compared {
-  const at = (name: string): string => (isBare ? place : placeIn(place, name));
+  const part = <K extends keyof EvidenceParts>(
+    name: K,
+    compare: ComparePart<NonNullable<EvidenceParts[K]>>,
+  ): Compared => {
+    const one = before[name];
+    const other = after[name];
+    if (one === undefined || other === undefined) return {};
+    return compare(one, other, isBare || name === "members" ? place : placeIn(place, name));
+  };
   const all = together([
-    compareServiceMembers(before.members, after.members, place),
-    compareDocumentParts(before.attestationDocument, after.attestationDocument, at("attestationDocument")),
-    compareEncoded(compareManifests, [before.manifest, after.manifest], at("manifest")),
-    compareEncoded(compareEnvelopes, [before.manifestEnvelope, after.manifestEnvelope], at("manifestEnvelope")),
+    part("members", compareServiceMembers),
+    part("attestationDocument", compareDocumentParts),
+    part("manifest", encoded(compareManifests)),
+    part("manifestEnvelope", encoded(compareEnvelopes)),
   ]);
   return { ...all, found: all.found.map((change) => explained(change, bootedIn(before), bootedIn(after))) };
 }
+
+type ComparePart<T> = (before: T, after: T, place: string) => Compared;
 
 function bootedIn({ manifest, manifestEnvelope }: EvidenceParts): Manifest | undefined {
   return manifest?.value ?? manifestEnvelope?.value.manifest;
@@ -194,30 +191,17 @@ function explained(change: Found, before?: Manifest, after?: Manifest): Found {
   return { ...change, turn: isSame ? "alone" : "follows" };
 }
 
-const NOTHING: Compared = { found: [], contents: [], encodings: [] };
-
-function compareServiceMembers(
-  before: ServiceMembers | undefined,
-  after: ServiceMembers | undefined,
-  place: string,
-): Compared {
-  if (before === undefined || after === undefined) return NOTHING;
+function compareServiceMembers(before: ServiceMembers, after: ServiceMembers, place: string): Compared {
   return {
     found: compareMembers(before.bootProof, after.bootProof, place),
     contents: [
       [place, before.json, after.json],
       [`${place}(wrapper)`, before.wrapper, after.wrapper],
     ],
-    encodings: [],
   };
 }
 
-function compareDocumentParts(
-  before: DecodedDocument | undefined,
-  after: DecodedDocument | undefined,
-  place: string,
-): Compared {
-  if (before === undefined || after === undefined) return NOTHING;
+function compareDocumentParts(before: DecodedDocument, after: DecodedDocument, place: string): Compared {
   const others = new Map(documentContents(after.encoding, place));
   return {
     found: compareDocuments(before, after, place),
@@ -226,18 +210,14 @@ function compareDocumentParts(
   };
 }
 
-function compareEncoded<T>(
-  compare: (before: T, after: T, place: string) => readonly Found[],
-  [before, after]: readonly [Encoded<T> | undefined, Encoded<T> | undefined],
-  place: string,
-): Compared {
-  if (before === undefined || after === undefined) return NOTHING;
-  const [one, other] = [before, after].map(({ json }) => (json === null ? "borsh" : "JSON"));
-  const encoding = one === other ? [] : [found("encoding", { place, before: one!, after: other!, isWhole: false })];
-  return {
-    found: [...compare(before.value, after.value, place), ...encoding],
-    contents: [[place, ...contentsOf(before, after)]],
-    encodings: [],
+function encoded<T>(compare: Comparer<T>): ComparePart<Encoded<T>> {
+  return (before, after, place) => {
+    const [one, other] = [before, after].map(({ json }) => (json === null ? "borsh" : "JSON"));
+    const encoding = one === other ? [] : [found("encoding", { place, before: one!, after: other!, isWhole: false })];
+    return {
+      found: [...compare(before.value, after.value, place), ...encoding],
+      contents: [[place, ...contentsOf(before, after)]],
+    };
   };
 }
 

@@ -301,6 +301,5 @@ export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: 
         contentOf(after.json, after.policy.deployments, keys),
       ],
     ],
-    encodings: [],
   };
 }

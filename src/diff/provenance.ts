@@ -12,7 +12,7 @@ export interface DecodedProvenance {
   readonly identity: BuildIdentity;
   readonly statement: ProvenanceStatement;
   /** The statement with literal numbers. */
-  readonly content: Content;
+  readonly content: ContentObject;
   readonly json: ContentObject;
 }
 
@@ -25,7 +25,7 @@ export function decodedProvenance(file: Uint8Array, json: Content): DecodedProve
       "provenance",
       faults.map(({ message }) => ({ path: "certificate", message })),
     );
-  const content: Content = parseJson(payload, { numbers: "literal" });
+  const content = parseJson(payload, { numbers: "literal" }) as ContentObject;
   return { identity: identity as BuildIdentity, statement, content, json: json as ContentObject };
 }
 
@@ -69,7 +69,7 @@ function signerText(member: "signer" | "san"): (identity: BuildIdentity) => stri
 }
 
 export function compareProvenance(before: DecodedProvenance, after: DecodedProvenance): Compared {
-  const statements = [statementOf(before), statementOf(after)] as const;
+  const statements = [before.content, after.content] as const;
   const predicateType = value<string>("provenance.predicate-type");
   const identities = [before.identity, after.identity] as const;
   return {
@@ -77,26 +77,18 @@ export function compareProvenance(before: DecodedProvenance, after: DecodedProve
       ...compareIdentities(...identities, "certificate"),
       ...compareWorkflows(...identities, "certificate"),
       ...predicateType(before.statement.predicateType, after.statement.predicateType, "statement.predicateType"),
-      ...value<Content>("provenance.subject", contentText)(...subjectsOf(statements), "statement.subject"),
+      ...value<Content>("provenance.subject", contentText)(
+        before.content["subject"],
+        after.content["subject"],
+        "statement.subject",
+      ),
       ...value("provenance.material", materialText)(before.json, after.json, "verificationMaterial"),
     ],
     contents: [
       ["", restOf(before.json), restOf(after.json)],
       ["statement", ...statements],
     ],
-    encodings: [],
   };
-}
-
-function statementOf({ content }: DecodedProvenance): ContentObject {
-  return content as ContentObject;
-}
-
-function subjectsOf([before, after]: readonly [ContentObject, ContentObject]): [
-  Content | undefined,
-  Content | undefined,
-] {
-  return [before["subject"], after["subject"]];
 }
 
 const MATERIAL = ["verificationMaterial", "dsseEnvelope"];

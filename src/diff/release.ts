@@ -24,7 +24,6 @@ export function compareReleases(before: Content, after: Content): Compared {
       ...value<Content>("release.version", contentText)(one[VERSION], other[VERSION], VERSION),
     ],
     contents: [["", one, other]],
-    encodings: [],
   };
 }
 

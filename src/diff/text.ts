@@ -1,6 +1,14 @@
 /** Renders a difference for a terminal. */
 import { sideBySide } from "../report/compare.js";
-import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
+import {
+  type Page,
+  type Style,
+  type TextOptions,
+  notVerifiedLines,
+  pageOf,
+  wordFirst,
+  wrapped,
+} from "../report/layout.js";
 import { printable, printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import { NOT_THERE, CHANGES, SEVERITIES, type Severity } from "./changes.js";
@@ -30,12 +38,10 @@ export function renderDiff(difference: Difference, options: TextOptions = {}): s
 
 function differenceText(difference: Difference, page: Page): string {
   const { same, kind, compared, counts, changes, leftOut } = difference;
-  const [warning, ...rest] = wrapped(page, "", `NOT VERIFIED: ${difference["NOT VERIFIED"]}`);
   const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
   const lines = [
     page.paint(same ? "same" : `different: ${numbers.join(", ")}`, "bold"),
-    warning!.replace("NOT VERIFIED", page.paint("NOT VERIFIED", "onYellow")),
-    ...rest,
+    ...notVerifiedLines(page, difference),
     ...wrapped(page, "", compared === null ? `Both: ${printable(kind)}.` : partsText(kind, compared)),
     ...changes.flatMap((change) => ["", ...changeLines(page, change)]),
     ...(leftOut > 0 ? ["", `and ${leftOut} more`] : []),
@@ -48,14 +54,12 @@ export function changeLines(
   page: Page,
   { what, severity, place, also, entry, before, after, means }: Change,
 ): string[] {
-  const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;
   // The note speaks of an expected value, and neither file is expected.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
   return [
-    title!.replace(label, page.paint(label, ...SEVERITY_STYLES[severity])),
-    ...more,
+    ...wordFirst(page, [label, ...SEVERITY_STYLES[severity]], wrapped(page, label.padEnd(LABEL), titleOf(what, entry))),
     ...wrapped(page, " ".repeat(LABEL), printable(means)),
     ...valueLines(page, "before", before, sides?.expected),
     ...valueLines(page, "after", after, sides?.actual),

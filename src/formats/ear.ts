@@ -14,7 +14,6 @@ import {
   OWN_CLAIM,
   type OwnClaim,
   TOOL_URI,
-  checkedPiece,
   meetsCallersPolicy,
   ownClaim,
   policyUri,
@@ -218,7 +217,7 @@ function isOtherRoot({ id, status }: Check): boolean {
 function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, best: Tier): Appraisal {
   const index = indexOf(label, report);
   const boot = index === null ? undefined : report.claims?.bootProofs[index];
-  const checks = report.checks.filter((check) => checkedPiece(check) === label);
+  const checks = report.checks.filter((check) => (check.about ?? check.subject) === label);
   const vector = vectorOf(checks, boot, { best, isPinned: meetsCallersPolicy(report, bundle) });
   const policy = policyUri(report);
   const nonce = index !== null && carriesNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
@@ -294,7 +293,8 @@ function valueFor(
 ): number {
   if (best === "contraindicated" || boot === undefined) return NO_STATEMENT;
   const passed = (id: CheckId): boolean => statusOf(checks, id) === "pass";
-  return WORTH[claim]({ boot, passed, matches: isPinned && boot.image.pinned && passed("policy.deployment") });
+  const matches = isPinned && boot.image.pinned && passed("policy.deployment");
+  return WORTH[claim]?.({ boot, passed, matches }) ?? NO_STATEMENT;
 }
 
 interface Verified {
@@ -303,18 +303,13 @@ interface Verified {
   readonly matches: boolean;
 }
 
-const noStatement = (): number => NO_STATEMENT;
-
-const WORTH: Readonly<Record<TrustClaim, (verified: Verified) => number>> = {
+/** What is affirmed. The other claims are left without a statement. */
+const WORTH: Readonly<Partial<Record<TrustClaim, (verified: Verified) => number>>> = {
   "instance-identity": ({ boot, passed, matches }) =>
     matches && namesOperator(boot, passed) ? AFFIRMED : NO_STATEMENT,
   configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NO_STATEMENT),
   executables: ({ boot, matches }) => (matches && pinsCode(boot) ? BOOTED_AS_APPROVED : UNRECOGNIZED_CODE),
-  "file-system": noStatement,
   hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NO_STATEMENT),
-  "runtime-opaque": noStatement,
-  "storage-opaque": noStatement,
-  "sourced-data": noStatement,
 };
 
 function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefined {

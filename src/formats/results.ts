@@ -53,10 +53,6 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
   };
 }
 
-export function checkedPiece({ subject, about = subject }: Check): string {
-  return about;
-}
-
 /** Whether every check passed under a policy that the caller chose, not one that came with the evidence. */
 export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: BundleFacts | null): boolean {
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";

@@ -4,7 +4,7 @@ import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
 import { type CoseSign1, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
-import { FaultList, attempt } from "../errors.js";
+import { FaultList, attempt, faultsIn } from "../errors.js";
 import { type Curve, verifyP521 } from "../verify/cryptography.js";
 import { importPoint, pointOfSpki } from "../verify/ecdsa.js";
 
@@ -54,8 +54,7 @@ export function readSignature(section: Uint8Array): SignatureReading {
 
 function attemptAt<T>(faults: FaultList, path: string, decode: () => T): T | undefined {
   const { value, faults: found } = attempt(decode);
-  for (const fault of found)
-    faults.push({ path: fault.path === "" ? path : `${path}.${fault.path}`, message: fault.message });
+  faults.push(...faultsIn(path, found));
   return value;
 }
 

@@ -6,7 +6,7 @@ import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
+import { attemptLater } from "../errors.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
 import {
@@ -105,12 +105,8 @@ export async function inspectReleaseFiles(
 }
 
 async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
-  try {
-    return (await inspectUnverified(bytes)) ?? { faults: ["not recognised"], says: null };
-  } catch (error) {
-    if (error instanceof MalformedError) return { faults: faultList(error.faults), says: null };
-    throw error;
-  }
+  const { value, faults } = await attemptLater(() => inspectUnverified(bytes));
+  return value ?? { faults: value === null ? ["not recognised"] : faultList(faults), says: null };
 }
 
 /**

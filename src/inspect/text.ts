@@ -1,7 +1,15 @@
 /** Renders an inspection for a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
 import { printableJson } from "../decode/json.js";
-import { type Page, type Style, type TextOptions, padded, pageOf, wrapped } from "../report/layout.js";
+import {
+  type Page,
+  type Style,
+  type TextOptions,
+  notVerifiedLines,
+  padded,
+  pageOf,
+  wrapped,
+} from "../report/layout.js";
 import { displayWidth } from "../report/width.js";
 import { printable, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -30,10 +38,8 @@ export function renderInspection(inspection: Inspection, options: TextOptions = 
 }
 
 function inspectionText(inspection: Inspection, page: Page): string {
-  const [first, ...others] = wrapped(page, "", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
   const lines = [
-    first!.replace("NOT VERIFIED", page.paint("NOT VERIFIED", "onYellow")),
-    ...others,
+    ...notVerifiedLines(page, inspection),
     "",
     page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...marked(inspection.faults, page, "red"),

@@ -2,17 +2,18 @@
 import { fromHex, toHex, toUtf8 } from "../bytes.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
-import { readAttestationDocument } from "../decode/attestation-document.js";
+import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type InputCopy, copyInput, unwrap, withoutPrototype } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, P256_SIGNATURE_LENGTH } from "../decode/lengths.js";
-import { attempt } from "../errors.js";
+import { type Reading, attempt } from "../errors.js";
 import type { InputPiece } from "../inputs.js";
 import { type Described, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
+import { shownObject } from "../inspect/shown.js";
 import { evidencePiece, labelOf } from "../report/check-lines.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
@@ -89,7 +90,8 @@ function bytesDetails(name: string, bytes: Uint8Array): Markup {
 
 async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promise<Content> {
   const { value } = piece;
-  if (VerifiedBootProof.isVerified(value)) return { bytes: [], faults: [], says: describedObject(value) };
+  if (VerifiedBootProof.isVerified(value))
+    return { bytes: certificateBytes(value.attestation.document), faults: [], says: await shownObject(value) };
   if (isBare) {
     const bytes = value instanceof Uint8Array ? value : new Uint8Array();
     return { ...(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
@@ -130,16 +132,19 @@ function documentBytes(document: Uint8Array): Bytes {
   const cose = attempt(() => decodeCoseSign1(document)).value;
   const whole = present({ "Attestation document (COSE_Sign1)": document });
   if (cose === undefined) return whole;
-  const { cabundle = [], certificate, pcrs, publicKey, userData, nonce } = readAttestationDocument(cose.payload).value;
-  const chain = cabundle.map(({ der }, index) => [`Certificate ${index} of the bundle (DER)`, der] as const);
+  const { pcrs, publicKey, userData, nonce, ...certificates } = readAttestationDocument(cose.payload).value;
   return [
     ...whole,
     ...present({ "Its signed payload (CBOR)": cose.payload, "Its signature": cose.signature }),
-    ...chain,
-    ...present({ "Certificate of the leaf, whose key signed the document (DER)": certificate?.der }),
+    ...certificateBytes(certificates),
     ...[...(pcrs ?? [])].map(([index, value]) => [`PCR${index}`, value] as const),
     ...present({ "Attested public key": publicKey, "Attested user data": userData, "Attested nonce": nonce }),
   ];
+}
+
+function certificateBytes({ cabundle = [], certificate }: Reading<AttestationDocument>["value"]): Bytes {
+  const chain = cabundle.map(({ der }, index) => [`Certificate ${index} of the bundle (DER)`, der] as const);
+  return [...chain, ...present({ "Certificate of the leaf, whose key signed the document (DER)": certificate?.der })];
 }
 
 function appBytes(json: unknown): Bytes {
@@ -184,14 +189,4 @@ function tree(value: Described | undefined): Markup {
     { class: "items", start: "0" },
     value.map((item: Described) => element("li", {}, tree(item))),
   );
-}
-
-/** Describes the members of evidence that is already verified. */
-function describedObject(value: unknown): Described {
-  if (value instanceof Uint8Array) return toHex(value);
-  if (value instanceof Date) return value.toISOString();
-  if (value instanceof Map) return describedObject(Object.fromEntries(value as Map<string, unknown>));
-  if (Array.isArray(value)) return value.map(describedObject);
-  if (typeof value !== "object" || value === null) return value === undefined ? null : (value as Described);
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, describedObject(member)]));
 }

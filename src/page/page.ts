@@ -229,23 +229,14 @@ async function documentOf({ title, body, carried }: Document, script: string): P
 
 /** The page must not be larger than one that can be read. */
 function boundedText(page: Markup): string {
-  const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
-  if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
-  throw tooLarge("page", MAX_PAGE_BYTES);
-}
-
-function attemptRange(make: () => string): { readonly value: string | undefined } {
   try {
-    return { value: make() };
+    const text = `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`;
+    // Bytes are counted only if the characters could exceed the limit.
+    if (3 * text.length <= MAX_PAGE_BYTES || toUtf8(text).length <= MAX_PAGE_BYTES) return text;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { value: undefined };
   }
-}
-
-/** Counts bytes only if the characters could exceed the limit. */
-function utf8Length(text: string): number {
-  return 3 * text.length <= MAX_PAGE_BYTES ? text.length : toUtf8(text).length;
+  throw tooLarge("page", MAX_PAGE_BYTES);
 }
 
 /** Each element is on its own line, for tools that read lines. */

@@ -10,7 +10,7 @@ import { type JsonValue, parseJson } from "../decode/json.js";
 import { plainNumbers } from "../decode/json-numbers.js";
 import { readShape } from "../decode/shapes.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { MalformedError, attempt, cut, faultText } from "../errors.js";
+import { attempt, cut, faultText } from "../errors.js";
 import { NamedEvidence, namedSharing } from "../inputs.js";
 import {
   type PlainOptions,
@@ -261,14 +261,9 @@ function missingAnchor(own: string, anchors: readonly ListedFile[]): string {
 }
 
 function policyFaults(name: string, policy: PlainPolicy): string[] {
-  try {
-    parsePlainPolicy(policy);
-    return [];
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-    const what = "Correct the file, or make a policy with bootproof pin.";
-    return [printable(`${name}: not a usable policy: ${faultText(error.faults)}. ${what}`)];
-  }
+  const { faults } = attempt(() => parsePlainPolicy(policy));
+  const what = "Correct the file, or make a policy with bootproof pin.";
+  return faults.length === 0 ? [] : [printable(`${name}: not a usable policy: ${faultText(faults)}. ${what}`)];
 }
 
 /** Returns what to do if only the policy is in the way; null otherwise. `files` are those that were verified. */

@@ -3,7 +3,7 @@ import { listed } from "../errors.js";
 import { CHANGES, SEVERITIES } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
 import { SEVERITY_STYLES } from "../diff/text.js";
-import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
+import { type Page, type Style, type TextOptions, pageOf, wordFirst, wrapped } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { CheckedRelease, ReleaseCheck, ReleaseHistory, ReleaseStatus } from "./check.js";
@@ -72,10 +72,7 @@ function historyLines(page: Page, history: ReleaseHistory, releases: readonly Ch
 
 function releaseLines(page: Page, release: CheckedRelease): string[] {
   const { status, nonce, manifestHash, threshold, members, approvedBy, faults, notes } = release;
-  const who = listed(
-    approvedBy.map(({ alias }) => name(alias)),
-    ", ",
-  );
+  const who = listed(approvedBy.map(({ alias }) => name(alias)));
   const facts = [
     name(release.name),
     ...(nonce === null ? [] : [`nonce ${nonce}`]),
@@ -96,7 +93,7 @@ function changeLines(page: Page, changes: readonly Change[]): string[] {
     const titles = changes
       .filter((change) => change.severity === severity)
       .map(({ what, place }) => (what === "other" ? place : CHANGES[what].title));
-    const text = listed([...new Set(titles)], ", ");
+    const text = listed([...new Set(titles)]);
     return text === "" ? [] : labelled(page, severity, text, { styles: SEVERITY_STYLES[severity] });
   });
 }
@@ -112,9 +109,11 @@ function labelled(
   text: string,
   { styles = [], indent = "  " }: LabelOptions = {},
 ): string[] {
-  const lines = wrapped(page, `${indent}${label.padEnd(LABEL - indent.length)}`, printable(text));
-  const [first, ...rest] = lines as [string, ...string[]];
-  return [styles.length === 0 ? first : first.replace(label, page.paint(label, ...styles)), ...rest];
+  return wordFirst(
+    page,
+    [label, ...styles],
+    wrapped(page, indent + label.padEnd(LABEL - indent.length), printable(text)),
+  );
 }
 
 function name(text: string): string {

@@ -79,7 +79,7 @@ export function warningsOf(report: Report, notices: readonly Notice[]): string[]
   return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
 }
 
-/** Facts of one boot proof in the head, in printable text. */
+/** Facts of one boot proof in the head. */
 interface EnclaveFacts {
   readonly label: string;
   /** Namespace, or null for a bare document, which has no manifest. */
@@ -115,7 +115,7 @@ export function headlineFacts(report: Report, most = 3): HeadlineFacts {
     const subject: CheckSubject = `boot[${index}]`;
     return enclaveFacts(boot, printable(subjectLabel(subject, names.get(subject))), report);
   });
-  return { enclaves: enclaves.map(printableFacts), verifiedAt, lines: enclaveLines(enclaves, most) };
+  return { enclaves, verifiedAt, lines: enclaveLines(enclaves, most) };
 }
 
 function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Report): EnclaveFacts {
@@ -128,11 +128,6 @@ function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Repo
     documentDate: printable(hardware.documentTime),
     age: ageText(Date.parse(verifiedAt) - Date.parse(hardware.documentTime)),
   };
-}
-
-function printableFacts(enclave: EnclaveFacts): EnclaveFacts {
-  const { namespace, deployment } = enclave;
-  return { ...enclave, namespace: namespace && printable(namespace), deployment: deployment && printable(deployment) };
 }
 
 /** Units in milliseconds. Each is used from two of it on, so that rounding hides less than half. */

@@ -37,6 +37,7 @@ type PageOptions = Omit<TextOptions, "detail"> & { readonly detail?: Detail };
 
 export interface Page {
   readonly width: number;
+  readonly height: number;
   readonly detail: Detail;
   readonly paint: Paint;
   /** Returns long hex as this page shows it, in full or only its two ends. */
@@ -50,13 +51,11 @@ const PAGE_OPTIONS: Readonly<Record<keyof PageOptions, true>> = {
   detail: true,
 };
 
-export function ownPageOptions<O extends PageOptions>(options: O): O {
-  return ownMembers(options as PageOptions, PAGE_OPTIONS) as O;
-}
-
 export function pageOf(options: PageOptions): Page {
-  const { color = false, width = DEFAULT_WIDTH, detail = "normal" } = ownPageOptions(options);
+  const own: PageOptions = ownMembers(options, PAGE_OPTIONS);
+  const { color = false, width = DEFAULT_WIDTH, height = Infinity, detail = "normal" } = own;
   return {
+    height,
     // NaN becomes the default.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),
     detail,
@@ -95,6 +94,25 @@ export function warningLines(text: string, page: Page): string[] {
     const start = index === 0 ? WARNING : "";
     return (start && page.paint(start, "onYellow")) + page.paint(line.slice(start.length), "bold");
   });
+}
+
+/** Paints the word with which the first line begins, after any indentation. */
+export function wordFirst(
+  { paint }: Page,
+  [word, ...styles]: readonly [string, ...Style[]],
+  [first, ...others]: readonly string[],
+): string[] {
+  return [styles.length === 0 ? first! : first!.replace(word, paint(word, ...styles)), ...others];
+}
+
+export function notVerifiedLines(page: Page, one: { readonly "NOT VERIFIED": string }): string[] {
+  return wordFirst(page, ["NOT VERIFIED", "onYellow"], wrapped(page, "", `NOT VERIFIED: ${one["NOT VERIFIED"]}`));
+}
+
+/** Joins paragraphs of lines. Those without lines are left out. */
+export function paragraphs(list: readonly (readonly string[])[]): string {
+  const texts = list.filter((lines) => lines.length > 0).map((lines) => lines.join("\n"));
+  return `${texts.join("\n\n")}\n`;
 }
 
 export function padded(text: string, columns: number): string {

@@ -2,7 +2,7 @@
 import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
 import type { AppProofRules } from "../appraise/parsed-policy.js";
 import type { PinName } from "../appraise/pins.js";
-import { type Page, type TextOptions, pageOf, wrapped } from "./layout.js";
+import { type Page, type TextOptions, pageOf, paragraphs, wordFirst, wrapped } from "./layout.js";
 import { printable, printableStart, quoted } from "./printable.js";
 
 const LABEL = 15;
@@ -14,50 +14,30 @@ const MAX_SENTENCE = 1200;
  * `name` is the name of the policy's file.
  */
 export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions = {}): string {
-  const page = new PolicyPage(pageOf(options));
-  const paragraphs = check.faults.length > 0 ? [faultLines(check, name, page)] : goodLines(check, name, page);
-  return `${paragraphs.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+  const page = pageOf(options);
+  return paragraphs(check.faults.length > 0 ? [faultLines(check, name, page)] : goodLines(check, name, page));
 }
 
-class PolicyPage {
-  readonly paint: Page["paint"];
-  readonly #page: Page;
-
-  constructor(page: Page) {
-    this.paint = page.paint;
-    this.#page = page;
-  }
-
-  sentence(text: string, first = ""): string[] {
-    return wrapped(this.#page, first, text);
-  }
-
-  fact(label: string, text: string): string[] {
-    return this.sentence(text, `${INDENT}${label.padEnd(LABEL)}`);
-  }
-
-  warning(text: string): string[] {
-    const lines = this.sentence(printableStart(text, MAX_SENTENCE), `${INDENT}WARN${" ".repeat(LABEL - 4)}`);
-    return lines.map((line) => line.replace("WARN", this.paint("WARN", "onYellow")));
-  }
-
-  title(text: string): string {
-    return this.paint(text, "bold");
-  }
+function fact(page: Page, label: string, text: string): string[] {
+  return wrapped(page, `${INDENT}${label.padEnd(LABEL)}`, text);
 }
 
-function faultLines({ faults }: PolicyCheck, name: string, page: PolicyPage): string[] {
+function warning(page: Page, text: string): string[] {
+  return wordFirst(page, ["WARN", "onYellow"], fact(page, "WARN", printableStart(text, MAX_SENTENCE)));
+}
+
+function faultLines({ faults }: PolicyCheck, name: string, page: Page): string[] {
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
-  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, so no evidence can pass.`);
+  const first = wrapped(page, "", `MALFORMED: ${printable(name)} has ${count}, so no evidence can pass.`);
   return [
-    ...[first!, ...others].map((line) => page.paint(line, "bold", "red")),
+    ...first.map((line) => page.paint(line, "bold", "red")),
     ...faults.flatMap(({ path, message }) =>
-      page.sentence(printableStart(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE), `${INDENT}- `),
+      wrapped(page, `${INDENT}- `, printableStart(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE)),
     ),
   ];
 }
 
-function goodLines(check: PolicyCheck, name: string, page: PolicyPage): string[][] {
+function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
   const { deployments, warnings = [] } = check;
   const count = deployments.length === 1 ? "one deployment" : `${deployments.length} deployments`;
   const weak = warnings.length + deployments.flatMap(({ reasons }) => reasons).length;
@@ -66,23 +46,23 @@ function goodLines(check: PolicyCheck, name: string, page: PolicyPage): string[]
   const review = "Only a review shows whether it pins the right ones: compare them with a source that you trust.";
   return [
     [
-      ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "onYellow")),
-      ...page.sentence(review),
+      ...wrapped(page, "", says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "onYellow")),
+      ...wrapped(page, "", review),
     ],
     policyLines(check, page),
     ...deployments.map((deployment) => deploymentLines(deployment, page)),
   ];
 }
 
-function policyLines(check: PolicyCheck, page: PolicyPage): string[] {
+function policyLines(check: PolicyCheck, page: Page): string[] {
   const { name = null, trustAnchors = [], maxAge = null, appProofs, allowDebug, warnings = [] } = check;
   return [
-    page.title(name === null ? "Policy, without a name" : `Policy ${quoted(name, 256)}`),
-    ...page.fact("trust anchors", trustAnchors.map((anchor) => printable(anchor.name)).join(", ")),
-    ...page.fact("maxAge", maxAge === null ? "none: a boot proof of any age passes" : durationText(maxAge)),
-    ...(appProofs === undefined ? [] : page.fact("app proofs", appProofText(appProofs))),
-    ...page.fact("debug mode", allowDebug === true ? "allowed" : "refused"),
-    ...warnings.flatMap((warning) => page.warning(warning)),
+    page.paint(name === null ? "Policy, without a name" : `Policy ${quoted(name, 256)}`, "bold"),
+    ...fact(page, "trust anchors", trustAnchors.map((anchor) => printable(anchor.name)).join(", ")),
+    ...fact(page, "maxAge", maxAge === null ? "none: a boot proof of any age passes" : durationText(maxAge)),
+    ...(appProofs === undefined ? [] : fact(page, "app proofs", appProofText(appProofs))),
+    ...fact(page, "debug mode", allowDebug === true ? "allowed" : "refused"),
+    ...warnings.flatMap((text) => warning(page, text)),
   ];
 }
 
@@ -110,13 +90,14 @@ function durationText(milliseconds: number): string {
   return `${milliseconds / size}${unit}`;
 }
 
-function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): string[] {
+function deploymentLines(deployment: DescribedDeployment, page: Page): string[] {
   const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
   const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
     names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");
   const pinnedFact = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
     const open = kind === "qos" ? "OPEN, as the policy says" : "open";
-    return page.fact(
+    return fact(
+      page,
       question,
       pins(
         answers[question],
@@ -126,12 +107,12 @@ function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): str
   };
   const types = appProofTypes?.map((type) => printable(type)).join(", ") ?? "what the policy allows";
   return [
-    page.title(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`),
+    page.paint(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`, "bold"),
     ...pinnedFact("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
     ...pinnedFact("application", [0, 1, 2]),
     ...pinnedFact("operator", kind === "qos" ? [3] : [3, 4, 8]),
-    ...page.fact("all pins", pins(pinned, pcrs)),
-    ...(kind === "qos" ? page.fact("app proofs", types) : []),
-    ...reasons.flatMap((reason) => page.warning(reason)),
+    ...fact(page, "all pins", pins(pinned, pcrs)),
+    ...(kind === "qos" ? fact(page, "app proofs", types) : []),
+    ...reasons.flatMap((reason) => warning(page, reason)),
   ];
 }

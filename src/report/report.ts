@@ -256,17 +256,9 @@ export interface SignatureClaims {
   readonly open: string | null;
 }
 
-export interface ReportParts {
-  readonly verdict: Verdict;
-  readonly stale: boolean;
-  readonly policy: string | null;
-  readonly policyDigest: string | null;
+export interface ReportParts extends Omit<Report, "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor"> {
   readonly verifiedAt: Date;
   readonly validationTime: Date | null;
-  readonly evidence: readonly EvidencePiece[];
-  readonly checks: readonly Check[];
-  readonly notApplied?: readonly string[];
-  readonly claims: Claims | null;
 }
 
 const REPORTS = /* @__PURE__ */ privateMark<Report>();

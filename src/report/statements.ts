@@ -325,8 +325,7 @@ function appProofStatement(proof: AppProofClaims, index: number, claims: Claims)
 }
 
 function answerStatement({ answers }: AppProofClaims): string {
-  // Reports of earlier versions have no answers.
-  if (!answers) return "";
+  if (answers === null) return "";
   const challenge = `${printableStart(answers.value, 120)} (${printableStart(answers.pointer, 120)})`;
   return ` It answers your challenge ${challenge}, so the enclave was alive after you made that.`;
 }
@@ -340,8 +339,7 @@ function payloadStatement(proof: AppProofClaims): string {
   if (proof.type === "APP_PROOF_TYPE_POLICY_OUTCOME" && isJsonObject(outcome)) {
     return `the policy decision is ${member(outcome, "outcome")} for ${facts(outcome, OUTCOME_FACTS)}.`;
   }
-  const isExpected = typeof proof.expectation === "number";
-  const known = isExpected ? "as you expected" : "of a type that this tool does not know";
+  const known = proof.expectation !== null ? "as you expected" : "of a type that this tool does not know";
   return `${printableStart(printableJson(JSON.stringify(proof.payload)), 400)} (${known}).`;
 }
 

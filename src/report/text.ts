@@ -6,9 +6,10 @@ import {
   type Style,
   type TextOptions,
   headingLines,
-  ownPageOptions,
   pageOf,
+  paragraphs,
   warningLines,
+  wordFirst,
   wrapped,
 } from "./layout.js";
 import { checkParagraphs } from "./pieces.js";
@@ -20,6 +21,7 @@ import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
 /** Styles by the first word of the sentence. Any other word is bad. */
 const GOOD_STYLES: Readonly<Record<string, Style[]>> = { VERIFIED: ["onGreen"], AUTHENTIC: ["onYellow"] };
+const BAD_STYLE: readonly Style[] = ["bold", "red"];
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
@@ -41,12 +43,11 @@ export function renderText(report: Report, options: TextOptions = {}): string {
 
 /** Renders as {@link renderText} does, with notices beside the verdict. */
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
-  const { height = Infinity, ...others } = ownPageOptions(options);
-  const page = pageOf(others);
+  const page = pageOf(options);
   return renderWhole(report, WANTED, () => {
     const text = reportText(report, notices, page);
     // The prompt also takes a row.
-    const isLonger = text.split("\n").length > height;
+    const isLonger = text.split("\n").length > page.height;
     return isLonger ? `${text}\n${paragraphs([headlineLines(report, notices, page)])}` : text;
   });
 }
@@ -114,10 +115,9 @@ function headlineLines(report: Report, notices: readonly Notice[], page: Page): 
   return paintedVerdict(wrapped(page, "", verdictSentence(report, notices)), page);
 }
 
-export function paintedVerdict([first, ...others]: readonly string[], page: Page): string[] {
-  const [word] = /^[A-Z, ]*[A-Z]/.exec(first!)!;
-  const styles = known(GOOD_STYLES, word) ?? ["bold", "red"];
-  return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
+export function paintedVerdict(lines: readonly string[], page: Page): string[] {
+  const [word] = /^[A-Z, ]*[A-Z]/.exec(lines[0]!)!;
+  return wordFirst(page, [word, ...(known(GOOD_STYLES, word) ?? BAD_STYLE)], lines);
 }
 
 function verdictLines(report: Report, notices: readonly Notice[], page: Page): string[] {
@@ -156,11 +156,4 @@ function evidenceLines({ evidence }: Report, page: Page): string[] {
 
 function statementLines(title: string, statements: readonly string[], page: Page): string[] {
   return [...headingLines(title, page), ...statements.flatMap((statement) => wrapped(page, `${INDENT}- `, statement))];
-}
-
-function paragraphs(list: readonly string[][]): string {
-  return `${list
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join("\n"))
-    .join("\n\n")}\n`;
 }

@@ -331,8 +331,7 @@ const NOT_COMPARED: Readonly<Record<string, string>> = {
 function openRequest({ coveredAddresses, uncoveredAddresses, question }: ActivityClaims): string {
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
-  // Reports of earlier versions have no `question`.
-  const why = known(NOT_COMPARED, question ?? "") ?? "you gave no request to compare with";
+  const why = (question && known(NOT_COMPARED, question)) ?? "you gave no request to compare with";
   return `${what}: ${why}, so what was requested is only the service's word.`;
 }
 

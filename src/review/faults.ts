@@ -1,43 +1,32 @@
 /** What fails a review, by a stable code, and what to do about it (review/README.md, "What fails"). */
 import { withoutPrototype } from "../decode/input.js";
 
-interface FaultRow {
-  readonly advice: string;
-}
-
-const FAULTS = {
-  pin: { advice: "Do not approve it, or correct the policy if the policy is out of date." },
-  "no-deployment": { advice: "Pin the deployment that this manifest is meant for, or do not approve the manifest." },
-  "several-deployments": {
-    advice: "Review it under a policy with one of these deployments, or pin what tells them apart.",
-  },
-  image: { advice: "Find out which image the manifest names: it is not the one that was given." },
-  "image-not-compared": { advice: "Give PCR0, 1 and 2 of the image, and PCR3 of the role: a manifest has no others." },
-  binary: { advice: "Find out which program the manifest names: it is not the one that was given." },
-  "binary-not-compared": {
-    advice: "Leave the binary out: workloads are container images, which the policy pins by digest.",
-  },
-  "approval-invalid": { advice: "Do not count it: its signer approved something else, or it was damaged." },
-  "approval-repeated": { advice: "Count it once, and find out who added the second one." },
-  "approval-stranger": { advice: "Find out who signed it: only members of the set count, by alias and key." },
-  set: { advice: "Correct the set in the manifest: every verifier refuses it as it is." },
-  "debug-mode": { advice: "Set debugMode to false: the application's output can be read outside the enclave." },
-  "zero-pcr": { advice: "Name the measurement: zeros match every debug enclave, or every enclave without a role." },
-  "pcr-length": { advice: "Correct the measurement: a PCR has 48 bytes." },
-  "aws-root": {
-    advice: "Name the root that the policy trusts: the enclave would trust documents of another authority.",
-  },
-  "previous-namespace": { advice: "Give the manifest that this one replaces: namespaces have histories of their own." },
-  "previous-quorum-key": { advice: "Find out why the key changes: the enclave could not read what it stored before." },
-  "previous-nonce": { advice: "Raise the nonce: a manifest replaces only those with a lower one." },
-  "open-member": {
-    advice: "Read both values. If the new one is right, pin it, or name it with --accept (accept in code).",
-  },
-  "unused-accept": { advice: "Leave it out: nothing of that name is open, and it would accept a later value unread." },
-} as const satisfies Readonly<Record<string, FaultRow>>;
+/** The advice by the code of a fault. */
+const ADVICE = {
+  pin: "Do not approve it, or correct the policy if the policy is out of date.",
+  "no-deployment": "Pin the deployment that this manifest is meant for, or do not approve the manifest.",
+  "several-deployments": "Review it under a policy with one of these deployments, or pin what tells them apart.",
+  image: "Find out which image the manifest names: it is not the one that was given.",
+  "image-not-compared": "Give PCR0, 1 and 2 of the image, and PCR3 of the role: a manifest has no others.",
+  binary: "Find out which program the manifest names: it is not the one that was given.",
+  "binary-not-compared": "Leave the binary out: workloads are container images, which the policy pins by digest.",
+  "approval-invalid": "Do not count it: its signer approved something else, or it was damaged.",
+  "approval-repeated": "Count it once, and find out who added the second one.",
+  "approval-stranger": "Find out who signed it: only members of the set count, by alias and key.",
+  set: "Correct the set in the manifest: every verifier refuses it as it is.",
+  "debug-mode": "Set debugMode to false: the application's output can be read outside the enclave.",
+  "zero-pcr": "Name the measurement: zeros match every debug enclave, or every enclave without a role.",
+  "pcr-length": "Correct the measurement: a PCR has 48 bytes.",
+  "aws-root": "Name the root that the policy trusts: the enclave would trust documents of another authority.",
+  "previous-namespace": "Give the manifest that this one replaces: namespaces have histories of their own.",
+  "previous-quorum-key": "Find out why the key changes: the enclave could not read what it stored before.",
+  "previous-nonce": "Raise the nonce: a manifest replaces only those with a lower one.",
+  "open-member": "Read both values. If the new one is right, pin it, or name it with --accept (accept in code).",
+  "unused-accept": "Leave it out: nothing of that name is open, and it would accept a later value unread.",
+};
 
 /** The codes are stable. */
-export type ReviewFaultCode = keyof typeof FAULTS;
+export type ReviewFaultCode = keyof typeof ADVICE;
 
 export interface ReviewFault {
   readonly code: ReviewFaultCode;
@@ -56,5 +45,5 @@ type Facts = Partial<Pick<ReviewFault, "deployment" | "expected" | "actual">>;
 
 export function faultOf(code: ReviewFaultCode, about: string, message: string, facts: Facts = {}): ReviewFault {
   const { deployment = null, expected = null, actual = null } = withoutPrototype(facts);
-  return Object.freeze({ code, about, deployment, expected, actual, message, advice: FAULTS[code].advice });
+  return Object.freeze({ code, about, deployment, expected, actual, message, advice: ADVICE[code] });
 }

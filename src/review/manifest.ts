@@ -4,7 +4,7 @@ import type { JsonObject } from "../decode/json.js";
 import { type Change, compareSides } from "../diff/diff.js";
 import { type Encoded, encodedEnvelope, encodedManifest } from "../diff/manifest.js";
 import type { Content } from "../diff/content.js";
-import { type Fault, MalformedError, attempt } from "../errors.js";
+import { MalformedError, attempt, faultsIn } from "../errors.js";
 import { kindSentence, recognise } from "../inspect/kinds.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 
@@ -23,18 +23,8 @@ export interface GivenManifest extends ReadManifest {
 /** `what` begins the path of each fault. Throws {@link MalformedError} (`manifest`). */
 export async function readGivenManifest(what: string, bytes: Uint8Array): Promise<GivenManifest> {
   const { value, faults } = attempt(() => readEither(bytes));
-  if (value === undefined)
-    throw new MalformedError(
-      "manifest",
-      faults.map((fault) => faultIn(what, fault)),
-    );
+  if (value === undefined) throw new MalformedError("manifest", faultsIn(what, faults, ": "));
   return { ...value, hash: await manifestHash(value.manifest) };
-}
-
-/** Names the file of a fault, where several are given. */
-export function faultIn(what: string, { path, message }: Fault): Fault {
-  if (what === "") return { path, message };
-  return { path: path === "" ? what : `${what}: ${path}`, message };
 }
 
 function readEither(given: Uint8Array): ReadManifest {

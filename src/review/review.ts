@@ -5,7 +5,7 @@ import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
 import type { Approval, Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
-import { MalformedError, attempt, listed } from "../errors.js";
+import { MalformedError, attempt, faultsIn, listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import type { Change } from "../diff/diff.js";
 import { MEASURED, type Measured } from "../appraise/measured.js";
@@ -16,7 +16,7 @@ import { type ApprovalStatus, checkApprovals, thresholdFaults } from "../verify/
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type Candidate, type ReviewedDeployment, candidatesOf } from "./deployments.js";
 import { type ReviewFault, type ReviewFaultCode, faultOf } from "./faults.js";
-import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges, faultIn } from "./manifest.js";
+import { type GivenManifest, changesBetween, readGivenManifest, unsignedChanges } from "./manifest.js";
 import { type Beside, type ManifestMember, manifestMembers, unknownName } from "./members.js";
 
 export interface ReviewOptions {
@@ -146,10 +146,7 @@ function approvalsOf(files: readonly Uint8Array[]): Approval[] {
   return files.map((file, index) => {
     const { value, faults } = attempt(() => decodeApproval(file));
     if (value !== undefined) return value;
-    throw new MalformedError(
-      "approval",
-      faults.map((fault) => faultIn(`approvals[${index}]`, fault)),
-    );
+    throw new MalformedError("approval", faultsIn(`approvals[${index}]`, faults, ": "));
   });
 }
 
@@ -227,14 +224,16 @@ class Review {
     this.#faults.push(faultOf(code, about, message, facts));
   }
 
+  #compare(code: ReviewFaultCode, about: string, message: string, [expected, actual]: readonly [string, string]): void {
+    if (expected !== actual) this.#fault(code, about, message, { expected, actual });
+  }
+
   /** Only pins choose a deployment. If none or several fit, all of them are the candidates. */
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
     if (holding.length === 1) return holding;
-    const names = listed(
-      (holding.length === 0 ? candidates : holding).map(({ reviewed }) => JSON.stringify(reviewed.name)),
-      ", ",
-    );
+    const named = holding.length === 0 ? candidates : holding;
+    const names = listed(named.map(({ reviewed }) => JSON.stringify(reviewed.name)));
     if (holding.length > 1) {
       this.#fault("several-deployments", "", `${holding.length} deployments fit, and pins tell none apart: ${names}`);
       return holding;
@@ -245,14 +244,11 @@ class Review {
     return candidates;
   }
 
-  #faultPins({ name, pins }: ReviewedDeployment): void {
-    for (const { pin, holds, detail, expected, actual } of pins)
-      if (!holds)
-        this.#fault("pin", pin, `${JSON.stringify(name)} pins ${pin}: ${detail}`, {
-          deployment: name,
-          expected,
-          actual,
-        });
+  #faultPins({ name: deployment, pins }: ReviewedDeployment): void {
+    for (const { pin, detail, expected, actual } of pins.filter(({ holds }) => !holds)) {
+      const message = `${JSON.stringify(deployment)} pins ${pin}: ${detail}`;
+      this.#fault("pin", pin, message, { deployment, expected, actual });
+    }
   }
 
   /** Returns what was compared. */
@@ -265,12 +261,8 @@ class Review {
       this.#fault("binary-not-compared", "workloads", "the manifest has workloads in place of one binary");
       return compared;
     }
-    const actual = toHex(pivot.hash);
-    if (actual !== pivotHash)
-      this.#fault("binary", "pivot.hash", "the manifest names another program than the binary that was given", {
-        expected: pivotHash,
-        actual,
-      });
+    const message = "the manifest names another program than the binary that was given";
+    this.#compare("binary", "pivot.hash", message, [pivotHash, toHex(pivot.hash)]);
     return [...compared, "pivotHash"];
   }
 
@@ -286,12 +278,8 @@ class Review {
       this.#fault("image-not-compared", name, `PCR${index} is measured, and no manifest has it`, { expected });
       return [];
     }
-    const actual = this.#facts.pcrs.get(index)!;
-    if (actual !== expected)
-      this.#fault("image", `enclave.${name}`, `PCR${index} of the manifest is another than that of the image`, {
-        expected,
-        actual,
-      });
+    const message = `PCR${index} of the manifest is another than that of the image`;
+    this.#compare("image", `enclave.${name}`, message, [expected, this.#facts.pcrs.get(index)!]);
     return [name];
   }
 
@@ -311,12 +299,8 @@ class Review {
     const { awsRootCertificate } = this.#manifest.enclave;
     const { trustAnchors } = this.#input.policy;
     if (trustAnchors.some(({ certificate }) => equalBytes(certificate.der, awsRootCertificate))) return;
-    const names = listed(
-      trustAnchors.map(({ name }) => name),
-      ", ",
-    );
     this.#fault("aws-root", "enclave.awsRootCertificate", `the root in the manifest is not an anchor of the policy`, {
-      expected: names,
+      expected: listed(trustAnchors.map(({ name }) => name)),
       actual: toHex(awsRootCertificate),
     });
   }
@@ -333,16 +317,10 @@ class Review {
 
   #comparePrevious(previous: GivenManifest): readonly Change[] {
     const [one, other] = [previous.manifest.namespace, this.#manifest.namespace];
-    if (one.name !== other.name)
-      this.#fault("previous-namespace", "namespace.name", "the previous manifest is of another namespace", {
-        expected: one.name,
-        actual: other.name,
-      });
-    if (!equalBytes(one.quorumKey, other.quorumKey))
-      this.#fault("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", {
-        expected: toHex(one.quorumKey),
-        actual: toHex(other.quorumKey),
-      });
+    const keys = [toHex(one.quorumKey), toHex(other.quorumKey)] as const;
+    const anotherNamespace = "the previous manifest is of another namespace";
+    this.#compare("previous-namespace", "namespace.name", anotherNamespace, [one.name, other.name]);
+    this.#compare("previous-quorum-key", "namespace.quorumKey", "the previous manifest has another quorum key", keys);
     if (other.nonce <= one.nonce)
       this.#fault("previous-nonce", "namespace.nonce", "the nonce is not above that of the previous manifest", {
         expected: `above ${one.nonce}`,

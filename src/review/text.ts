@@ -3,7 +3,7 @@ import { listed } from "../errors.js";
 import { NOT_THERE } from "../diff/changes.js";
 import { changeLines } from "../diff/text.js";
 import { sideBySide } from "../report/compare.js";
-import { type Page, type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
+import { type Page, type TextOptions, headingLines, pageOf, paragraphs, wordFirst, wrapped } from "../report/layout.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { ReviewedDeployment } from "./deployments.js";
@@ -27,7 +27,7 @@ export function renderReview(review: ManifestReview, options: TextOptions = {}):
 }
 
 function reviewText(review: ManifestReview, page: Page): string {
-  const paragraphs = [
+  const parts = [
     review.unknowable.flatMap((sentence) => wrapped(page, "", printable(sentence))),
     verdictLines(review, page),
     ...review.faults.map((fault) => faultLines(fault, page)),
@@ -53,10 +53,7 @@ function reviewText(review: ManifestReview, page: Page): string {
       page,
     ),
   ];
-  return `${paragraphs
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join("\n"))
-    .join("\n\n")}\n`;
+  return paragraphs(parts);
 }
 
 function section(title: string, lines: readonly string[], page: Page): string[] {
@@ -72,7 +69,7 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
   return [
     ...lines.map((line) => page.paint(line, "bold", ok ? "green" : "red")),
     ...labelled(page, "manifest", `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}`),
-    ...labelled(page, "built", measured.length === 0 ? "nothing was given" : listed(measured, ", ")),
+    ...labelled(page, "built", measured.length === 0 ? "nothing was given" : listed(measured)),
     // The hash is unbroken, for copying.
     ...labelled(page, "signs", "the hash that an approval signs:"),
     `  ${printable(manifestHash)}`,
@@ -80,10 +77,8 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
 }
 
 function faultLines({ code, message, expected, actual, advice }: ReviewFault, page: Page): string[] {
-  const [first, ...others] = wrapped(page, "FAIL ", `${printable(message)} (${code})`);
   return [
-    first!.replace("FAIL", page.paint("FAIL", "bold", "red")),
-    ...others,
+    ...wordFirst(page, ["FAIL", "bold", "red"], wrapped(page, "FAIL ", `${printable(message)} (${code})`)),
     // An open member's values are shown in full among the members.
     ...(code === "open-member" ? [] : sidesOf(expected, actual)).flatMap(([label, text]) =>
       labelled(page, label, text),
@@ -105,15 +100,11 @@ function sidesOf(expected: string | null, actual: string | null): (readonly [str
 }
 
 function deploymentLines({ name, pins, notCompared }: ReviewedDeployment, page: Page): string[] {
-  const named = (holds: boolean): string =>
-    listed(
-      pins.filter((one) => one.holds === holds).map(({ pin }) => pin),
-      ", ",
-    );
+  const named = (holds: boolean): string => listed(pins.filter((one) => one.holds === holds).map(({ pin }) => pin));
   const rows = [
     ["holds", named(true)],
     ["does not", named(false)],
-    ["not here", notCompared.length === 0 ? "" : `${listed(notCompared, ", ")}: only a boot proof shows it`],
+    ["not here", notCompared.length === 0 ? "" : `${listed(notCompared)}: only a boot proof shows it`],
   ] as const;
   return [
     ...wrapped(page, "  ", quoted(name, MAX_NAME)),
@@ -136,10 +127,7 @@ function memberLines(
 
 function approvalLines({ approvers: { threshold, members }, approvals }: ManifestReview, page: Page): string[] {
   const names = (approved: boolean): string =>
-    listed(
-      members.filter((one) => one.approved === approved).map(({ alias }) => quoted(alias, MAX_NAME)),
-      ", ",
-    );
+    listed(members.filter((one) => one.approved === approved).map(({ alias }) => quoted(alias, MAX_NAME)));
   const bad = approvals.filter(({ status }) => status !== "valid");
   return [
     ...labelled(page, "required", `${threshold} of ${members.length} members of the manifest's own set`),

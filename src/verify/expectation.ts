@@ -116,3 +116,20 @@ export function checkedExpectation(expected: Expected): Expectation {
     payload: payload?.map(payloadExpectation) ?? null,
   };
 }
+
+/**
+ * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null.
+ * Missing addresses and payloads fail a check.
+ */
+export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
+  if (hasActivity)
+    return expectation.organizationId === null
+      ? "expected.organizationId: expected a non-empty string, since there is an activity"
+      : null;
+  const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
+  if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
+  const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
+  return isOfProofs
+    ? null
+    : "expected: needs app proofs or an activity to compare with, and boot proofs alone have none";
+}

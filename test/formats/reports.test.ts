@@ -9,7 +9,7 @@ import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports
 import { type AppProofClaims, REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
 import { renderText } from "../../src/report/text.js";
-import { CHALLENGE, UNTIMED, report, withoutExpectation } from "../report/reports.js";
+import { CHALLENGE, UNTIMED, report } from "../report/reports.js";
 
 const PLAIN = { color: false };
 const bundle: BundleFacts = { policyFrom: "bundle", packed: null };
@@ -70,11 +70,5 @@ describe.each(REPORT_FORMATS.filter((format) => format !== "html"))("%s takes ap
     const text = await rendered(ANSWER);
     expect(text.includes(CHALLENGE.value)).toBe(hasStatements);
     expect(text).not.toContain("has no time: it may be");
-  });
-
-  it("of earlier versions, which say nothing of expectations", async () => {
-    const text = await rendered(withoutExpectation(TIMED));
-    expect(text).not.toMatch(/undefined|It answers your challenge|\(as you expected\)/);
-    if (hasStatements) expect(text).toContain("2026-03-04T05:07:07.000Z");
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Check } from "../../src/checks.js";
 import { type ReportParts, isMadeReport, makeReport } from "../../src/report/report.js";
 import { TOOL } from "../../src/version.js";
-import { ACTIVITY, BOOT, PASSED, report } from "./reports.js";
+import { ACTIVITY, BOOT, PASSED, REPORT_MEMBERS, report } from "./reports.js";
 
 const parts = (): ReportParts => ({
   verdict: "verified",
@@ -31,19 +31,7 @@ it("the tool is this package, in its version", () => {
 describe("makeReport", () => {
   it("answers the parts in the order of the contract, times in RFC 3339", () => {
     const made = makeReport(parts());
-    expect(Object.keys(made)).toEqual([
-      "format",
-      "verdict",
-      "stale",
-      "tool",
-      "policy",
-      "policyDigest",
-      "verifiedAt",
-      "validationTime",
-      "evidence",
-      "checks",
-      "claims",
-    ]);
+    expect(Object.keys(made)).toEqual(REPORT_MEMBERS);
     expect(made).toMatchObject({
       tool: TOOL,
       policyDigest: null,

@@ -1,6 +1,5 @@
 /** Reports made by hand, for rendering: nothing in them was verified. */
 import type { Check } from "../../src/checks.js";
-import { otherMembers } from "../../src/decode/input.js";
 import type {
   ActivityClaims,
   AppProofClaims,
@@ -70,6 +69,21 @@ export const PASSED: readonly Check[] = [
   { id: "policy.age", subject: "policy", status: "pass", detail: "made at 2026-03-04T05:06:07.000Z" },
 ];
 
+/** The members that every report has, in the order of the contract. */
+export const REPORT_MEMBERS = [
+  "format",
+  "verdict",
+  "stale",
+  "tool",
+  "policy",
+  "policyDigest",
+  "verifiedAt",
+  "validationTime",
+  "evidence",
+  "checks",
+  "claims",
+];
+
 export function report(rest: Partial<Report>): Report {
   return {
     format: "bootproof-report/1",
@@ -98,16 +112,6 @@ export const UNTIMED: AppProofClaims = {
   expectation: 0,
   answers: null,
 };
-
-/** As reports of earlier versions have it. */
-export function withoutExpectation(claims: AppProofClaims): AppProofClaims {
-  return otherMembers(claims, "expectation", "answers") as AppProofClaims;
-}
-
-/** As reports of earlier versions have it. */
-export function withoutQuestion(claims: ActivityClaims): ActivityClaims {
-  return otherMembers(claims, "question") as ActivityClaims;
-}
 
 /** Parts of one boot proof's claims. */
 interface Altered {

@@ -15,8 +15,6 @@ import {
   report,
   reportOf,
   reportWith,
-  withoutExpectation,
-  withoutQuestion,
 } from "./reports.js";
 
 const proven = (...args: Parameters<typeof reportOf>): string => provenStatements(reportOf(...args)).join("\n");
@@ -378,15 +376,6 @@ describe("not proven of an activity", () => {
     expect(openWith({ asked: [], question: null, coveredAddresses: [] })).toContain("The request: you gave no request");
   });
 
-  it("is the request in a report of an earlier version without question, where no parameters were compared", () => {
-    const earlier = (asked: string[]): string =>
-      unprovenStatements(
-        report({ claims: { ...reportWith({}).claims!, activity: withoutQuestion({ ...ACTIVITY, asked }) } }),
-      ).join("\n");
-    expect(earlier(["id"])).toContain("The paths, and the rest of the request: you gave no request to compare with");
-    expect(earlier(["parameters"])).not.toContain("so what was requested is");
-  });
-
   it("is whose app proofs they should be, where there is no activity and nobody asked", () => {
     const claims: Claims = { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null };
     const asked = [...PASSED, { ...PASSED[0]!, id: "app.request" as const, subject: "app[0]" as const }];
@@ -565,8 +554,6 @@ describe("expected payloads", () => {
     expect(provenStatements(withProofs([TIMED])).at(-1)).toBe(
       'The application stated at 2026-03-04T05:07:07.000Z: {"type":"QUOTE","price":1.5} (as you expected).',
     );
-    const old = provenStatements(withProofs([withoutExpectation(TIMED)])).at(-1);
-    expect(old).toMatch(/\(of a type that this tool does not know\)\.$/);
   });
 
   it("say which challenge an answer has, whatever is in it", () => {
@@ -586,8 +573,7 @@ describe("expected payloads", () => {
   });
 
   it("leave open whether the enclave still runs, unless a challenge is answered", () => {
-    for (const proof of [TIMED, UNTIMED, withoutExpectation(TIMED)])
-      expect(notProven(proof)).toContain("That the enclave still runs");
+    for (const proof of [TIMED, UNTIMED]) expect(notProven(proof)).toContain("That the enclave still runs");
     expect(notProven(ANSWER)).not.toContain("still runs");
     const two = { bootProofs: [BOOT, BOOT], appProofs: [{ ...ANSWER, bootProof: 1 }], activity: null };
     expect(unprovenStatements(report({ claims: two })).join("\n")).toContain("That the enclave still runs");
@@ -597,9 +583,7 @@ describe("expected payloads", () => {
     const caveatsOf = (...proofs: AppProofClaims[]): string[] => caveats(withProofs(proofs));
     expect(caveatsOf(TIMED, ANSWER)).toEqual([]);
     expect(caveatsOf(TIMED, UNTIMED)).toEqual(["app[1] has no time: it may be an old answer."]);
-    expect(caveatsOf(UNTIMED, ANSWER, withoutExpectation(UNTIMED))).toEqual([
-      "app[0], app[2] have no time: each may be an old answer.",
-    ]);
+    expect(caveatsOf(UNTIMED, ANSWER, UNTIMED)).toEqual(["app[0], app[2] have no time: each may be an old answer."]);
   });
 
   it("leave open what proofs of other types should be about", () => {

@@ -2,6 +2,7 @@
  * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that `report.ts` and `checks.ts`
  * declare, so the compiler reports here every member that is new, is optional or changed its type.
  */
+import type { BundleFacts } from "../bundle/text.js";
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";
 import { schemaOf } from "../decode/json-schema.js";
@@ -42,7 +43,7 @@ import {
   type Report,
   type SignatureClaims,
   type Verdict,
-} from "./report.js";
+} from "../report/report.js";
 
 const hex = matching(/^(?:[0-9a-f]{2})*$/, "hex");
 const sha256 = matching(/^[0-9a-f]{64}$/, "64 hex digits");
@@ -199,37 +200,24 @@ const REPORT: MembersOf<Report> = {
   claims: nullable(objectOf(CLAIMS)),
 };
 
-/** The members beside the report of a bundle (`formats/reports.ts`). */
-interface BesideBundle {
-  readonly policyFrom: "caller" | "bundle";
-  readonly packed: Packed | null;
-}
+type Packed = NonNullable<BundleFacts["packed"]>;
 
-interface Packed {
-  readonly now: string;
-  readonly verdict: Verdict;
-  readonly differences: readonly Difference[];
-}
-
-interface Difference {
-  readonly place: string;
-  readonly packed: string | null;
-  readonly anew: string | null;
-}
-
-const BUNDLE = objectOf<BesideBundle>({
+/** The members beside the report of a bundle (`reports.ts`). */
+const BUNDLE = objectOf<BundleFacts>({
   policyFrom: oneOf("caller", "bundle"),
   packed: nullable(
     objectOf<Packed>({
       now: instant,
       verdict,
-      differences: list(objectOf<Difference>({ place: text, packed: nullable(text), anew: nullable(text) })),
+      differences: list(
+        objectOf<Packed["differences"][number]>({ place: text, packed: nullable(text), anew: nullable(text) }),
+      ),
     }),
   ),
 });
 
 interface WrittenReport extends Report {
-  readonly bundle?: BesideBundle;
+  readonly bundle?: BundleFacts;
 }
 
 /** Shape of a report as JSON, with the members that `verify --format json` may add. */
