@@ -158,9 +158,13 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as 
 > & { readonly exports: Readonly<Record<string, string | { readonly default: string }>> };
 /** What the package exports from, and what runs in a thread and in a page. */
 const ENTRIES = [
-  ...Object.values(PACKAGE.exports).flatMap((entry) => (typeof entry === "string" ? [] : entry.default)),
-  ...["./dist/src/audit/node-thread.js", "./dist/src/page/browser.js"],
-].map((path) => path.replace("./dist/", "").replace(/\.js$/, ".ts"));
+  ...Object.values(PACKAGE.exports).flatMap((entry) => (typeof entry === "string" ? [] : sourceAt(entry.default))),
+  ...["src/audit/node-thread.ts", "src/page/browser.ts"],
+];
+
+function sourceAt(built: string): string {
+  return built.replace(/^\.\/dist\//, "").replace(/\.js$/, ".ts");
+}
 
 describe("the graph of imports", () => {
   it("was found", () => {
