@@ -4,10 +4,9 @@ import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT, trackedFiles } from "./tracked.mjs";
 
-const OWN = "test/citations.test.ts";
 const all = trackedFiles();
 const documents = all.filter((file) => file.endsWith(".md"));
-const code = all.filter((file) => /^(?:src|bin|test)\/.*\.(?:ts|mjs)$/.test(file) && file !== OWN);
+const code = all.filter((file) => /^(?:src|bin|test)\/.*\.(?:ts|mjs)$/.test(file));
 
 /** One thing that a file names: a path, and a section of it where it says one. */
 interface Citation {
@@ -111,20 +110,6 @@ describe("citations", () => {
     expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
   });
 
-  it("of names in the change walks name existing ones in the files of their rows", () => {
-    const text = textOf(".github/CONTRIBUTING.md");
-    const [, walks] = text.split("\n## Change walks\n");
-    const rows = walks!.split("\n").filter((line) => /^\| `[^|]+\.ts`[^|]* \|/.test(line));
-    const named = rows.flatMap((row) => {
-      const [, files, what] = row.split("|") as [string, string, string];
-      const texts = citedFiles(files).map(({ path }) => textOf(path));
-      const names = [...what.matchAll(/`([A-Za-z_]+)`/g)].map(([, name]) => name!);
-      return names.map((name) => ({ row, name, isThere: texts.some((code) => code.includes(name)) }));
-    });
-    expect(named.length).toBeGreaterThan(15);
-    expect(named.filter((one) => !one.isThere).map(({ name, row }) => `${name}: ${row}`)).toEqual([]);
-  });
-
   it("by links lead to a file and a heading", () => {
     const followed = documents.flatMap((from) => links(textOf(from)).map((link) => ({ from, link })));
     expect(followed.length).toBeGreaterThan(40);
@@ -153,50 +138,5 @@ describe("citations", () => {
 
   it("point nowhere outside the repository", () => {
     expect([...code, ...documents].filter((file) => OUTSIDE.test(plainText(textOf(file))))).toEqual([]);
-  });
-});
-
-describe("their search", () => {
-  const readme = "src/decode/README.md";
-
-  it("sees a document and its section, across the lines of a comment", () => {
-    expect(citedDocuments('/**\n * Bytes (decode/README.md,\n * "Manifest hash").\n */')).toEqual([
-      { path: "decode/README.md", section: "Manifest hash" },
-    ]);
-    expect(citedDocuments('// see `verify/README.md`, "Approvals"')).toEqual([
-      { path: "verify/README.md", section: "Approvals" },
-    ]);
-  });
-
-  it("sees neither addresses nor links to them", () => {
-    expect(citedDocuments("[a/SPEC.md](https://example.org/a/SPEC.md), https://example.org/b.md")).toEqual([]);
-  });
-
-  it("reports a document, a section and a file that do not exist", () => {
-    expect(unresolved({ path: "checks.md", section: null }, "src/checks.ts")).toMatch(/is not here/);
-    expect(unresolved({ path: "decode/README.md", section: "Nothing" }, "src/checks.ts")).toMatch(
-      /no section "Nothing"/,
-    );
-    expect(unresolved({ path: "decode/README.md", section: "CBOR" }, "src/checks.ts")).toBeNull();
-    expect(unresolved({ path: "../../../etc/passwd", section: null }, "src/checks.ts")).toMatch(/is not here/);
-    expect(citedFiles("`cbor.ts`, `src/gone.ts`, `policy.json`").map(({ path }) => path)).toEqual([
-      "cbor.ts",
-      "src/gone.ts",
-    ]);
-    expect(unresolved({ path: "src/gone.ts", section: null }, readme)).toMatch(/is not here/);
-  });
-
-  it("reports links that lead nowhere", () => {
-    const [file, anchor, good] = links("[a](gone.md) [b](#gone) [c](../verify/README.md#the-question) `[d](x)`");
-    expect(brokenLink(file!, readme)).toMatch(/leads nowhere/);
-    expect(brokenLink(anchor!, readme)).toMatch(/no heading for #gone/);
-    expect(brokenLink(good!, readme)).toBeNull();
-    expect(links("`[d](x)` and\n```\n[e](y)\n```\n[f](https://example.org/x.md)")).toEqual([]);
-  });
-
-  it("knows the places outside", () => {
-    for (const text of ["see spec/qos.md", "../shared/x", "service-interface 2.1", "(service-facts)"])
-      expect(text).toMatch(OUTSIDE);
-    for (const text of ["shared by all", "aspects/of", "the interface", "and/or"]) expect(text).not.toMatch(OUTSIDE);
   });
 });

@@ -42,6 +42,7 @@ import {
   pcrs,
   put,
   withActivity,
+  failing,
 } from "./support.js";
 import { DETAIL_FORMS, type DetailForm, detailsOf } from "../support/provisioning.js";
 
@@ -682,31 +683,19 @@ const binding: Attack[] = [
     forge: pcrs((map) => map.set(index, sha384(toUtf8("another image")))),
     fails: ["bind.pcrs"],
   })),
-  {
-    name: "no PCR3 in a legacy document",
-    forge: { generation: "legacy", ...pcrs((map) => map.delete(3)) },
-    fails: ["bind.pcrs"],
-  },
-  {
-    name: "no PCR0 in a legacy document",
-    forge: { generation: "legacy", ...pcrs((map) => map.delete(0)) },
-    fails: ["bind.pcrs"],
-  },
-  {
-    name: "a manifest that names 32 bytes of a PCR",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })),
-    fails: ["bind.pcrs"],
-  },
-  {
-    name: "a manifest that names no PCR0",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } })),
-    fails: ["bind.pcrs"],
-  },
-  {
-    name: "a manifest that names the PCRs of another image",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
-    fails: ["bind.pcrs"],
-  },
+  ...failing("bind.pcrs", "", [
+    ["no PCR3 in a legacy document", { generation: "legacy", ...pcrs((map) => map.delete(3)) }],
+    ["no PCR0 in a legacy document", { generation: "legacy", ...pcrs((map) => map.delete(0)) }],
+    [
+      "a manifest that names 32 bytes of a PCR",
+      manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })),
+    ],
+    ["a manifest that names no PCR0", manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } }))],
+    [
+      "a manifest that names the PCRs of another image",
+      manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
+    ],
+  ]),
   ...[0, 1, 2].map((index): Attack => ({
     name: `another image than the one that was given, by its PCR${index}`,
     judge: { measurements: { ...GIVEN, [index]: sha384(toUtf8("another image")) } },
@@ -748,21 +737,14 @@ const binding: Attack[] = [
     more: true,
   },
   { name: "public_key of no byte", forge: field("public_key", new Uint8Array()), fails: ["bind.key"], more: true },
-  {
-    name: "another key beside the document",
-    forge: { bootProof: put("ephemeralPublicKeyHex", hex(otherKey.publicKey)) },
-    fails: ["bind.key"],
-  },
-  {
-    name: "the key's halves exchanged beside the document",
-    forge: { bootProof: put("ephemeralPublicKeyHex", hex(concatBytes(key.subarray(65), key.subarray(0, 65)))) },
-    fails: ["bind.key"],
-  },
-  {
-    name: "the signing half alone beside the document",
-    forge: { bootProof: put("ephemeralPublicKeyHex", hex(key.subarray(65))) },
-    fails: ["bind.key"],
-  },
+  ...failing("bind.key", "", [
+    ["another key beside the document", { bootProof: put("ephemeralPublicKeyHex", hex(otherKey.publicKey)) }],
+    [
+      "the key's halves exchanged beside the document",
+      { bootProof: put("ephemeralPublicKeyHex", hex(concatBytes(key.subarray(65), key.subarray(0, 65)))) },
+    ],
+    ["the signing half alone beside the document", { bootProof: put("ephemeralPublicKeyHex", hex(key.subarray(65))) }],
+  ]),
   { name: "another key than was asked for", judge: { ephemeralKey: otherKey.publicKey }, fails: ["bind.key"] },
   ...notKeys.map(([name, value]): Attack => ({
     name: `a public_key of ${name}`,
@@ -957,44 +939,24 @@ export const BOOT_PROOF_ATTACKS: readonly Attack[] = [
     judge: { given: () => ({ bootProofs: [value] }) },
     fails: ["boot.decode"],
   })),
-  ...manifests.map(([name, alter]): Attack => ({
-    name: `manifest: ${name}`,
-    forge: alter,
-    fails: ["manifest.decode"],
-  })),
-  ...envelopes.map(([name, alter]): Attack => ({
-    name: `envelope: ${name}`,
-    forge: alter,
-    fails: ["envelope.decode"],
-  })),
+  ...failing("manifest.decode", "manifest: ", manifests),
+  ...failing("envelope.decode", "envelope: ", envelopes),
   ...versions,
-  ...approvalAttacks.map(([name, alter]): Attack => ({
-    name: `approvals: ${name}`,
-    forge: alter,
-    fails: ["envelope.approvals"],
-  })),
-  ...shareAttacks.map(([name, alter]): Attack => ({
-    name: `share approvals: ${name}`,
-    forge: alter,
-    fails: ["envelope.shares"],
-  })),
+  ...failing("envelope.approvals", "approvals: ", approvalAttacks),
+  ...failing("envelope.shares", "share approvals: ", shareAttacks),
   {
     name: "approvals, user_data and commitment over a hash that is not the manifest's",
     forge: { alterManifest: { hash: flip } },
     fails: ["envelope.approvals", "envelope.shares", "bind.user-data", "bind.commitment"],
   },
   ...binding,
-  ...commitments.map(([name, alter]): Attack => ({
-    name: `commitment: ${name}`,
-    forge: alter,
-    fails: ["bind.commitment"],
-  })),
+  ...failing("bind.commitment", "commitment: ", commitments),
   ...DETAIL_FORMS.flatMap((form) =>
     provisioning(form).map(([name, alter, fails]): Attack => {
       return { name: `provisioning details, ${form}: ${name}`, forge: alter, judge: { noPolicy: true }, fails };
     }),
   ),
-  ...debug.map(([name, alter]): Attack => ({ name: `debug: ${name}`, forge: alter, fails: ["mode.debug"] })),
+  ...failing("mode.debug", "debug: ", debug),
   {
     name: "another enclave's document in whole evidence",
     forge: { bootProof: put("cloudAttestationDocB64", toBase64(forge({ lab: otherLab }).document)) },

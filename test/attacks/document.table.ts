@@ -19,6 +19,7 @@ import {
   lab,
   overwrite,
   pcrs,
+  failing,
 } from "./support.js";
 
 /** CBOR has it, but the profile does not. */
@@ -452,48 +453,24 @@ function rewrapped(name: string, encode: (value: CborItem) => CborItem): Alterat
 
 /** The checks that need these PCRs fail too: more than the structure fails. */
 const brokenPcrs: Attack[] = [
-  {
-    name: "a PCR of 32 bytes",
-    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(32))) },
-    fails: ["doc.structure"],
-  },
-  {
-    name: "a PCR of 64 bytes",
-    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(64))) },
-    fails: ["doc.structure"],
-  },
-  {
-    name: "a PCR of 47 bytes",
-    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(47))) },
-    fails: ["doc.structure"],
-  },
-  {
-    name: "an empty PCR",
-    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array())) },
-    fails: ["doc.structure"],
-  },
+  ...failing("doc.structure", "", [
+    ["a PCR of 32 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(32))) }],
+    ["a PCR of 64 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(64))) }],
+    ["a PCR of 47 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(47))) }],
+    ["an empty PCR", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array())) }],
+  ]),
   {
     name: "PCR32 in place of PCR31",
     forge: pcrs((map) => map.set(32, map.get(31)!).delete(31)),
     fails: ["doc.structure"],
     more: true,
   },
-  {
-    name: "a PCR as text",
-    forge: { generation: "legacy", ...rewrappedPcr(9, "0".repeat(48)) },
-    fails: ["doc.structure"],
-  },
-  { name: "a PCR null", forge: { generation: "legacy", ...rewrappedPcr(9, null) }, fails: ["doc.structure"] },
-  {
-    name: "a PCR's index as text",
-    forge: { generation: "legacy", ...rewrappedPcr("9", new Uint8Array(48)) },
-    fails: ["doc.structure"],
-  },
-  {
-    name: "a negative PCR index",
-    forge: { generation: "legacy", ...rewrappedPcr(-1, new Uint8Array(48)) },
-    fails: ["doc.structure"],
-  },
+  ...failing("doc.structure", "", [
+    ["a PCR as text", { generation: "legacy", ...rewrappedPcr(9, "0".repeat(48)) }],
+    ["a PCR null", { generation: "legacy", ...rewrappedPcr(9, null) }],
+    ["a PCR's index as text", { generation: "legacy", ...rewrappedPcr("9", new Uint8Array(48)) }],
+    ["a negative PCR index", { generation: "legacy", ...rewrappedPcr(-1, new Uint8Array(48)) }],
+  ]),
   { name: "a nonce of 1025 bytes", forge: field("nonce", new Uint8Array(1025)), fails: ["doc.structure"], more: true },
 ];
 
@@ -505,20 +482,16 @@ function rewrappedPcr(index: CborItem, value: CborItem): Alterations {
 const foreignLeaf = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 export const DOCUMENT_ATTACKS: readonly Attack[] = [
-  ...structure.map(([name, forge]): Attack => ({ name, forge, fails: ["cose.structure"] })),
+  ...failing("cose.structure", "", structure),
   ...headers.map(([name, alter]): Attack => ({
     name: `protected or unprotected header: ${name}`,
     forge: document(alter),
     fails: ["cose.algorithm"],
   })),
-  ...signatures.map(([name, forge]): Attack => ({ name: `signature ${name}`, forge, fails: ["cose.signature"] })),
-  ...[...fields, ...encodings].map(([name, forge]): Attack => ({
-    name: `document: ${name}`,
-    forge,
-    fails: ["doc.structure"],
-  })),
+  ...failing("cose.signature", "signature ", signatures),
+  ...failing("doc.structure", "document: ", [...fields, ...encodings]),
   // Where a certificate other than the leaf fails, the document's signature is still checked, and valid.
-  ...certificates.map(([name, forge]): Attack => ({ name: `document: ${name}`, forge, fails: ["doc.structure"] })),
+  ...failing("doc.structure", "document: ", certificates),
   ...brokenPcrs.map((attack) => ({ ...attack, name: `document: ${attack.name}` })),
   {
     name: "an RSA leaf",

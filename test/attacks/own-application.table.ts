@@ -81,77 +81,40 @@ const encoded = (change: (r: Uint8Array, s: Uint8Array) => Uint8Array, isHigh = 
 const inside = (change: (content: Uint8Array) => Uint8Array): Alterations =>
   signature((message) => change(inDer(qosSign(own, message)).subarray(2)));
 
-const signatures: [name: string, alter: Alterations, fails: CheckId][] = [
-  ["a zero before a positive r", encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s))), "app.decode"],
-  [
-    "two zeros before r",
-    encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true),
-    "app.decode",
-  ],
-  [
-    "a zero before s",
-    encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s))),
-    "app.decode",
-  ],
-  ["a negative r", encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true), "app.decode"],
+/** They are refused before anything is computed: DER has one encoding of each signature. */
+const malformed: [name: string, alter: Alterations][] = [
+  ["a zero before a positive r", encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s)))],
+  ["two zeros before r", encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true)],
+  ["a zero before s", encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s)))],
+  ["a negative r", encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true)],
   [
     "a negative s",
     signature((message) => {
       const [r, s] = halves(withS("high", qosSign(own, message)));
       return derSequence(positiveInteger(r), integer(Uint8Array.from([s[0]! | 0x80, ...s.subarray(1)])));
     }),
-    "app.decode",
   ],
-  ["r of zero", encoded((_, s) => derSequence(integer(ZERO), positiveInteger(s))), "app.decode"],
-  ["s of zero", encoded((r) => derSequence(positiveInteger(r), integer(ZERO))), "app.decode"],
-  ["an empty r", encoded((_, s) => derSequence(integer(), positiveInteger(s))), "app.decode"],
-  ["r alone", encoded((r) => derSequence(positiveInteger(r))), "app.decode"],
-  [
-    "three integers",
-    encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s))),
-    "app.decode",
-  ],
-  ["bytes after it", signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO)), "app.decode"],
+  ["r of zero", encoded((_, s) => derSequence(integer(ZERO), positiveInteger(s)))],
+  ["s of zero", encoded((r) => derSequence(positiveInteger(r), integer(ZERO)))],
+  ["an empty r", encoded((_, s) => derSequence(integer(), positiveInteger(s)))],
+  ["r alone", encoded((r) => derSequence(positiveInteger(r)))],
+  ["three integers", encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s)))],
+  ["bytes after it", signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO))],
   [
     "itself after it",
     signature((message) => {
       const whole = inDer(qosSign(own, message));
       return concatBytes(whole, whole);
     }),
-    "app.decode",
   ],
-  ["bytes after the integers", inside((content) => der(0x30, content, ZERO)), "app.decode"],
-  [
-    "a length in two bytes",
-    inside((content) => concatBytes(Uint8Array.of(0x30, 0x81, content.length), content)),
-    "app.decode",
-  ],
-  [
-    "a length in three bytes",
-    inside((content) => concatBytes(Uint8Array.of(0x30, 0x82, 0, content.length), content)),
-    "app.decode",
-  ],
-  [
-    "an indefinite length",
-    inside((content) => concatBytes(Uint8Array.of(0x30, 0x80), content, Uint8Array.of(0, 0))),
-    "app.decode",
-  ],
-  [
-    "a length of r in two bytes",
-    encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, positiveInteger(s))),
-    "app.decode",
-  ],
-  [
-    "a length that is too small",
-    inside((content) => concatBytes(Uint8Array.of(0x30, content.length - 1), content)),
-    "app.decode",
-  ],
-  [
-    "a length that is too large",
-    inside((content) => concatBytes(Uint8Array.of(0x30, content.length + 1), content)),
-    "app.decode",
-  ],
-  ["cut off", signature((message) => inDer(qosSign(own, message)).subarray(0, -1)), "app.decode"],
+  ["bytes after the integers", inside((content) => der(0x30, content, ZERO))],
+  ["a length in two bytes", inside((content) => concatBytes(Uint8Array.of(0x30, 0x81, content.length), content))],
+  ["a length in three bytes", inside((content) => concatBytes(Uint8Array.of(0x30, 0x82, 0, content.length), content))],
+  ["an indefinite length", inside((content) => concatBytes(Uint8Array.of(0x30, 0x80), content, Uint8Array.of(0, 0)))],
+  ["a length of r in two bytes", encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, positiveInteger(s)))],
+  ["a length that is too small", inside((content) => concatBytes(Uint8Array.of(0x30, content.length - 1), content))],
+  ["a length that is too large", inside((content) => concatBytes(Uint8Array.of(0x30, content.length + 1), content))],
+  ["cut off", signature((message) => inDer(qosSign(own, message)).subarray(0, -1))],
   [
     "73 bytes",
     signature((message) =>
@@ -161,28 +124,28 @@ const signatures: [name: string, alter: Alterations, fails: CheckId][] = [
         integer(ZERO, ZERO, rawWith(true, message).subarray(0, 32)),
       ),
     ),
-    "app.decode",
   ],
-  ["an r of 33 bytes", encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), positiveInteger(s))), "app.decode"],
-  ["a SET in place of the SEQUENCE", inside((content) => der(0x31, content)), "app.decode"],
-  ["ENUMERATED in place of an INTEGER", encoded((r, s) => derSequence(der(0x0a, r), positiveInteger(s))), "app.decode"],
-  ["inside an OCTET STRING", signature((message) => der(0x04, inDer(qosSign(own, message)))), "app.decode"],
-  ["inside a BIT STRING", signature((message) => der(0x03, ZERO, inDer(qosSign(own, message)))), "app.decode"],
-  ["of another payload", signature(() => inDer(qosSign(own, toUtf8("{}")))), "app.signature"],
-  ["of another key", signature((message) => inDer(qosSign(other, message))), "app.signature"],
-  ["of the encryption half", signature((message) => inDer(qosSign(byEncryptionHalf, message))), "app.signature"],
-  ["by SHA-384", signature((message) => signDer(own.signing, "sha384", message)), "app.signature"],
-  ["r and s exchanged", encoded((r, s) => derSequence(positiveInteger(s), positiveInteger(r))), "app.signature"],
-  ["r and s of one", signature(() => derSequence(derInteger(1), derInteger(1))), "app.signature"],
+  ["an r of 33 bytes", encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), positiveInteger(s)))],
+  ["a SET in place of the SEQUENCE", inside((content) => der(0x31, content))],
+  ["ENUMERATED in place of an INTEGER", encoded((r, s) => derSequence(der(0x0a, r), positiveInteger(s)))],
+  ["inside an OCTET STRING", signature((message) => der(0x04, inDer(qosSign(own, message))))],
+  ["inside a BIT STRING", signature((message) => der(0x03, ZERO, inDer(qosSign(own, message))))],
+];
+
+const signatures: [name: string, alter: Alterations][] = [
+  ["of another payload", signature(() => inDer(qosSign(own, toUtf8("{}"))))],
+  ["of another key", signature((message) => inDer(qosSign(other, message)))],
+  ["of the encryption half", signature((message) => inDer(qosSign(byEncryptionHalf, message)))],
+  ["by SHA-384", signature((message) => signDer(own.signing, "sha384", message))],
+  ["r and s exchanged", encoded((r, s) => derSequence(positiveInteger(s), positiveInteger(r)))],
+  ["r and s of one", signature(() => derSequence(derInteger(1), derInteger(1)))],
   [
     "an r beyond the order",
     encoded((_, s) => derSequence(integer(ZERO, new Uint8Array(32).fill(255)), positiveInteger(s))),
-    "app.signature",
   ],
   [
     "DER of 64 bytes, which is read as r and s",
     signature(() => der(0x30, integer(new Uint8Array(28).fill(1)), integer(new Uint8Array(30).fill(1)))),
-    "app.signature",
   ],
 ];
 
@@ -280,159 +243,82 @@ const differing: [name: string, values: ExpectedPayload["values"], forge?: Alter
 const LEGACY: Judgement["deployments"] = (all) => [{ ...all, commitment: "legacy" }];
 const untimed = (...types: string[]): JsonObject => ({ appProofs: { untimed: types } });
 const UNTIMED = placed(drop("timestampMs"));
+const AGED: JsonObject = { appProofs: { untimed: [TYPE], maxAge: "1d" } };
+const REQUIRED: JsonObject = { appProofs: { untimed: [TYPE], required: true } };
 
-const questions: [name: string, forge: Alterations, judge: Judgement, fails?: readonly CheckId[]][] = [
-  ["no app proof", { payloads: [] }, { expected: expecting(ID) }],
-  ["no proof of the type", {}, { expected: expecting(ID) }],
-  ["the type in another case", WHOLE, { expected: { payload: [{ type: "order_placed", values: ID }] } }],
-  ["a type that begins like it", placed(put("type", "ORDER_PLACED_TEST")), { expected: expecting(ID) }],
-  ["a good one beside a genuine one about something else", { payloads: [ORDER, ANOTHER] }, { expected: expecting(ID) }],
-  ["a good one after a genuine one about something else", { payloads: [ANOTHER, ORDER] }, { expected: expecting(ID) }],
-  [
-    "one of two expectations of a type",
-    WHOLE,
-    {
-      expected: {
-        payload: [
-          { type: TYPE, values: ID },
-          { type: TYPE, values: { "/order/id": "43" } },
-        ],
-      },
-    },
-  ],
-  [
-    "one of two expectations of two types",
-    WHOLE,
-    {
-      expected: {
-        payload: [
-          { type: TYPE, values: ID },
-          { type: "OTHER", values: { "/id": "1" } },
-        ],
-      },
-    },
-  ],
+const CHALLENGED = expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge");
+const HEX_CHALLENGED = expecting({ "/challenge": HEX_CHALLENGE }, "/challenge");
+const both = (other: ExpectedPayload): Expected => ({ payload: [{ type: TYPE, values: ID }, other] });
+const OWN_AND = { ...ORGANIZATION, ...expecting(ID) };
+const LATER = { ...expecting(ID), requestedAt: new Date(at.getTime() + 60_001) };
+
+const questions: [
+  name: string,
+  forge: Alterations,
+  expected: Expected,
+  fails?: readonly CheckId[],
+  judge?: Judgement,
+][] = [
+  ["no app proof", { payloads: [] }, expecting(ID)],
+  ["no proof of the type", {}, expecting(ID)],
+  ["the type in another case", WHOLE, { payload: [{ type: "order_placed", values: ID }] }],
+  ["a type that begins like it", placed(put("type", "ORDER_PLACED_TEST")), expecting(ID)],
+  ["a good one beside a genuine one about something else", { payloads: [ORDER, ANOTHER] }, expecting(ID)],
+  ["a good one after a genuine one about something else", { payloads: [ANOTHER, ORDER] }, expecting(ID)],
+  ["one of two expectations of a type", WHOLE, both({ type: TYPE, values: { "/order/id": "43" } })],
+  ["one of two expectations of two types", WHOLE, both({ type: "OTHER", values: { "/id": "1" } })],
   [
     "values that two proofs have together",
     { payloads: [ORDER, put("order.amount", 2)(ANOTHER)] },
-    {
-      expected: expecting({ ...ID, "/order/amount": 2 }),
-    },
+    expecting({ ...ID, "/order/amount": 2 }),
   ],
   [
     "another organization beside it",
     { payloads: [ORDER, forgedPayload()] },
-    {
-      expected: { organizationId: "another", ...expecting(ID) },
-    },
+    { organizationId: "another", ...expecting(ID) },
   ],
-  [
-    "an address that none names beside it",
-    WHOLE,
-    {
-      expected: { ...ORGANIZATION, addresses: [LAB_ADDRESS.address], ...expecting(ID) },
-    },
-  ],
+  ["an address that none names beside it", WHOLE, { ...OWN_AND, addresses: [LAB_ADDRESS.address] }],
   [
     "beside an activity, a proof about something else",
     { payloads: [forgedPayload(), ANOTHER] },
-    {
-      given: withActivity,
-      expected: { ...ORGANIZATION, ...expecting(ID) },
-    },
+    OWN_AND,
+    ["app.request"],
+    { given: withActivity },
   ],
-  [
-    "beside an activity, no proof of the type",
-    {},
-    {
-      given: withActivity,
-      expected: { ...ORGANIZATION, ...expecting(ID) },
-    },
-  ],
+  ["beside an activity, no proof of the type", {}, OWN_AND, ["app.request"], { given: withActivity }],
   [
     "a member twice",
     text((json) => json.replace('"id":"42"', '"id":"43","id":"42"')),
-    { expected: expecting(ID) },
+    expecting(ID),
     ["app.payload", "app.request"],
   ],
   [
     "as expected, with a signature of another key",
     { ...WHOLE, ...appProof({ signer: other }) },
-    {
-      expected: expecting(ID),
-    },
+    expecting(ID),
     ["app.signature"],
   ],
   [
     "as expected, by another enclave",
     { ...WHOLE, ...signedBy(other, other.publicKey.subarray(65)) },
-    {
-      expected: expecting(ID),
-    },
+    expecting(ID),
     ["app.key"],
   ],
-  [
-    "the challenge of somebody else",
-    placed(put("challenge", OTHER_CHALLENGE)),
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "the challenge in another member",
-    placed(drop("challenge"), put("nonce", CHALLENGE)),
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "the challenge in another case",
-    placed(put("challenge", CHALLENGE.toLowerCase())),
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "a challenge of hex in another case",
-    placed(put("challenge", HEX_CHALLENGE.toUpperCase())),
-    {
-      expected: expecting({ "/challenge": HEX_CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "the challenge with more after it",
-    placed(put("challenge", `${CHALLENGE}A`)),
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "the challenge, and another value",
-    placed(put("order.id", "43")),
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
+  ["the challenge of somebody else", placed(put("challenge", OTHER_CHALLENGE)), CHALLENGED],
+  ["the challenge in another member", placed(drop("challenge"), put("nonce", CHALLENGE)), CHALLENGED],
+  ["the challenge in another case", placed(put("challenge", CHALLENGE.toLowerCase())), CHALLENGED],
+  ["a challenge of hex in another case", placed(put("challenge", HEX_CHALLENGE.toUpperCase())), HEX_CHALLENGED],
+  ["the challenge with more after it", placed(put("challenge", `${CHALLENGE}A`)), CHALLENGED],
+  ["the challenge, and another value", placed(put("order.id", "43")), CHALLENGED],
   [
     "an old answer without a time, to another challenge",
     placed(drop("timestampMs"), put("challenge", OTHER_CHALLENGE)),
-    { policy: untimed(TYPE), expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge") },
+    CHALLENGED,
+    ["app.request"],
+    { policy: untimed(TYPE) },
   ],
-  [
-    "an old answer beside the new one",
-    { payloads: [ORDER, put("challenge", OTHER_CHALLENGE)(ORDER)] },
-    {
-      expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge"),
-    },
-  ],
-  [
-    "as expected, signed before the request",
-    WHOLE,
-    {
-      expected: { ...expecting(ID), requestedAt: new Date(at.getTime() + 60_001) },
-    },
-    ["app.time"],
-  ],
+  ["an old answer beside the new one", { payloads: [ORDER, put("challenge", OTHER_CHALLENGE)(ORDER)] }, CHALLENGED],
+  ["as expected, signed before the request", WHOLE, LATER, ["app.time"]],
 ];
 
 function forgedPayload(): JsonObject {
@@ -440,66 +326,43 @@ function forgedPayload(): JsonObject {
 }
 
 /** Why a proof whose payload has no time, or has one all the same, is refused. */
-const times: [name: string, forge: Alterations, judge: Judgement, fails: readonly CheckId[]][] = [
-  ["under a policy that names no type", UNTIMED, {}, ["app.payload"]],
-  ["without a policy", UNTIMED, { noPolicy: true }, ["app.payload"]],
-  ["of a type that the policy does not name", UNTIMED, { policy: untimed("ORDER") }, ["app.payload"]],
-  ["of the type in another case", UNTIMED, { policy: untimed("order_placed") }, ["app.payload"]],
-  ["with a time of null", placed(put("timestampMs", null)), { policy: untimed(TYPE) }, ["app.payload"]],
-  ["with an empty time", placed(put("timestampMs", "")), { policy: untimed(TYPE) }, ["app.payload"]],
-  [
-    "with a time that is a number",
-    placed(put("timestampMs", at.getTime())),
-    { policy: untimed(TYPE) },
-    ["app.payload"],
-  ],
-  ["of no type", placed(drop("timestampMs"), drop("type")), { policy: untimed(TYPE) }, ["app.payload"]],
-  ["of a known type", { payloads: [drop("timestampMs")(forgedPayload())] }, { policy: untimed(TYPE) }, ["app.payload"]],
+const times: [name: string, forge: Alterations, policy: JsonObject, fails?: CheckId, judge?: Judgement][] = [
+  ["under a policy that names no type", UNTIMED, {}],
+  ["without a policy", UNTIMED, {}, "app.payload", { noPolicy: true }],
+  ["of a type that the policy does not name", UNTIMED, untimed("ORDER")],
+  ["of the type in another case", UNTIMED, untimed("order_placed")],
+  ["with a time of null", placed(put("timestampMs", null)), untimed(TYPE)],
+  ["with an empty time", placed(put("timestampMs", "")), untimed(TYPE)],
+  ["with a time that is a number", placed(put("timestampMs", at.getTime())), untimed(TYPE)],
+  ["of no type", placed(drop("timestampMs"), drop("type")), untimed(TYPE)],
+  ["of a known type", { payloads: [drop("timestampMs")(forgedPayload())] }, untimed(TYPE)],
   [
     "whose time lies before the boot",
     { generation: "legacy", ...placed(put("timestampMs", "1")) },
-    {
-      policy: untimed(TYPE),
-      deployments: LEGACY,
-    },
-    ["app.time"],
+    untimed(TYPE),
+    "app.time",
+    { deployments: LEGACY },
   ],
   [
     "whose time lies in the future",
     placed(put("timestampMs", String(NOW.getTime() + 60_001))),
-    {
-      policy: untimed(TYPE),
-    },
-    ["app.time"],
+    untimed(TYPE),
+    "app.time",
   ],
-  [
-    "under a policy with maxAge",
-    UNTIMED,
-    { policy: { appProofs: { untimed: [TYPE], maxAge: "1d" } } },
-    ["policy.app-proof"],
-  ],
+  ["under a policy with maxAge", UNTIMED, AGED, "policy.app-proof"],
   [
     "with the challenge, under a policy with maxAge",
     UNTIMED,
-    {
-      policy: { appProofs: { untimed: [TYPE], maxAge: "1d" } },
-      expected: expecting({ "/challenge": CHALLENGE }, "/challenge"),
-    },
-    ["policy.app-proof"],
+    AGED,
+    "policy.app-proof",
+    { expected: expecting({ "/challenge": CHALLENGE }, "/challenge") },
   ],
-  [
-    "where one is required",
-    UNTIMED,
-    { policy: { appProofs: { untimed: [TYPE], required: true } } },
-    ["policy.app-proof"],
-  ],
+  ["where one is required", UNTIMED, REQUIRED, "policy.app-proof"],
   [
     "two of them, where one is required",
     { payloads: [drop("timestampMs")(ORDER), drop("timestampMs")(ANOTHER)] },
-    {
-      policy: { appProofs: { untimed: [TYPE], required: true } },
-    },
-    ["policy.app-proof"],
+    REQUIRED,
+    "policy.app-proof",
   ],
 ];
 
@@ -569,14 +432,19 @@ export const OWN_APPLICATION_ATTACKS: readonly Attack[] = [
     { noPolicy: true },
     ["app.key"],
   ),
-  ...signatures.map(([name, alter, fails]) => attack(`own application: signature in DER, ${name}`, alter, {}, [fails])),
+  ...malformed.map(([name, alter]) => attack(`own application: signature in DER, ${name}`, alter, {}, ["app.decode"])),
+  ...signatures.map(([name, alter]) =>
+    attack(`own application: signature in DER, ${name}`, alter, {}, ["app.signature"]),
+  ),
   ...names.map(([name, alter, judge, fails]) => attack(`own application: ${name}`, alter, judge, [fails].flat())),
-  ...times.map(([name, alter, judge, fails]) => attack(`own application: untimed, ${name}`, alter, judge, fails)),
+  ...times.map(([name, alter, policy, fails = "app.payload", judge]) =>
+    attack(`own application: untimed, ${name}`, alter, { policy, ...judge }, [fails]),
+  ),
   ...differing.map(([name, values, alter = WHOLE]) =>
     attack(`own application: expected payload, ${name}`, alter, { expected: expecting(values) }, ["app.request"]),
   ),
-  ...questions.map(([name, alter, judge, fails = ["app.request"]]) =>
-    attack(`own application: expected payload, ${name}`, alter, judge, fails),
+  ...questions.map(([name, alter, expected, fails = ["app.request"], judge]) =>
+    attack(`own application: expected payload, ${name}`, alter, { ...judge, expected }, fails),
   ),
 ];
 
@@ -658,24 +526,17 @@ export const OWN_APPLICATION_ACCEPTED: readonly Accepted[] = [
   {
     name: "own application: an expected challenge",
     forge: WHOLE,
-    judge: { expected: expecting({ ...ID, "/challenge": CHALLENGE }, "/challenge") },
+    judge: { expected: CHALLENGED },
   },
   {
     name: "own application: an expected challenge of hex",
     forge: placed(put("challenge", HEX_CHALLENGE)),
-    judge: { expected: expecting({ "/challenge": HEX_CHALLENGE }, "/challenge") },
+    judge: { expected: HEX_CHALLENGED },
   },
   {
     name: "own application: expected payloads, each met by a proof of its own",
     forge: { payloads: [ORDER, ANOTHER] },
-    judge: {
-      expected: {
-        payload: [
-          { type: TYPE, values: { "/order/id": "43" } },
-          { type: TYPE, values: ID },
-        ],
-      },
-    },
+    judge: { expected: both({ type: TYPE, values: { "/order/id": "43" } }) },
   },
   {
     name: "own application: an expected payload beside a proof of a type that no expectation names",
@@ -721,7 +582,7 @@ export const OWN_APPLICATION_ACCEPTED: readonly Accepted[] = [
   {
     name: "own application: untimed, beside the required one that has a time",
     forge: { payloads: [drop("timestampMs")(ORDER), ANOTHER] },
-    judge: { policy: { appProofs: { untimed: [TYPE], required: true } } },
+    judge: { policy: REQUIRED },
     warns: ["app.time"],
   },
   {

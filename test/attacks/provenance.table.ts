@@ -67,8 +67,10 @@ function under(bundles: readonly Bundle[], ...pins: JsonObject[]): Judgement {
 }
 
 type Check = "bundle" | "signer" | "subject";
+/** By default all of the build is pinned. */
+type Row = readonly [name: string, bundles: Bundle | readonly Bundle[], ...pins: JsonObject[]];
 
-function refused(check: Check, name: string, bundles: Bundle | readonly Bundle[], ...pins: JsonObject[]): Attack {
+function refused(check: Check, ...[name, bundles, ...pins]: Row): Attack {
   const judge = under(Array.isArray(bundles) ? (bundles as Bundle[]) : [bundles as Bundle], ...pins);
   return { name: `provenance: ${name}`, judge, fails: [`provenance.${check}`] };
 }
@@ -77,7 +79,7 @@ const pin = (changes: JsonObject): JsonObject => ({ ...pinned, ...changes });
 const unpinned = (...names: string[]): JsonObject =>
   Object.fromEntries(Object.entries(pinned).filter(([name]) => !names.includes(name)));
 
-const SIGNERS: Attack[] = [
+const SIGNERS: Row[] = [
   ...(
     [
       ["another repository", { repository: stranger }],
@@ -100,21 +102,18 @@ const SIGNERS: Attack[] = [
       ["a workflow that begins alike", { workflow: `${workflow}.evil.yml` }],
       ["a workflow whose path has @ and the pinned one", { workflow: `${workflow}@${ref}/x.yml` }],
     ] as const satisfies readonly (readonly [string, Partial<LabBuild>])[]
-  ).map(([name, build]) => refused("signer", name, built(build))),
-  refused("signer", "the certificate's name, which the extensions do not have", named(uriName(`${config}.evil`))),
-  refused(
-    "signer",
+  ).map(([name, build]): Row => [name, built(build)]),
+  ["the certificate's name, which the extensions do not have", named(uriName(`${config}.evil`))],
+  [
     "extensions of the wanted repository in a certificate of another one's workflow",
     built({ identity: `${stranger}/${workflow}@${ref}` }),
-  ),
-  refused(
-    "signer",
+  ],
+  [
     "an identity that a regular expression takes for the pinned one",
     built({ identity: `${config}x` }),
     pin({ identity: config }),
-  ),
-  refused(
-    "signer",
+  ],
+  [
     "another identity of an issuer that is not GitHub's",
     built({ issuer: "https://accounts.example.com", identity: "https://example.com/release.evil" }),
     {
@@ -123,74 +122,48 @@ const SIGNERS: Attack[] = [
       predicateTypes: pinned["predicateTypes"]!,
       trustedRoot: root(sigstore),
     },
-  ),
-  refused(
-    "signer",
+  ],
+  [
     "a build configuration that names another ref than the certificate",
     instead(18, sigstoreExtension(18, `${repository}/${workflow}@refs/heads/main`)),
-  ),
-  refused(
-    "signer",
+  ],
+  [
     "a build configuration of which the workflow is a part",
     instead(18, sigstoreExtension(18, `${repository}/x/${workflow}@${ref}`)),
-  ),
-  refused(
-    "signer",
-    "a build configuration of another repository",
-    instead(18, sigstoreExtension(18, `${stranger}/${workflow}@${ref}`)),
-  ),
-  ...[8, 9, 11, 12, 13, 14, 15, 18, 20].flatMap((number) => [
-    refused("signer", `extension .${number} left out`, without(number)),
-    refused(
-      "signer",
+  ],
+  ["a build configuration of another repository", instead(18, sigstoreExtension(18, `${stranger}/${workflow}@${ref}`))],
+  ...[8, 9, 11, 12, 13, 14, 15, 18, 20].flatMap((number): Row[] => [
+    [`extension .${number} left out`, without(number)],
+    [
       `extension .${number} twice, the second of another value`,
       extensions((all) => [...all, sigstoreExtension(number, "x")]),
-    ),
-    refused(
-      "signer",
+    ],
+    [
       `extension .${number} twice, the first of another value`,
       extensions((all) => [sigstoreExtension(number, "x"), ...all]),
-    ),
+    ],
   ]),
-  refused(
-    "signer",
-    "extension .12 twice, the same",
-    extensions((all) => [...all, sigstoreExtension(12, repository)]),
-  ),
-  refused("signer", "extension .12 in the older raw form", instead(12, rawSigstoreExtension(12, repository))),
-  refused("signer", "extension .12 as a PrintableString", instead(12, withValue(derPrintableString(repository)))),
-  refused(
-    "signer",
-    "extension .12 with bytes behind it",
-    instead(12, withValue(Uint8Array.of(...derUtf8String(repository), 0))),
-  ),
-  refused(
-    "signer",
-    "extension .12 with a length that is too long",
-    instead(12, withValue(longLength(derUtf8String(repository)))),
-  ),
-  refused("signer", "extension .12 with a zero byte", instead(12, sigstoreExtension(12, `${repository}\0.evil`))),
-  refused("signer", "extension .12 that is not UTF-8", instead(12, withValue(Uint8Array.of(0x0c, 1, 0xff)))),
-  refused("signer", "extension .12 that is empty", instead(12, sigstoreExtension(12, ""))),
-  refused(
-    "signer",
-    "the name twice",
-    extensions((all) => [...all, uriName(stranger)]),
-  ),
-  refused("signer", "a reusable workflow that the policy does not name", built({ signer: `${attest}@refs/tags/v1` })),
-  refused(
-    "signer",
+  ["extension .12 twice, the same", extensions((all) => [...all, sigstoreExtension(12, repository)])],
+  ["extension .12 in the older raw form", instead(12, rawSigstoreExtension(12, repository))],
+  ["extension .12 as a PrintableString", instead(12, withValue(derPrintableString(repository)))],
+  ["extension .12 with bytes behind it", instead(12, withValue(Uint8Array.of(...derUtf8String(repository), 0)))],
+  ["extension .12 with a length that is too long", instead(12, withValue(longLength(derUtf8String(repository))))],
+  ["extension .12 with a zero byte", instead(12, sigstoreExtension(12, `${repository}\0.evil`))],
+  ["extension .12 that is not UTF-8", instead(12, withValue(Uint8Array.of(0x0c, 1, 0xff)))],
+  ["extension .12 that is empty", instead(12, sigstoreExtension(12, ""))],
+  ["the name twice", extensions((all) => [...all, uriName(stranger)])],
+  ["a reusable workflow that the policy does not name", built({ signer: `${attest}@refs/tags/v1` })],
+  [
     "another reusable workflow than the pinned one",
     built({ signer: `${attest}@refs/tags/v1` }),
     pin({ signer: `${stranger}/${workflow}` }),
-  ),
-  refused("signer", "the build's own workflow where a reusable one is pinned", bundle(), pin({ signer: attest })),
-  refused(
-    "signer",
+  ],
+  ["the build's own workflow where a reusable one is pinned", bundle(), pin({ signer: attest })],
+  [
     "another version of the reusable workflow",
     built({ signer: `${attest}@refs/tags/v2` }),
     pin({ signer: `${attest}@refs/tags/v1` }),
-  ),
+  ],
   ...[
     ["v1", "a tag without refs/"],
     ["", "an empty ref"],
@@ -198,22 +171,18 @@ const SIGNERS: Attack[] = [
     ["a".repeat(39), "39 hex digits"],
     ["A".repeat(40), "40 hex digits in upper case"],
     ["refs/heads/x/.github/workflows/evil.yml@refs/heads/main", "a branch that has a workflow's path in its name"],
-  ].map(([version, name]) =>
-    refused("signer", `a signer of ${name!}`, built({ signer: `${attest}@${version!}` }), pin({ signer: attest })),
-  ),
-  refused(
-    "signer",
+  ].map(([version, name]): Row => [
+    `a signer of ${name!}`,
+    built({ signer: `${attest}@${version!}` }),
+    pin({ signer: attest }),
+  ]),
+  [
     "a signer of which the pinned one is the beginning",
     built({ signer: `${attest}.evil.yml@refs/tags/v1` }),
     pin({ signer: attest }),
-  ),
-  refused("signer", "a branch where any tag is pinned", built({ ref: "refs/heads/main" }), pin({ ref: "refs/tags/*" })),
-  refused(
-    "signer",
-    "a ref of which a pattern's folder is all",
-    built({ ref: "refs/tags/" }),
-    pin({ ref: "refs/tags/*" }),
-  ),
+  ],
+  ["a branch where any tag is pinned", built({ ref: "refs/heads/main" }), pin({ ref: "refs/tags/*" })],
+  ["a ref of which a pattern's folder is all", built({ ref: "refs/tags/" }), pin({ ref: "refs/tags/*" })],
 ];
 
 function withValue(value: Uint8Array): ExtensionSpec {
@@ -225,37 +194,27 @@ function longLength(der: Uint8Array): Uint8Array {
   return Uint8Array.of(der[0]!, 0x81, der.length - 2, ...der.subarray(2));
 }
 
-const SUBJECTS: Attack[] = [
-  refused("subject", "another binary", bundle({ digest: new Uint8Array(32).fill(1) })),
-  refused("subject", "the digest in upper case", subjects({ sha256: DIGEST.toUpperCase() })),
-  refused("subject", "the digest with a prefix", subjects({ sha256: `sha256:${DIGEST}` })),
-  refused("subject", "the digest with white space", subjects({ sha256: ` ${DIGEST}` })),
-  refused("subject", "the beginning of the digest", subjects({ sha256: DIGEST.slice(0, 40) })),
-  refused(
-    "subject",
-    "SHA-512 alone",
-    subjects({ sha512: createHash("sha512").update("lab application").digest("hex") }),
-  ),
-  refused("subject", "the digest under another algorithm", subjects({ sha512: DIGEST })),
-  refused("subject", "the digest under a name in upper case", subjects({ SHA256: DIGEST })),
-  refused(
-    "subject",
+const SUBJECTS: Row[] = [
+  ["another binary", bundle({ digest: new Uint8Array(32).fill(1) })],
+  ["the digest in upper case", subjects({ sha256: DIGEST.toUpperCase() })],
+  ["the digest with a prefix", subjects({ sha256: `sha256:${DIGEST}` })],
+  ["the digest with white space", subjects({ sha256: ` ${DIGEST}` })],
+  ["the beginning of the digest", subjects({ sha256: DIGEST.slice(0, 40) })],
+  ["SHA-512 alone", subjects({ sha512: createHash("sha512").update("lab application").digest("hex") })],
+  ["the digest under another algorithm", subjects({ sha512: DIGEST })],
+  ["the digest under a name in upper case", subjects({ SHA256: DIGEST })],
+  [
     "the digest as a subject's name",
     statement((json) => ({ ...json, subject: [{ name: DIGEST, digest: { sha256: "00".repeat(32) } }] })),
-  ),
-  refused("subject", "no subjects", subjects()),
-  refused(
-    "subject",
+  ],
+  ["no subjects", subjects()],
+  [
     "the digest only in the predicate",
     statement((json) => ({ ...json, subject: [], predicate: { subject: [{ digest: { sha256: DIGEST } }] } })),
-  ),
-  refused("subject", "another predicate", bundle({ predicateType: "https://spdx.dev/Document/v2.3" })),
-  refused("subject", "a predicate that begins alike", bundle({ predicateType: "https://slsa.dev/provenance/v1.1" })),
-  refused(
-    "subject",
-    "a verification summary in place of a build",
-    bundle({ predicateType: "https://slsa.dev/verification_summary/v1" }),
-  ),
+  ],
+  ["another predicate", bundle({ predicateType: "https://spdx.dev/Document/v2.3" })],
+  ["a predicate that begins alike", bundle({ predicateType: "https://slsa.dev/provenance/v1.1" })],
+  ["a verification summary in place of a build", bundle({ predicateType: "https://slsa.dev/verification_summary/v1" })],
 ];
 
 /** An instance with the keys of two. */
@@ -335,25 +294,14 @@ const BEYOND: Readonly<Record<string, Bundle>> = {
   ]),
 };
 
-const BUNDLES: Attack[] = [
-  refused("bundle", "of another instance", bundle({}, otherInstance)),
-  refused("bundle", "of a private instance under the public root", bundle({}, privateInstance)),
-  refused(
-    "bundle",
-    "of the public instance under a private root",
-    bundle(),
-    pin({ trustedRoot: root(privateInstance) }),
-  ),
-  refused("bundle", "in the log of another instance", bundle({}, otherLog)),
-  refused("bundle", "in the certificate log of another instance", bundle({}, otherCertificateLog)),
-  refused(
-    "bundle",
-    "with a time of another authority",
-    bundle({}, otherTimestamps),
-    pin({ trustedRoot: root(privateInstance) }),
-  ),
-  refused(
-    "bundle",
+const BUNDLES: Row[] = [
+  ["of another instance", bundle({}, otherInstance)],
+  ["of a private instance under the public root", bundle({}, privateInstance)],
+  ["of the public instance under a private root", bundle(), pin({ trustedRoot: root(privateInstance) })],
+  ["in the log of another instance", bundle({}, otherLog)],
+  ["in the certificate log of another instance", bundle({}, otherCertificateLog)],
+  ["with a time of another authority", bundle({}, otherTimestamps), pin({ trustedRoot: root(privateInstance) })],
+  [
     "whose certificate and logs two roots know, but no root both",
     bundle(),
     pin({
@@ -370,167 +318,104 @@ const BUNDLES: Attack[] = [
         ),
       ],
     }),
-  ),
-  refused("bundle", "logged after its certificate expired", bundle({ signedAt: after(660) })),
-  refused("bundle", "logged before its certificate was valid", bundle({ signedAt: after(-60) })),
-  refused(
-    "bundle",
+  ],
+  ["logged after its certificate expired", bundle({ signedAt: after(660) })],
+  ["logged before its certificate was valid", bundle({ signedAt: after(-60) })],
+  [
     "timestamped after its certificate expired",
     bundle({ signedAt: after(660) }, privateInstance),
     pin({ trustedRoot: root(privateInstance) }),
-  ),
-  refused("bundle", "without an entry of a log", changedBundle("verificationMaterial.tlogEntries", [])),
-  refused("bundle", "without a promise of the log, and so without a signed time", dropped(`${ENTRY}.inclusionPromise`)),
-  refused("bundle", "without a proof of inclusion", dropped(`${ENTRY}.inclusionProof`)),
-  refused("bundle", "without a checkpoint", dropped(`${ENTRY}.inclusionProof.checkpoint`)),
-  refused(
-    "bundle",
+  ],
+  ["without an entry of a log", changedBundle("verificationMaterial.tlogEntries", [])],
+  ["without a promise of the log, and so without a signed time", dropped(`${ENTRY}.inclusionPromise`)],
+  ["without a proof of inclusion", dropped(`${ENTRY}.inclusionProof`)],
+  ["without a checkpoint", dropped(`${ENTRY}.inclusionProof.checkpoint`)],
+  [
     "without a timestamp",
     changedBundle("verificationMaterial.timestampVerificationData", {}, bundle({}, privateInstance)),
     pin({ trustedRoot: root(privateInstance) }),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "with an integrated time that the log did not sign",
     changedBundle(`${ENTRY}.integratedTime`, String(Math.floor(AT.getTime() / 1000) + 2)),
-  ),
-  refused("bundle", "with the entry of another bundle", changedBundle(ENTRY, entryOf(otherBundle))),
-  refused(
-    "bundle",
-    "with an entry twice",
-    changedBundle("verificationMaterial.tlogEntries", Array(2).fill(entryOf(parsed())) as never),
-  ),
-  refused("bundle", "with a promise that is changed", flippedAt(`${ENTRY}.inclusionPromise.signedEntryTimestamp`)),
-  refused("bundle", "with a proof that is changed", flippedAt(`${ENTRY}.inclusionProof.hashes.0`)),
-  refused("bundle", "with an entry that is changed", flippedAt(`${ENTRY}.canonicalizedBody`)),
-  refused("bundle", "with a signature that is changed", flippedAt("dsseEnvelope.signatures.0.sig")),
-  refused(
-    "bundle",
+  ],
+  ["with the entry of another bundle", changedBundle(ENTRY, entryOf(otherBundle))],
+  ["with an entry twice", changedBundle("verificationMaterial.tlogEntries", Array(2).fill(entryOf(parsed())) as never)],
+  ["with a promise that is changed", flippedAt(`${ENTRY}.inclusionPromise.signedEntryTimestamp`)],
+  ["with a proof that is changed", flippedAt(`${ENTRY}.inclusionProof.hashes.0`)],
+  ["with an entry that is changed", flippedAt(`${ENTRY}.canonicalizedBody`)],
+  ["with a signature that is changed", flippedAt("dsseEnvelope.signatures.0.sig")],
+  [
     "with a statement that is changed",
     changedBundle("dsseEnvelope.payload", (otherBundle["dsseEnvelope"] as JsonObject)["payload"]!),
-  ),
-  refused("bundle", "with a certificate that is changed", flippedAt("verificationMaterial.certificate.rawBytes")),
-  refused(
-    "bundle",
+  ],
+  ["with a certificate that is changed", flippedAt("verificationMaterial.certificate.rawBytes")],
+  [
     "with the certificate of another bundle",
     changedBundle(
       "verificationMaterial.certificate",
       (otherBundle["verificationMaterial"] as JsonObject)["certificate"]!,
     ),
-  ),
-  refused(
-    "bundle",
-    "with a checkpoint that no log signed",
-    noted((text) => text.replace("\n\n", "\nmore\n\n")),
-  ),
-  refused(
-    "bundle",
-    "with a checkpoint of another size",
-    noted((text) => text.replace(/\n([0-9]+)\n/, "\n9$1\n")),
-  ),
-  refused("bundle", "whose proof names another size than its checkpoint", changedBundle(`${PROOF}.treeSize`, "7")),
-  refused(
-    "bundle",
+  ],
+  ["with a checkpoint that no log signed", noted((text) => text.replace("\n\n", "\nmore\n\n"))],
+  ["with a checkpoint of another size", noted((text) => text.replace(/\n([0-9]+)\n/, "\n9$1\n"))],
+  ["whose proof names another size than its checkpoint", changedBundle(`${PROOF}.treeSize`, "7")],
+  [
     "whose proof names another root than its checkpoint",
     changedBundle(`${PROOF}.rootHash`, toBase64(new Uint8Array(32))),
-  ),
-  refused("bundle", "whose proof names no size", dropped(`${PROOF}.treeSize`)),
-  refused("bundle", "whose proof names no root", dropped(`${PROOF}.rootHash`)),
-  refused(
-    "bundle",
+  ],
+  ["whose proof names no size", dropped(`${PROOF}.treeSize`)],
+  ["whose proof names no root", dropped(`${PROOF}.rootHash`)],
+  [
     "with a checkpoint whose signature is changed",
     noted((text) => text.replace(/(?<=\u2014 \S+ .{40})./, (one) => (one === "A" ? "B" : "A"))),
-  ),
-  refused(
-    "bundle",
-    "with a checkpoint as a list, whose name nobody would read",
-    noted((text) => [text]),
-  ),
-  refused("bundle", "of version 0.3 with a chain", chained(0.3, CHAIN)),
-  refused("bundle", "of version 0.4 with a chain", chained(0.4, CHAIN)),
-  refused("bundle", "of version 0.1 with a chain that begins with the authority", chained(0.1, CHAIN.toReversed())),
-  refused("bundle", "of version 0.2 with a promise alone", promised(0.2)),
-  ...Object.entries(BEYOND).map(([name, text]) => refused("bundle", name, text)),
-  refused(
-    "bundle",
-    "with a checkpoint whose name is long",
-    noted((text) => text.replace(/\u2014 \S+/, `\u2014 ${"a".repeat(300)}`)),
-  ),
-  refused(
-    "bundle",
+  ],
+  ["with a checkpoint as a list, whose name nobody would read", noted((text) => [text])],
+  ["of version 0.3 with a chain", chained(0.3, CHAIN)],
+  ["of version 0.4 with a chain", chained(0.4, CHAIN)],
+  ["of version 0.1 with a chain that begins with the authority", chained(0.1, CHAIN.toReversed())],
+  ["of version 0.2 with a promise alone", promised(0.2)],
+  ...Object.entries(BEYOND),
+  ["with a checkpoint whose name is long", noted((text) => text.replace(/\u2014 \S+/, `\u2014 ${"a".repeat(300)}`))],
+  [
     "with a checkpoint whose name is a regular expression",
     noted((text) => text.replace(/\u2014 \S+/, "\u2014 (a+)+$")),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "whose log entry is of another signature",
     altered({ entry: (json) => put("spec.signatures.0.signature", "AAAA")(json) }),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "whose log entry is of another statement",
     altered({ entry: (json) => put("spec.payloadHash.value", "00".repeat(32))(json) }),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "whose certificate no log timestamped",
     altered({ logged: (spec) => ({ ...spec, extensions: spec.extensions.slice(0, -1) }) }),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "whose certificate got an extension after it was logged",
     altered({ logged: (spec) => ({ ...spec, extensions: [...spec.extensions, sigstoreExtension(22, "public")] }) }),
-  ),
-  refused(
-    "bundle",
+  ],
+  [
     "of 10 MiB",
     parsed(altered({ statement: (json) => ({ ...json, predicate: { x: "x".repeat(10 * 1024 * 1024) } }) })),
-  ),
-  refused("bundle", "of 10 MiB of white space", `${bundle()}${" ".repeat(10 * 1024 * 1024)}`),
-  refused("bundle", "with a member twice", repeated(bundle(), '"dsseEnvelope":{}')),
-  refused(
-    "bundle",
-    "with the material under its other name alone",
-    renamed(parsed(), "verificationMaterial", "verification_material"),
-  ),
-  refused(
-    "bundle",
-    "whose statement has a member twice",
-    payload((text) => repeated(text, '"subject":[]')),
-  ),
-  refused(
-    "bundle",
+  ],
+  ["of 10 MiB of white space", `${bundle()}${" ".repeat(10 * 1024 * 1024)}`],
+  ["with a member twice", repeated(bundle(), '"dsseEnvelope":{}')],
+  ["with the material under its other name alone", renamed(parsed(), "verificationMaterial", "verification_material")],
+  ["whose statement has a member twice", payload((text) => repeated(text, '"subject":[]'))],
+  [
     "whose statement has a digest twice",
     payload((text) => text.replace('"digest":{', `"digest":{"sha256":"${"00".repeat(32)}",`)),
-  ),
-  refused(
-    "bundle",
-    "whose statement is not JSON",
-    payload((text) => `${text}}`),
-  ),
-  refused(
-    "bundle",
-    "whose statement begins with a byte order mark",
-    payload((text) => `\ufeff${text}`),
-  ),
-  refused(
-    "bundle",
-    "whose statement is a list of two",
-    payload((text) => `[${text},${text}]`),
-  ),
-  refused(
-    "bundle",
-    "whose statement is of another type",
-    statement((json) => ({ ...json, _type: "https://in-toto.io/Statement/v2" })),
-  ),
-  refused(
-    "bundle",
-    "whose statement names no type",
-    statement(({ _type, ...rest }) => (void _type, rest)),
-  ),
-  refused("bundle", "whose payload is of another type", altered({ payloadType: "application/json" })),
-  refused(
-    "bundle",
+  ],
+  ["whose statement is not JSON", payload((text) => `${text}}`)],
+  ["whose statement begins with a byte order mark", payload((text) => `\ufeff${text}`)],
+  ["whose statement is a list of two", payload((text) => `[${text},${text}]`)],
+  ["whose statement is of another type", statement((json) => ({ ...json, _type: "https://in-toto.io/Statement/v2" }))],
+  ["whose statement names no type", statement(({ _type, ...rest }) => (void _type, rest))],
+  ["whose payload is of another type", altered({ payloadType: "application/json" })],
+  [
     "with two signatures",
     changedBundle(
       "dsseEnvelope.signatures",
@@ -538,35 +423,31 @@ const BUNDLES: Attack[] = [
         sig: (parsed()["dsseEnvelope"] as { signatures: { sig: string }[] }).signatures[0]!.sig,
       }) as never,
     ),
-  ),
-  refused("bundle", "without a signature", changedBundle("dsseEnvelope.signatures", [])),
-  refused(
-    "bundle",
-    "with a public key",
-    changedBundle("verificationMaterial", { publicKey: { hint: "a" }, tlogEntries: [] }),
-  ),
-  refused(
-    "bundle",
-    "with a public key beside the certificate",
-    changedBundle("verificationMaterial.publicKey", { hint: "a" }),
-  ),
-  refused("bundle", "that signs a file, not a statement", {
-    ...dropped("dsseEnvelope"),
-    messageSignature: { messageDigest: { algorithm: "SHA2_256", digest: toBase64(lab.pivotHash) }, signature: "AAAA" },
-  }),
-  refused("bundle", "of another version", {
-    ...parsed(),
-    mediaType: "application/vnd.dev.sigstore.bundle+json;version=99.9",
-  }),
-  refused("bundle", "that is an empty object", {}),
-  refused("bundle", "that is a number", "7"),
-  refused("bundle", "that is not JSON", "{"),
-  refused("bundle", "that is not given", []),
-  {
-    name: "provenance: where no list of bundles is given",
-    judge: { deployments: (all) => [{ ...all, provenance: [pinned] }] },
-    fails: ["provenance.bundle"],
-  },
+  ],
+  ["without a signature", changedBundle("dsseEnvelope.signatures", [])],
+  ["with a public key", changedBundle("verificationMaterial", { publicKey: { hint: "a" }, tlogEntries: [] })],
+  ["with a public key beside the certificate", changedBundle("verificationMaterial.publicKey", { hint: "a" })],
+  [
+    "that signs a file, not a statement",
+    {
+      ...dropped("dsseEnvelope"),
+      messageSignature: {
+        messageDigest: { algorithm: "SHA2_256", digest: toBase64(lab.pivotHash) },
+        signature: "AAAA",
+      },
+    },
+  ],
+  [
+    "of another version",
+    {
+      ...parsed(),
+      mediaType: "application/vnd.dev.sigstore.bundle+json;version=99.9",
+    },
+  ],
+  ["that is an empty object", {}],
+  ["that is a number", "7"],
+  ["that is not JSON", "{"],
+  ["that is not given", []],
 ];
 
 /** In place of the certificate, of the version. */
@@ -608,8 +489,13 @@ const withoutWorkloads: JsonObject = Object.fromEntries(
   ),
 );
 
-/** Several bundles and several entries. */
+/** Several bundles and several entries, and none. */
 const SEVERAL: Attack[] = [
+  {
+    name: "provenance: where no list of bundles is given",
+    judge: { deployments: (all) => [{ ...all, provenance: [pinned] }] },
+    fails: ["provenance.bundle"],
+  },
   // The nearest bundle is the one about the binary.
   refused("signer", "the signer of one bundle and the subject of another", [
     bundle({ digest: new Uint8Array(32) }),
@@ -634,7 +520,12 @@ const SEVERAL: Attack[] = [
   },
 ];
 
-export const PROVENANCE_ATTACKS: readonly Attack[] = [...SIGNERS, ...SUBJECTS, ...BUNDLES, ...SEVERAL];
+export const PROVENANCE_ATTACKS: readonly Attack[] = [
+  ...SIGNERS.map((row) => refused("signer", ...row)),
+  ...SUBJECTS.map((row) => refused("subject", ...row)),
+  ...BUNDLES.map((row) => refused("bundle", ...row)),
+  ...SEVERAL,
+];
 
 function accepted(name: string, bundles: readonly Bundle[], ...pins: JsonObject[]): Accepted {
   return { name: `provenance: ${name}`, judge: under(bundles, ...pins) };

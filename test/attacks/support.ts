@@ -92,6 +92,15 @@ export interface Accepted {
   readonly skips?: readonly CheckId[];
 }
 
+/** Rows of a table: altered evidence of which one check fails. */
+export function failing(
+  fails: CheckId,
+  prefix: string,
+  rows: readonly (readonly [name: string, forge: Alterations])[],
+): Attack[] {
+  return rows.map(([name, alterations]) => ({ name: `${prefix}${name}`, forge: alterations, fails: [fails] }));
+}
+
 const provenanceVerifier = await sigstoreVerifier();
 
 /** Shared by all enclaves here: a new one for each would take as long as the rest of the forging. */

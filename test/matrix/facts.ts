@@ -11,7 +11,7 @@ import { customPayload } from "../../src/lab/enclave.js";
 import { Forge, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha256 } from "../../src/lab/qos.js";
 import { LAB_BUILD } from "../../src/lab/sigstore.js";
-import { certificate, field, manifest, otherLab, put } from "../attacks/support.js";
+import { type Alterations, certificate, field, manifest, otherLab, put } from "../attacks/support.js";
 import { fileOf } from "../cli/support.js";
 import { releaseSet } from "./releases.js";
 import type { Cell, DoorName, FactClass } from "./doors.js";
@@ -58,6 +58,23 @@ const bare = (members: (honest: Evidence) => JsonObject): NonNullable<Fact["depl
   return (all, honest) => ({ kind: "nitro", pcrs: all["pcrs"]!, ...members(honest) });
 };
 
+const WATCHES = ["watch", "watch after SIGHUP"] as const;
+const AUDITS = ["audit with threads", "audit with a queue"] as const;
+const lacking = (lacks: OptionName, ...doors: readonly DoorName[]): Partial<Record<DoorName, Cell>> =>
+  Object.fromEntries(doors.map((door) => [door, { lacks }]));
+
+/** A pin, the check that holds it, and evidence that differs in it alone. */
+const pinOf =
+  (of: "manifest" | "document") =>
+  (fails: CheckId, forge: Alterations, more: Partial<Fact> = {}): Fact => ({
+    class: of,
+    fails: [fails],
+    other: { forge },
+    ...more,
+  });
+const ofManifest = pinOf("manifest");
+const ofDocument = pinOf("document");
+
 const PINS = {
   pcrs: {
     class: "manifest",
@@ -65,89 +82,68 @@ const PINS = {
     other: { built: { application: "another application" } },
     cells: { measure: { fails: ["pcrs.0"] } },
   },
-  manifestHash: {
-    class: "manifest",
-    fails: ["policy.manifest-hash"],
-    deployment: (all, { forged }) => ({ ...all, manifestHash: toHex(forged.manifestHash) }),
-    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })) },
-  },
+  manifestHash: ofManifest(
+    "policy.manifest-hash",
+    manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })),
+    { deployment: (all, { forged }) => ({ ...all, manifestHash: toHex(forged.manifestHash) }) },
+  ),
   pivotHash: {
     class: "manifest",
     fails: ["policy.pivot"],
     other: { built: { binary: "another binary" } },
     cells: { measure: { fails: ["pivotHash"] } },
   },
-  workloads: {
-    class: "manifest",
-    fails: ["policy.workloads"],
-    deployment: () => labDeployment(lab, "v3"),
-    both: { forge: { version: "v3" } },
-    other: {
-      forge: {
-        version: "v3",
-        alterManifest: {
-          workloadManifest: (value) => ({
-            ...value,
-            workloads: value.workloads.map((one) => ({ ...one, imageDigest: new Uint8Array(32).fill(7) })),
-          }),
-        },
+  workloads: ofManifest(
+    "policy.workloads",
+    {
+      version: "v3",
+      alterManifest: {
+        workloadManifest: (value) => ({
+          ...value,
+          workloads: value.workloads.map((one) => ({ ...one, imageDigest: new Uint8Array(32).fill(7) })),
+        }),
       },
     },
-  },
-  pivotArgs: {
-    class: "manifest",
-    fails: ["policy.args"],
-    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--config", "/etc/other.json"] } })) },
-  },
-  pivotEnv: {
-    class: "manifest",
-    fails: ["policy.args"],
-    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["LOG_LEVEL", "debug"]]) } })) },
-  },
-  namespace: {
-    class: "manifest",
-    fails: ["policy.namespace"],
-    other: { forge: manifest(({ namespace }) => ({ namespace: { ...namespace, name: "another/signer" } })) },
-    cells: { "release check": { fails: ["exit 2"] } },
-  },
-  minNonce: {
-    class: "manifest",
-    fails: ["policy.nonce"],
-    other: { forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 20260101 } })) },
-    cells: { "release check": { fails: ["older"] } },
-  },
-  quorumKey: {
-    class: "manifest",
-    fails: ["policy.quorum-key"],
-    other: {
-      forge: manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
-    },
-  },
-  manifestSet: {
-    class: "manifest",
-    fails: ["policy.manifest-set"],
-    other: {
-      forge: {
-        alterManifest: {
-          manifest: (value) => ({ ...value, manifestSet: memberSet(2, STRANGERS) }),
-          approvals: (_, hash) => STRANGERS.map((member) => approve(hash, member)),
-        },
+    { deployment: () => labDeployment(lab, "v3"), both: { forge: { version: "v3" } } },
+  ),
+  pivotArgs: ofManifest(
+    "policy.args",
+    manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--config", "/etc/other.json"] } })),
+  ),
+  pivotEnv: ofManifest(
+    "policy.args",
+    manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["LOG_LEVEL", "debug"]]) } })),
+  ),
+  namespace: ofManifest(
+    "policy.namespace",
+    manifest(({ namespace }) => ({ namespace: { ...namespace, name: "another/signer" } })),
+    { cells: { "release check": { fails: ["exit 2"] } } },
+  ),
+  minNonce: ofManifest(
+    "policy.nonce",
+    manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 20260101 } })),
+    { cells: { "release check": { fails: ["older"] } } },
+  ),
+  quorumKey: ofManifest(
+    "policy.quorum-key",
+    manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
+  ),
+  manifestSet: ofManifest(
+    "policy.manifest-set",
+    {
+      alterManifest: {
+        manifest: (value) => ({ ...value, manifestSet: memberSet(2, STRANGERS) }),
+        approvals: (_, hash) => STRANGERS.map((member) => approve(hash, member)),
       },
     },
-    cells: { "release check": { fails: ["manifest-set-demanded"] } },
-  },
-  shareSet: {
-    class: "manifest",
-    fails: ["policy.share-set"],
-    other: {
-      forge: {
-        alterManifest: {
-          manifest: (value) => ({ ...value, shareSet: memberSet(2, STRANGERS) }),
-          shareApprovals: () => [],
-        },
-      },
+    { cells: { "release check": { fails: ["manifest-set-demanded"] } } },
+  ),
+  shareSet: ofManifest("policy.share-set", {
+    alterManifest: {
+      manifest: (value) => ({ ...value, shareSet: memberSet(2, STRANGERS) }),
+      shareApprovals: () => [],
     },
-  },
+  }),
   userData: {
     class: "bare",
     fails: ["policy.user-data"],
@@ -160,12 +156,8 @@ const PINS = {
     deployment: bare(() => ({ publicKey: toHex(lab.ephemeralKey.publicKey) })),
     other: { forge: field("public_key", otherKey.publicKey) },
   },
-  commitment: { class: "document", fails: ["policy.commitment"], other: { forge: { generation: "legacy" } } },
-  labels: {
-    class: "document",
-    fails: ["policy.labels"],
-    other: { forge: { bootProof: put("owner", "mallory") } },
-  },
+  commitment: ofDocument("policy.commitment", { generation: "legacy" }),
+  labels: ofDocument("policy.labels", { bootProof: put("owner", "mallory") }),
   /** The binary that it is about: `of`. */
   provenance: {
     class: "build",
@@ -190,30 +182,25 @@ const PARTS_OF_PINS = {
     other: { built: { instance: "i-0fedcba9876543210" } },
     cells: { measure: { fails: ["pcrs.4"] } },
   },
-  "threshold of the manifestSet": {
-    class: "manifest",
-    fails: ["policy.manifest-set"],
-    other: { forge: manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })) },
-  },
-  "threshold of the shareSet": {
-    class: "manifest",
-    fails: ["policy.share-set"],
-    other: { forge: manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })) },
-  },
-  "labels.deploymentLabel": {
-    class: "document",
-    fails: ["policy.labels"],
-    other: { forge: { bootProof: put("deploymentLabel", "lab.2") } },
-  },
-  "labels.enclaveApp": {
-    class: "document",
-    fails: ["policy.labels"],
-    other: { forge: { bootProof: put("enclaveApp", "notary") } },
-    cells: {
-      watch: { fails: ["exit 3"] },
-      "watch after SIGHUP": not("an answer about another application than the one that is watched is not judged"),
+  "threshold of the manifestSet": ofManifest(
+    "policy.manifest-set",
+    manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })),
+  ),
+  "threshold of the shareSet": ofManifest(
+    "policy.share-set",
+    manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })),
+  ),
+  "labels.deploymentLabel": ofDocument("policy.labels", { bootProof: put("deploymentLabel", "lab.2") }),
+  "labels.enclaveApp": ofDocument(
+    "policy.labels",
+    { bootProof: put("enclaveApp", "notary") },
+    {
+      cells: {
+        watch: { fails: ["exit 3"] },
+        "watch after SIGHUP": not("an answer about another application than the one that is watched is not judged"),
+      },
     },
-  },
+  ),
   "provenance.of a workload": {
     class: "build",
     fails: ["provenance.subject"],
@@ -267,24 +254,13 @@ const OTHER_LAB = new Forge({ ...lab, pki: otherLab.pki });
 const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
 
 const POLICY = {
-  trustAnchors: {
-    class: "document",
-    fails: ["chain.anchor"],
-    other: { forge: { lab: OTHER_LAB } },
-    cells: { review: { fails: ["aws-root enclave.awsRootCertificate"] } },
-  },
-  maxAge: {
-    class: "document",
-    fails: ["policy.age"],
-    policy: { maxAge: "1h" },
-    other: { forge: { at: new Date(NOW.getTime() - 2 * 3_600_000) } },
-  },
-  allowDebug: {
-    class: "document",
-    fails: ["mode.debug"],
-    other: { forge: DEBUG },
-    cells: { review: { fails: ["debug-mode pivot.debugMode"] } },
-  },
+  trustAnchors: ofDocument(
+    "chain.anchor",
+    { lab: OTHER_LAB },
+    { cells: { review: { fails: ["aws-root enclave.awsRootCertificate"] } } },
+  ),
+  maxAge: ofDocument("policy.age", { at: new Date(NOW.getTime() - 2 * 3_600_000) }, { policy: { maxAge: "1h" } }),
+  allowDebug: ofDocument("mode.debug", DEBUG, { cells: { review: { fails: ["debug-mode pivot.debugMode"] } } }),
 } satisfies Readonly<
   Record<Exclude<keyof PolicyFile, "$schema" | "policy" | "name" | "deployments" | "appProofs" | "comment">, Fact>
 >;
@@ -376,7 +352,7 @@ const EXPECTED = {
     expected: { id: ACTIVITY_ID },
     other: { activity: (activity) => ({ ...activity, id: ANOTHER }) },
     asks: "past",
-    cells: { bundle: { lacks: "activity-id" }, "page in Chromium": { lacks: "activity-id" } },
+    cells: lacking("activity-id", "bundle", "page in Chromium"),
   },
   type: {
     class: "request",
@@ -384,7 +360,7 @@ const EXPECTED = {
     options: byRequest,
     expected: { type: REQUEST.type },
     other: { request: (request) => ({ ...request, type: "ACTIVITY_TYPE_CREATE_WALLET_V2" }) },
-    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+    cells: lacking("request", "bundle", "page in Chromium"),
   },
   parameters: {
     class: "request",
@@ -394,7 +370,7 @@ const EXPECTED = {
     other: {
       request: (request) => ({ ...request, parameters: { ...request.parameters, walletName: "another" } }),
     },
-    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+    cells: lacking("request", "bundle", "page in Chromium"),
   },
   requestedAt: {
     class: "request",
@@ -404,7 +380,7 @@ const EXPECTED = {
     other: {
       payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
     },
-    cells: { bundle: { lacks: "request" }, "page in Chromium": { lacks: "request" } },
+    cells: lacking("request", "bundle", "page in Chromium"),
   },
   addresses: {
     class: "request",
@@ -426,8 +402,7 @@ const EXPECTED = {
     },
     asks: "past",
     cells: {
-      bundle: { lacks: "address" },
-      "GitHub action": { lacks: "address" },
+      ...lacking("address", "bundle", "GitHub action"),
       ...EXCHANGE_LACKS(BY_ADDRESS),
     },
   },
@@ -468,12 +443,7 @@ const DEMANDS = {
     options: (honest) => ({ image: honest.file("image") }),
     other: { built: { application: "another application" } },
     cells: {
-      bundle: { lacks: "image" },
-      "page in Chromium": { lacks: "image" },
-      watch: { lacks: "image" },
-      "watch after SIGHUP": { lacks: "image" },
-      "audit with threads": { lacks: "image" },
-      "audit with a queue": { lacks: "image" },
+      ...lacking("image", "bundle", "page in Chromium", ...WATCHES, ...AUDITS),
       review: { fails: ["image enclave.pcr0"] },
     },
   },
@@ -483,10 +453,7 @@ const DEMANDS = {
     options: () => ({ "ephemeral-key": toHex(lab.ephemeralKey.publicKey) }),
     other: { forge: { ephemeralKey: otherKey } },
     cells: {
-      bundle: { lacks: "ephemeral-key" },
-      "audit with threads": { lacks: "ephemeral-key" },
-      "audit with a queue": { lacks: "ephemeral-key" },
-      "GitHub action": { lacks: "ephemeral-key" },
+      ...lacking("ephemeral-key", "bundle", "GitHub action", ...AUDITS),
       "watch after SIGHUP": not("the keys that are watched are of the command line, which SIGHUP does not change"),
     },
   },
@@ -496,25 +463,14 @@ const DEMANDS = {
     options: () => ({ nonce: NONCE }),
     both: { forge: { nonce: Buffer.from(NONCE, "hex") } },
     other: { forge: { nonce: Buffer.from("ff", "hex") } },
-    cells: {
-      watch: { lacks: "nonce" },
-      "watch after SIGHUP": { lacks: "nonce" },
-      "audit with threads": { lacks: "nonce" },
-      "audit with a queue": { lacks: "nonce" },
-    },
+    cells: lacking("nonce", ...WATCHES, ...AUDITS),
   },
   at: {
     class: "demand",
     fails: ["chain.validity"],
     options: () => ({ at: "now" }),
     other: { forge: certificate(4, () => ({ notAfter: SOON })) },
-    cells: {
-      bundle: { lacks: "at" },
-      watch: { lacks: "at" },
-      "watch after SIGHUP": { lacks: "at" },
-      "page in Chromium": { lacks: "at" },
-      "GitHub action": { lacks: "at" },
-    },
+    cells: lacking("at", "bundle", "page in Chromium", "GitHub action", ...WATCHES),
   },
   acceptance: {
     class: "demand",

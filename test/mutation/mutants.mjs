@@ -6,14 +6,14 @@ import ts from "typescript";
 
 const { SyntaxKind } = ts;
 const BOUNDARIES = { "<": "<=", "<=": "<", ">": ">=", ">=": ">" };
-const OPERATORS = { "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "<<": ">>", ">>": "<<", "&": "|", "|": "&" };
+const OPERATORS = { "+": "-", "-": "+", "*": "/", "/": "*", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=" };
 const SWAPPED_METHODS = { some: "every", every: "some", min: "max", max: "min" };
 /** Methods whose result may be replaced by what they were called on. */
 const DROPPED_METHODS = ["filter", "slice", "subarray", "sort", "reverse", "toLowerCase", "trim", "flat"];
 /** Characters of a mutant's source that it is known by. */
 const MAX_SOURCE = 120;
 
-/** What a mutant is known by from one version of the file to the next. */
+/** What a mutant is known by, whatever its line. */
 export const keyOf = (mutant) => [mutant.file, mutant.in, mutant.mutation, mutant.source].join(" | ");
 
 /** The mutants of a file of the program, in the order of its text. */
@@ -82,11 +82,10 @@ function binaryChanges(node, checker) {
   if (operator === "??") return [["?? → its left side", `(${left.getText()})`]];
   const moved = BOUNDARIES[operator];
   if (moved !== undefined) return [[`boundary → ${moved}`, moved, operatorToken]];
-  const assigns = operator === "+=" || operator === "-=" ? "=" : "";
-  const by = OPERATORS[assigns === "" ? operator : operator[0]];
+  const by = OPERATORS[operator];
   const isNumber = (one) => checker.getTypeAtLocation(one).flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.BigIntLike);
   if (by === undefined || !isNumber(left) || !isNumber(right)) return [];
-  return [[`operator → ${by}${assigns}`, `(${left.getText()} ${by}${assigns} ${right.getText()})`]];
+  return [[`operator → ${by}`, `(${left.getText()} ${by} ${right.getText()})`]];
 }
 
 function callChanges(node) {

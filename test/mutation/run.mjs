@@ -5,8 +5,8 @@
  * other survivor is a failure, and is written to coverage/mutation/survivors.txt.
  *
  * `--sample 100 --seed 1` takes 100 of the mutants. The seed and a mutant's key decide whether the sample has it, so a
- * change elsewhere leaves the sample as it is. `--list` runs nothing. A mutant that was killed stays killed as long as
- * its source is the same; `--fresh` forgets that.
+ * change elsewhere leaves the sample as it is. `--list` runs nothing. A mutant stays killed as long as its source is
+ * the same: coverage/mutation/killed.json has the killed ones.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -40,12 +40,11 @@ const { values: options } = parseArgs({
     file: { type: "string", multiple: true, default: [] },
     sample: { type: "string" },
     seed: { type: "string", default: "1" },
-    list: { type: "boolean", default: false },
-    fresh: { type: "boolean", default: false },
+    list: { type: "boolean" },
   },
 });
-const RESULTS = join(ROOT, "coverage/mutation");
-const KILLED = join(RESULTS, "killed.json");
+const RESULTS = join(ROOT, "coverage/mutation/");
+const KILLED = `${RESULTS}killed.json`;
 const digest = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 const textOf = (file) => readFileSync(join(ROOT, file), "utf8");
 const roomOf = (file) => file.split("/")[1].replace(/\.ts$/, "");
@@ -54,28 +53,27 @@ function chosenFiles() {
   const sources = trackedFiles().filter((file) => /^src\/.*\.ts$/.test(file) && !file.endsWith(".d.ts"));
   const rooms = options.room.length + options.file.length > 0 ? options.room : DECIDING;
   const chosen = sources.filter((file) => options.file.includes(file) || rooms.includes(roomOf(file)));
-  if (chosen.length === 0) throw new Error(`not in src: ${[...rooms, ...options.file].join(", ")}`);
+  if (chosen.length === 0) throw new Error("expected a room or a file of src/");
   return chosen;
 }
 
 function allMutants(files) {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile);
-  const { fileNames, options: compiler } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  const program = ts.createProgram(fileNames, compiler);
+  const parsed = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const program = ts.createProgram(parsed.fileNames, parsed.options);
   return files.flatMap((file) => mutantsOf(program, file, join(ROOT, file)));
 }
 
-function sampleOf(mutants) {
-  const rank = (mutant) => digest(`${options.seed} ${keyOf(mutant)}`);
-  return [...mutants].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, options.sample);
-}
-
-/** A copy of the repository, for one mutant at a time. */
+/** Makes a copy of the repository, for one mutant at a time. */
 function copyOfRepository() {
   const copy = mkdtempSync(join(tmpdir(), "bootproof-mutation-"));
   for (const file of trackedFiles()) cpSync(join(ROOT, file), join(copy, file));
   // Some tests ask git which files there are.
-  for (const words of [["init", "-q"], ["add", "-A"]]) spawnSync("git", words, { cwd: copy });
+  for (const words of [
+    ["init", "-q"],
+    ["add", "-A"],
+  ])
+    spawnSync("git", words, { cwd: copy });
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   return copy;
 }
@@ -113,12 +111,13 @@ async function main() {
   const all = allMutants(files);
   const listed = JSON.parse(textOf("test/mutation/survivors.json"));
   const reasons = new Set(listed.map(keyOf));
-  const gone = listed.filter(
-    (mutant) => files.includes(mutant.file) && !all.some((one) => keyOf(one) === keyOf(mutant)),
-  );
-  const killed = new Set(existsSync(KILLED) && !options.fresh ? JSON.parse(readFileSync(KILLED, "utf8")) : []);
+  const isThere = (mutant) => all.some((one) => keyOf(one) === keyOf(mutant));
+  const gone = listed.filter((mutant) => files.includes(mutant.file) && !isThere(mutant));
+  const killed = new Set(existsSync(KILLED) ? JSON.parse(readFileSync(KILLED, "utf8")) : []);
   const idOf = (mutant) => `${digest(textOf(mutant.file))} ${keyOf(mutant)}`;
-  const sample = sampleOf(all).filter((mutant) => !reasons.has(keyOf(mutant)));
+  const rank = (mutant) => digest(`${options.seed} ${keyOf(mutant)}`);
+  const drawn = [...all].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, options.sample);
+  const sample = drawn.filter((mutant) => !reasons.has(keyOf(mutant)));
   const left = sample.filter((mutant) => !killed.has(idOf(mutant)));
   console.log(`${sample.length} of ${all.length} mutants in ${files.length} files, ${left.length} to run`);
   for (const mutant of gone) console.log(`LISTED, but not there: ${JSON.stringify(mutant)}`);
@@ -136,13 +135,13 @@ async function main() {
   };
   try {
     for (const room of copies.length > 0 ? new Set(files.map(roomOf)) : [])
-      if (!(await passes(copies[0], stagesOf(room)))) throw new Error(`the tests of ${room} fail without a mutant`);
+      if (!(await passes(copies[0], stagesOf(room)))) throw new Error(`tests fail without a mutant: ${room}`);
     await Promise.all(copies.map(work));
   } finally {
     for (const copy of copies) rmSync(copy, { recursive: true });
   }
   for (const line of survivors) console.log(`SURVIVED ${line}`);
-  writeFileSync(join(RESULTS, "survivors.txt"), survivors.map((line) => `${line}\n`).join(""));
+  writeFileSync(`${RESULTS}survivors.txt`, survivors.map((line) => `${line}\n`).join(""));
   console.log(`${sample.length - survivors.length} of ${sample.length} mutants killed`);
   process.exitCode = survivors.length + gone.length > 0 ? 1 : 0;
 }
