@@ -30,7 +30,7 @@ import { sigstoreVerifier } from "../src/provenance/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
 import { customPayload } from "../src/lab/enclave.js";
-import { AT, NOW, forge, lab as forgeLab, manifest, optionsOf } from "./attacks/support.js";
+import { AT, NOW, forge, lab as forgeLab, inManifest, optionsOf } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, isStamped, neverTimeUp, testStamper } from "./client/support.js";
@@ -44,7 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const whole = forge();
 /** An enclave in debug mode, refused by a policy that does not allow that. */
-const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const DEBUG = inManifest("pivot", { debugMode: true });
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;

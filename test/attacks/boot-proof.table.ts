@@ -37,6 +37,7 @@ import {
   forge,
   hex,
   lab,
+  inManifest,
   manifest,
   otherLab,
   pcrs,
@@ -690,10 +691,10 @@ const binding: Attack[] = [
       "a manifest that names 32 bytes of a PCR",
       manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })),
     ],
-    ["a manifest that names no PCR0", manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } }))],
+    ["a manifest that names no PCR0", inManifest("enclave", { pcr0: new Uint8Array() })],
     [
       "a manifest that names the PCRs of another image",
-      manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
+      inManifest("enclave", { pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR }),
     ],
   ]),
   ...[0, 1, 2].map((index): Attack => ({
@@ -911,12 +912,10 @@ function provisioning(form: DetailForm): (readonly [string, Alterations, Attack[
 
 /** The hardware measured zeros, and the manifest names them. */
 const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
-  ...manifest(({ enclave }) => ({
-    enclave: { ...enclave, ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) },
-  })),
+  ...inManifest("enclave", { ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) }),
   ...pcrs((map) => indexes.forEach((index) => map.set(index, ZERO_PCR))),
 });
-const debugPivot: Alterations = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const debugPivot: Alterations = inManifest("pivot", { debugMode: true });
 
 const debug: [string, Alterations][] = [
   ["all of PCR0 to PCR2 zero", zeroed(0, 1, 2)],

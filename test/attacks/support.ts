@@ -248,6 +248,13 @@ export function manifest(change: (manifest: PivotManifest) => Partial<PivotManif
   return { alterManifest: { manifest: (value) => ({ ...value, ...change(value) }) } };
 }
 
+type Part = "pivot" | "enclave" | "namespace" | "manifestSet" | "shareSet";
+
+/** Members of one part of it. */
+export function inManifest<P extends Part>(part: P, members: Partial<PivotManifest[P]>): Alterations {
+  return manifest((all) => ({ [part]: { ...all[part], ...members } }) as Partial<PivotManifest>);
+}
+
 export function hex(bytes: Uint8Array): string {
   return toHex(bytes);
 }
