@@ -31,6 +31,7 @@ import {
   lab,
   inManifest,
   manifest,
+  pcr,
   pcrs,
   put,
   withActivity,
@@ -313,7 +314,7 @@ const documents: Accepted[] = [
   { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
   {
     name: "a live commitment beside the setup key's",
-    forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))),
+    forge: pcr(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey)),
   },
   {
     name: "other PCRs that an application extended",
@@ -321,7 +322,7 @@ const documents: Accepted[] = [
   },
   {
     name: "another PCR18 than a commitment to the manifest",
-    forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9))),
+    forge: pcr(18, new Uint8Array(48).fill(9)),
     warns: ["bind.commitment"],
   },
   { name: "a nonce of no byte", forge: field("nonce", new Uint8Array()) },

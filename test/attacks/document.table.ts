@@ -18,6 +18,7 @@ import {
   hex,
   lab,
   overwrite,
+  pcr,
   pcrs,
   failing,
 } from "./support.js";
@@ -208,7 +209,7 @@ const fields: [string, Alterations][] = [
   ["no pcrs", field("pcrs", undefined)],
   ["pcrs as an array", field("pcrs", [new Uint8Array(48)])],
   ["no PCR at all", field("pcrs", new Map())],
-  ["33 PCRs", pcrs((map) => map.set(32, new Uint8Array(48)))],
+  ["33 PCRs", pcr(32, new Uint8Array(48))],
   ["no certificate", field("certificate", undefined)],
   ["an empty certificate", field("certificate", new Uint8Array())],
   ["a certificate that is none", field("certificate", toUtf8("certificate"))],
@@ -376,10 +377,10 @@ function rewrapped(name: string, encode: (value: CborItem) => CborItem): Alterat
 /** The checks that need these PCRs fail too: more than the structure fails. */
 const brokenPcrs: Attack[] = [
   ...failing("doc.structure", "", [
-    ["a PCR of 32 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(32))) }],
-    ["a PCR of 64 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(64))) }],
-    ["a PCR of 47 bytes", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(47))) }],
-    ["an empty PCR", { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array())) }],
+    ["a PCR of 32 bytes", { generation: "legacy", ...pcr(9, new Uint8Array(32)) }],
+    ["a PCR of 64 bytes", { generation: "legacy", ...pcr(9, new Uint8Array(64)) }],
+    ["a PCR of 47 bytes", { generation: "legacy", ...pcr(9, new Uint8Array(47)) }],
+    ["an empty PCR", { generation: "legacy", ...pcr(9, new Uint8Array()) }],
   ]),
   {
     name: "PCR32 in place of PCR31",

@@ -14,7 +14,7 @@ import {
   lab,
   inManifest,
   manifest,
-  pcrs,
+  pcr,
   put,
   withActivity,
 } from "./support.js";
@@ -206,7 +206,7 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     "another image",
     {
       ...inManifest("enclave", { pcr0: otherPcr }),
-      ...pcrs((map) => map.set(0, otherPcr)),
+      ...pcr(0, otherPcr),
     },
     "policy.pcrs",
   ],
@@ -214,7 +214,7 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     "another role",
     {
       ...inManifest("enclave", { pcr3: otherPcr }),
-      ...pcrs((map) => map.set(3, otherPcr)),
+      ...pcr(3, otherPcr),
     },
     "policy.pcrs",
   ],

@@ -231,6 +231,11 @@ export function field(name: string, value: CborItem | undefined): Alterations {
   });
 }
 
+/** One PCR set. */
+export function pcr(index: number, value: Uint8Array): Alterations {
+  return pcrs((map) => map.set(index, value));
+}
+
 export function pcrs(change: (pcrs: Map<number, Uint8Array>) => void): Alterations {
   return document({ pcrs: (map) => (change(map), map) });
 }
