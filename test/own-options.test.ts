@@ -30,7 +30,7 @@ import { sigstoreVerifier } from "../src/provenance/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
 import { customPayload } from "../src/lab/enclave.js";
-import { AT, NOW, forge, lab as forgeLab, manifest, optionsOf } from "./attacks/support.js";
+import { AT, NOW, forge, lab as forgeLab, inManifest, optionsOf } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, isStamped, neverTimeUp, testStamper } from "./client/support.js";
@@ -44,7 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const whole = forge();
 /** An enclave in debug mode, refused by a policy that does not allow that. */
-const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const DEBUG = inManifest("pivot", { debugMode: true });
 const debugged = forge(DEBUG);
 const { bootProof, appProofs, activity, document, anchorPem } = whole;
 const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
@@ -952,87 +952,46 @@ const never = (): never => {
   throw new Error("an option that nobody gave was called");
 };
 
+const each = <N extends OptionName>(value: unknown, ...names: readonly N[]): Record<N, unknown> =>
+  Object.fromEntries(names.map((name) => [name, value])) as Record<N, unknown>;
+
 /**
  * Options that another dependency could put on `Object.prototype`, with values that loosen or are noticed. The platform
  * itself reads `signal`, `fetch`, `get`, `cache`, `stdin` and `log`, so these are missing.
  */
-const LOOSENING: Readonly<Record<OptionName, unknown>> = {
+const LOOSENING = {
   policy: library.NO_POLICY_ANY_ENCLAVE,
-  now: new Date("2020-01-01T00:00:00Z"),
-  at: new Date("2020-01-01T00:00:00Z"),
-  trustAnchors: [],
   measurements: { 0: new Uint8Array(48) },
   ephemeralKey: new Uint8Array(130),
   nonce: Uint8Array.of(9),
   expected: { organizationId: "polluted" },
   schemas: { APP_PROOF_TYPE_LAB_GREETING: {} },
-  allowDebug: true,
   acceptance: "strict",
-  bootProofsOnly: true,
-  uses: {},
   provenanceVerifier: { verify: never },
-  readFile: never,
-  readYaml: never,
-  color: true,
   width: 60,
-  height: 1,
   detail: "verbose",
   baseUrl: "https://polluted.test",
-  organizationId: "polluted",
-  stamper: {},
-  sleep: never,
-  random: never,
-  timeoutMs: 1,
   maxRetries: 1000,
-  resendSubmits: true,
-  maxResponseBytes: 1,
-  generateAppProofs: true,
-  bootProofLimit: 0,
-  bootProofMaxAgeMs: 0,
   allowUnproven: ["updateWallet"],
   pollIntervalMs: 1e6,
-  pollAttempts: 0,
-  bootProofs: [],
-  inputs: [],
-  setting: {},
-  out: never,
-  state: "polluted",
-  isNowGiven: true,
-  judge: never,
-  batchEntries: 1,
-  onlyFailures: true,
-  failFast: true,
-  onBootProofs: never,
-  onProgress: never,
-  apps: ["polluted"],
   ephemeralKeys: ["00"],
-  newest: never,
-  intervalMs: 1,
-  once: true,
-  onEntry: never,
-  onRefusal: never,
-  onOutage: never,
-  outageAfter: 0,
-  outageRepeatMs: 1,
-  maxSilenceMs: 1,
-  reload: never,
-  onMessage: never,
-  onPoll: never,
   head: "00",
-  checkpoint: "polluted",
   after: "any",
-  origin: "polluted",
-  onLine: never,
-  latestOf: "polluted",
-  appProofTypes: ["polluted"],
   toleranceMs: 1e15,
   headerPrefix: "X-Polluted-",
-  maxBodyBytes: 1,
-  key: {},
-  activity: {},
-  app: "polluted",
-  anchors: {},
-};
+  ...each(new Date("2020-01-01T00:00:00Z"), "now", "at"),
+  ...each([], "trustAnchors", "bootProofs", "inputs"),
+  ...each(true, "allowDebug", "bootProofsOnly", "color", "resendSubmits", "generateAppProofs", "isNowGiven"),
+  ...each(true, "onlyFailures", "failFast", "once"),
+  ...each({}, "uses", "stamper", "setting", "key", "activity", "anchors"),
+  ...each(never, "readFile", "readYaml", "sleep", "random", "out", "judge", "onBootProofs", "onProgress", "newest"),
+  ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onLine"),
+  ...each(1, "height", "timeoutMs", "maxResponseBytes", "batchEntries", "intervalMs", "outageRepeatMs"),
+  ...each(1, "maxSilenceMs", "maxBodyBytes"),
+  ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
+  ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),
+  ...each(["polluted"], "apps", "appProofTypes"),
+} satisfies Readonly<Record<OptionName, unknown>>;
 
 /** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */
 const READS_REPORTS = /^(?:render|verifyBundle|startLab|lab\.)/;
@@ -1045,14 +1004,10 @@ function loosening(door: string): Readonly<Record<string, unknown>> {
 describe("an argument", () => {
   const rows = [...DOORS].flatMap(([name, doors]) => doors.map((one, index) => [name, index, one] as const));
 
-  it.each(rows)("gives a result: %s, %i", async (_name, _index, { given, through }) => {
-    const answer = await outcome(() => through(...(given() as never[])));
-    expect(answer).toBeDefined();
-    expect(answer).not.toHaveProperty("error");
-  });
-
   it.each(rows)("may be changed right after the call: %s, %i", async (_name, _index, { given, through }) => {
     const before = await outcome(() => through(...(given() as never[])));
+    expect(before).toBeDefined();
+    expect(before).not.toHaveProperty("error");
     const mine = given();
     const bytes = mine.flatMap(bytesIn);
     const pending = outcome(() => through(...(mine as never[])));

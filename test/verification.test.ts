@@ -20,6 +20,7 @@ import {
   type VerifiedAppProof,
   type VerifiedAttestation,
   type VerifiedBootProof,
+  type VerifyOptions,
   decodeBundle,
   packBundle,
   parseTrustAnchor,
@@ -54,19 +55,19 @@ const good = await verifyEvidence({ bootProofs: [bootProof], appProofs }, option
 const authentic = await verifyEvidence({ bootProofs: [bootProof], appProofs }, unpinned);
 const rejected = await verifyEvidence({ bootProofs: [bootProof], appProofs: [badProof] }, options);
 
-const verifications: [string, () => Promise<AnyVerification>][] = [
-  ["verifyEvidence", async () => good],
-  ["verifyBootProof", async () => verifyBootProof(bootProof, options)],
-  ["verifyAppProof", async () => verifyAppProof(appProofs[0], bootProof, options)],
-  ["verifyAppProofs", async () => verifyAppProofs(appProofs, [bootProof], options)],
-  ["verifyActivity", async () => verifyActivity(activity, [bootProof], options)],
-  ["verifyAttestation", async () => verifyAttestation(document, bare)],
-  ["verifyBundle", async () => verifyBundle(bundle, options)],
-  ["packBundle", async () => packed],
+type Acceptance = Pick<VerifyOptions, "acceptance">;
+const verifications: [string, (how?: Acceptance) => Promise<AnyVerification>][] = [
+  ["verifyEvidence", (how) => verifyEvidence({ bootProofs: [bootProof], appProofs }, { ...options, ...how })],
+  ["verifyBootProof", (how) => verifyBootProof(bootProof, { ...options, ...how })],
+  ["verifyAppProof", (how) => verifyAppProof(appProofs[0], bootProof, { ...options, ...how })],
+  ["verifyAppProofs", (how) => verifyAppProofs(appProofs, [bootProof], { ...options, ...how })],
+  ["verifyActivity", (how) => verifyActivity(activity, [bootProof], { ...options, ...how })],
+  ["verifyAttestation", (how) => verifyAttestation(document, { ...bare, ...how })],
+  ["verifyBundle", (how) => verifyBundle(bundle, { ...options, ...how })],
 ];
 
 describe("a verification whose verdict is good", () => {
-  it.each(verifications)(
+  it.each([...verifications, ["packBundle", async () => packed] as const])(
     "is answered by requireVerified and requireAuthentic, the same object: %s",
     async (_, call) => {
       const verification = await call();
@@ -161,16 +162,8 @@ describe("strict acceptance", () => {
   };
 
   // The certificates of all of them lead to another root than AWS's: a warning.
-  it.each<[string, () => Promise<AnyVerification>]>([
-    ["verifyEvidence", () => verifyEvidence({ bootProofs: [bootProof], appProofs }, strict)],
-    ["verifyBootProof", () => verifyBootProof(bootProof, strict)],
-    ["verifyAppProof", () => verifyAppProof(appProofs[0], bootProof, strict)],
-    ["verifyAppProofs", () => verifyAppProofs(appProofs, [bootProof], strict)],
-    ["verifyActivity", () => verifyActivity(activity, [bootProof], strict)],
-    ["verifyAttestation", () => verifyAttestation(document, { ...bare, acceptance: "strict" })],
-    ["verifyBundle", () => verifyBundle(bundle, strict)],
-  ])("refuses what has a warning, with its reasons and the same verdict: %s", async (_, call) => {
-    const verification = await call();
+  it.each(verifications)("refuses what has a warning, with its reasons and the same verdict: %s", async (_, call) => {
+    const verification = await call({ acceptance: "strict" });
     const { report } = verification;
     expect([report.verdict, report.refusedFor?.join()]).toEqual(["verified", expect.stringContaining("not to AWS")]);
     for (const demand of [requireVerified, requireAuthentic])

@@ -29,7 +29,9 @@ import {
   field,
   forge,
   lab,
+  inManifest,
   manifest,
+  pcr,
   pcrs,
   put,
   withActivity,
@@ -155,40 +157,34 @@ const manifests: Accepted[] = [
   { name: "v2 with dns null", forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("dns", null) } } },
   {
     name: "v2 with text beyond ASCII",
-    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["é", "𝔸", "\u2028", '\u0000\u001f"\\/'] } })),
+    forge: inManifest("pivot", { args: ["é", "𝔸", "\u2028", '\u0000\u001f"\\/'] }),
   },
   {
     name: "v2 whose env is named like a member of objects",
-    forge: manifest(({ pivot }) => ({
-      pivot: {
-        ...pivot,
-        env: new Map([
-          ["__proto__", "x"],
-          ["constructor", "y"],
-        ]),
-      },
-    })),
+    forge: inManifest("pivot", {
+      env: new Map([
+        ["__proto__", "x"],
+        ["constructor", "y"],
+      ]),
+    }),
   },
   {
     name: "v2 with 512 entries of env, one of 64 KiB",
-    forge: manifest(({ pivot }) => ({
-      pivot: {
-        ...pivot,
-        env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])),
-      },
-    })),
+    forge: inManifest("pivot", {
+      env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])),
+    }),
   },
   {
     name: "v2 without bridges and arguments",
-    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })),
+    forge: inManifest("pivot", { bridgeConfig: [], args: [] }),
   },
   {
     name: "v1 without bridges and arguments",
-    forge: { version: "v1", ...manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })) },
+    forge: { version: "v1", ...inManifest("pivot", { bridgeConfig: [], args: [] }) },
   },
   {
     name: "v0 without arguments",
-    forge: { version: "v0", ...manifest(({ pivot }) => ({ pivot: { ...pivot, args: [] } })) },
+    forge: { version: "v0", ...inManifest("pivot", { args: [] }) },
   },
   ...(["v0", "V0", "0"] as const).map((declared): Accepted => ({
     name: `v0-tail declared as ${declared}`,
@@ -215,18 +211,16 @@ const manifests: Accepted[] = [
     name: "v1 with a client bridge to a host",
     forge: {
       version: "v1",
-      ...manifest(({ pivot }) => ({
-        pivot: { ...pivot, bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] },
-      })),
+      ...inManifest("pivot", { bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] }),
     },
   },
   {
     name: "a nonce of 32 bits",
-    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 4294967295 } })),
+    forge: inManifest("namespace", { nonce: 4294967295 }),
   },
   {
     name: "a newer manifest than pinned",
-    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } })),
+    forge: inManifest("namespace", { nonce: 8 }),
   },
 ];
 
@@ -320,7 +314,7 @@ const documents: Accepted[] = [
   { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
   {
     name: "a live commitment beside the setup key's",
-    forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))),
+    forge: pcr(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey)),
   },
   {
     name: "other PCRs that an application extended",
@@ -328,7 +322,7 @@ const documents: Accepted[] = [
   },
   {
     name: "another PCR18 than a commitment to the manifest",
-    forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9))),
+    forge: pcr(18, new Uint8Array(48).fill(9)),
     warns: ["bind.commitment"],
   },
   { name: "a nonce of no byte", forge: field("nonce", new Uint8Array()) },
@@ -424,10 +418,10 @@ const unlabelled: Accepted[] = ["deploymentLabel", "enclaveApp", "owner", "creat
 ]);
 
 const debugPcrs: Alterations = {
-  ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
+  ...inManifest("enclave", { pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR }),
   ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, ZERO_PCR))),
 };
-const debugPivot = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const debugPivot = inManifest("pivot", { debugMode: true });
 const withoutPcrs = (all: JsonObject): JsonObject[] => [drop("pcrs")(all)];
 
 const debug: Accepted[] = [

@@ -255,22 +255,20 @@ const secondAddress = result({
 const coverage: Attack["judge"] = { policy: { appProofs: { coverage: true } } };
 
 const ASKED: Expected = { organizationId: LAB_ADDRESS.organizationId };
+const ofAppProof = (name: string, expected: Expected): Attack => ({
+  name: `app proof: ${name}`,
+  judge: { expected },
+  fails: ["app.request"],
+});
+const ofActivity = (name: string, expected: Expected): Attack => ({
+  name: `activity: ${name}`,
+  judge: { given: withActivity, expected },
+  fails: ["activity.request"],
+});
 const requests: Attack[] = [
-  {
-    name: "app proof: of another organization than was asked for",
-    judge: { expected: { organizationId: "another" } },
-    fails: ["app.request"],
-  },
-  {
-    name: "app proof: of another address than was asked for",
-    judge: { expected: { ...ASKED, addresses: ["0x01"] } },
-    fails: ["app.request"],
-  },
-  {
-    name: "app proof: of one of two addresses that were asked for",
-    judge: { expected: { ...ASKED, addresses: [LAB_ADDRESS.address, "0x01"] } },
-    fails: ["app.request"],
-  },
+  ofAppProof("of another organization than was asked for", { organizationId: "another" }),
+  ofAppProof("of another address than was asked for", { ...ASKED, addresses: ["0x01"] }),
+  ofAppProof("of one of two addresses that were asked for", { ...ASKED, addresses: [LAB_ADDRESS.address, "0x01"] }),
   {
     name: "app proof: none, where an address was asked for",
     fails: ["app.request"],
@@ -281,37 +279,15 @@ const requests: Attack[] = [
     judge: { expected: { ...ASKED, requestedAt: new Date(at.getTime() + 60_001) } },
     fails: ["app.time"],
   },
+  ofActivity("of another organization than was asked for", { organizationId: "another" }),
+  ofActivity("of another id than was asked for", { ...ASKED, id: "another" }),
+  ofActivity("of another type than was asked for", { ...ASKED, type: "ACTIVITY_TYPE_OTHER" }),
+  ofActivity("of other parameters than were asked", { ...ASKED, parameters: { walletName: "x" } }),
   {
-    name: "activity: of another organization than was asked for",
-    judge: { given: withActivity, expected: { organizationId: "another" } },
-    fails: ["activity.request"],
-  },
-  {
-    name: "activity: of another id than was asked for",
-    judge: { given: withActivity, expected: { ...ASKED, id: "another" } },
-    fails: ["activity.request"],
-  },
-  {
-    name: "activity: of another type than was asked for",
-    judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_OTHER" } },
-    fails: ["activity.request"],
-  },
-  {
-    name: "activity: of other parameters than were asked",
-    judge: { given: withActivity, expected: { ...ASKED, parameters: { walletName: "x" } } },
-    fails: ["activity.request"],
-  },
-  {
-    name: "activity: that is not completed, where it was asked for",
+    ...ofActivity("that is not completed, where it was asked for", ASKED),
     forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") },
-    judge: { given: withActivity, expected: ASKED },
-    fails: ["activity.request"],
   },
-  {
-    name: "activity: without an address that was asked about",
-    judge: { given: withActivity, expected: { ...ASKED, addresses: ["0x01"] } },
-    fails: ["activity.request"],
-  },
+  ofActivity("without an address that was asked about", { ...ASKED, addresses: ["0x01"] }),
   {
     name: "activity: a sub-organization's proofs, where another type was asked for",
     fails: ["activity.claims", "activity.request"],
@@ -369,12 +345,7 @@ const repeatedAddresses: Attack[] = (
 /** Answered with the forged activity, which creates a wallet. */
 function vote(name: string, what: "APPROVE" | "REJECT", fingerprint: string, members: JsonObject = {}): Attack {
   const expected = { ...ASKED, type: `ACTIVITY_TYPE_${what}_ACTIVITY`, parameters: { fingerprint } };
-  return {
-    name: `activity: to a vote, ${name}`,
-    forge: { activity: (json) => ({ ...json, ...members }) },
-    judge: { given: withActivity, expected },
-    fails: ["activity.request"],
-  };
+  return { ...ofActivity(`to a vote, ${name}`, expected), forge: { activity: (json) => ({ ...json, ...members }) } };
 }
 
 const votes: Attack[] = [
@@ -469,47 +440,21 @@ const activities: Attack[] = [
     ["activity.claims"],
   ),
   ...[
-    "DENY_EXPLICIT",
-    "DENY_IMPLICIT",
-    "REQUIRES_CONSENSUS",
-    "REJECTED",
-    "ERROR",
-    "REQUIRES_AUTHENTICATORS",
+    ...["DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS"],
     "TIME_INACTIVE",
-  ].map((name): Attack => ({
-    name: `activity: completed, and the enclave decided OUTCOME_${name}`,
-    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] },
-    judge: { given: withActivity },
-    fails: ["activity.claims"],
-  })),
-  {
-    name: "activity: completed, and what the enclave allowed it denied later",
-    forge: {
-      payloads: [
-        outcome,
-        policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId, "OUTCOME_REJECTED"),
-      ],
-    },
-    judge: { given: withActivity },
-    fails: ["activity.claims"],
-  },
-  {
-    name: "activity: a policy's outcome in another organization",
-    forge: { payloads: [policyOutcomePayload(at, "another-organization")] },
-    judge: { given: withActivity },
-    fails: ["activity.claims"],
-  },
-  {
-    name: "activity: one good app proof and one of another organization",
-    forge: {
-      payloads: [
-        ...forgePayloads(),
-        put("addressDerivationProof.organizationId", "another-organization")(forgePayloads()[0]!),
-      ],
-    },
-    judge: { given: withActivity },
-    fails: ["activity.claims"],
-  },
+  ].map((name) => {
+    const payload = policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`);
+    return contradicted(`completed, and the enclave decided OUTCOME_${name}`, [payload]);
+  }),
+  contradicted("completed, and what the enclave allowed it denied later", [
+    outcome,
+    policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId, "OUTCOME_REJECTED"),
+  ]),
+  contradicted("a policy's outcome in another organization", [policyOutcomePayload(at, "another-organization")]),
+  contradicted("one good app proof and one of another organization", [
+    ...forgePayloads(),
+    put("addressDerivationProof.organizationId", "another-organization")(forgePayloads()[0]!),
+  ]),
   activity("a second address without a proof, where coverage is wanted", secondAddress, ["activity.coverage"], {
     judge: coverage,
   }),
@@ -533,6 +478,11 @@ const activities: Attack[] = [
     fails: ["app.signature"],
   },
 ];
+
+/** By what the enclave signed. */
+function contradicted(name: string, payloads: JsonObject[]): Attack {
+  return { name: `activity: ${name}`, forge: { payloads }, judge: { given: withActivity }, fails: ["activity.claims"] };
+}
 
 function forgePayloads(): JsonObject[] {
   return [JSON.parse(whole.proofPayload) as JsonObject];

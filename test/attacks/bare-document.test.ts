@@ -20,6 +20,7 @@ import {
   judged,
   lab,
   otherLab,
+  pcr,
   pcrs,
 } from "./support.js";
 import { CHAIN } from "../../src/lab/pki.js";
@@ -64,14 +65,14 @@ const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: 
   { name: "the nonce asked for", forge: { nonce: Uint8Array.of(1, 2) }, judge: { nonce: Uint8Array.of(1, 2) } },
   { name: "the image that was given", judge: { measurements: GIVEN } },
   { name: "PCR0 to 15", forge: { generation: "legacy" } },
-  { name: "PCR0 to 16", forge: { generation: "legacy", ...pcrs((map) => map.set(16, ZERO_PCR)) } },
+  { name: "PCR0 to 16", forge: { generation: "legacy", ...pcr(16, ZERO_PCR) } },
   { name: "PCR0 to 2 alone", forge: keep(0, 1, 2) },
   { name: "of an enclave in its setup", forge: { generation: "setup" } },
   { name: "a map of indefinite length", forge: document({ indefinite: true }) },
   { name: "an unknown key", forge: field("extra", 1), warns: ["doc.structure"] },
   {
     name: "debug mode that the caller allows",
-    forge: pcrs((map) => map.set(0, ZERO_PCR)),
+    forge: pcr(0, ZERO_PCR),
     judge: { allowDebug: true },
     warns: ["mode.debug"],
   },
@@ -118,7 +119,7 @@ const rejected: Attack[] = [
     forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
     fails: ["mode.debug"],
   },
-  { name: "PCR2 of zeros", forge: pcrs((map) => map.set(2, ZERO_PCR)), fails: ["mode.debug"] },
+  { name: "PCR2 of zeros", forge: pcr(2, ZERO_PCR), fails: ["mode.debug"] },
 ];
 
 describe("a bare document is accepted", () => {

@@ -37,8 +37,10 @@ import {
   forge,
   hex,
   lab,
+  inManifest,
   manifest,
   otherLab,
+  pcr,
   pcrs,
   put,
   withActivity,
@@ -680,7 +682,7 @@ const binding: Attack[] = [
   },
   ...[0, 1, 2, 3].map((index): Attack => ({
     name: `another PCR${index} than the manifest's`,
-    forge: pcrs((map) => map.set(index, sha384(toUtf8("another image")))),
+    forge: pcr(index, sha384(toUtf8("another image"))),
     fails: ["bind.pcrs"],
   })),
   ...failing("bind.pcrs", "", [
@@ -690,10 +692,10 @@ const binding: Attack[] = [
       "a manifest that names 32 bytes of a PCR",
       manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })),
     ],
-    ["a manifest that names no PCR0", manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } }))],
+    ["a manifest that names no PCR0", inManifest("enclave", { pcr0: new Uint8Array() })],
     [
       "a manifest that names the PCRs of another image",
-      manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
+      inManifest("enclave", { pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR }),
     ],
   ]),
   ...[0, 1, 2].map((index): Attack => ({
@@ -780,58 +782,43 @@ const liveDomain = "qos-live-manifest-pcr-commitment-v1";
 const [keyHex, hashHex] = [hex(key), hex(whole.manifestHash)];
 
 const commitments: [string, Alterations][] = [
-  ["PCR17 of zeros", pcrs((map) => map.set(17, ZERO_PCR))],
-  ["PCR17 of ones", pcrs((map) => map.set(17, new Uint8Array(48).fill(0xff)))],
-  ["PCR17 over another key", pcrs((map) => map.set(17, commitmentPcr("live", whole.manifestHash, otherKey.publicKey)))],
-  ["PCR17 over another manifest", pcrs((map) => map.set(17, commitmentPcr("live", otherHash, key)))],
-  ["the setup commitment in PCR17", pcrs((map) => map.set(17, good("setup")))],
+  ["PCR17 of zeros", pcr(17, ZERO_PCR)],
+  ["PCR17 of ones", pcr(17, new Uint8Array(48).fill(0xff))],
+  ["PCR17 over another key", pcr(17, commitmentPcr("live", whole.manifestHash, otherKey.publicKey))],
+  ["PCR17 over another manifest", pcr(17, commitmentPcr("live", otherHash, key))],
+  ["the setup commitment in PCR17", pcr(17, good("setup"))],
   ["the live commitment in PCR16", pcrs((map) => map.set(16, good("live")).set(17, ZERO_PCR))],
   ["the live commitment in PCR18", pcrs((map) => map.set(18, good("live")).set(17, ZERO_PCR))],
   [
     "a commitment that was not extended into the PCR",
-    pcrs((map) =>
-      map.set(
-        17,
-        sha384(toUtf8(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`)),
-      ),
+    pcr(
+      17,
+      sha384(toUtf8(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`)),
     ),
   ],
-  ["a commitment extended twice", pcrs((map) => map.set(17, sha384(concatBytes(good("live"), good("live")))))],
+  ["a commitment extended twice", pcr(17, sha384(concatBytes(good("live"), good("live"))))],
   [
     "a commitment with white space",
-    pcrs((map) =>
-      map.set(
-        17,
-        preimage(`{"domain": "${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`),
-      ),
-    ),
+    pcr(17, preimage(`{"domain": "${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`)),
   ],
   [
     "a commitment in upper case",
-    pcrs((map) =>
-      map.set(
-        17,
-        preimage(
-          `{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex.toUpperCase()}","manifestHash":"${hashHex}"}`,
-        ),
-      ),
+    pcr(
+      17,
+      preimage(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex.toUpperCase()}","manifestHash":"${hashHex}"}`),
     ),
   ],
   [
     "a commitment in another order",
-    pcrs((map) =>
-      map.set(17, preimage(`{"domain":"${liveDomain}","manifestHash":"${hashHex}","ephemeralPublicKey":"${keyHex}"}`)),
-    ),
+    pcr(17, preimage(`{"domain":"${liveDomain}","manifestHash":"${hashHex}","ephemeralPublicKey":"${keyHex}"}`)),
   ],
   [
     "a commitment of another domain",
-    pcrs((map) =>
-      map.set(
-        17,
-        preimage(
-          `{"domain":"qos-live-manifest-pcr-commitment-v2","ephemeralPublicKey":"${keyHex}",` +
-            `"manifestHash":"${hashHex}"}`,
-        ),
+    pcr(
+      17,
+      preimage(
+        `{"domain":"qos-live-manifest-pcr-commitment-v2","ephemeralPublicKey":"${keyHex}",` +
+          `"manifestHash":"${hashHex}"}`,
       ),
     ),
   ],
@@ -839,19 +826,16 @@ const commitments: [string, Alterations][] = [
     "a setup document over another key",
     {
       generation: "setup",
-      ...pcrs((map) => map.set(16, commitmentPcr("setup", whole.manifestHash, otherKey.publicKey))),
+      ...pcr(16, commitmentPcr("setup", whole.manifestHash, otherKey.publicKey)),
     },
   ],
   ["PCR31 not locked", pcrs((map) => map.delete(31))],
   ["PCR5 not locked", pcrs((map) => map.delete(5))],
   ["PCR16 not locked beside a good PCR17", pcrs((map) => map.delete(16))],
-  ["only PCR17 above 15", { generation: "legacy", ...pcrs((map) => map.set(17, good("live"))) }],
-  [
-    "only PCR16 above 15, of an application's own",
-    { generation: "legacy", ...pcrs((map) => map.set(16, sha384(toUtf8("application")))) },
-  ],
-  ["only PCR16 above 15, of zeros", { generation: "legacy", ...pcrs((map) => map.set(16, ZERO_PCR)) }],
-  ["only PCR20 above 15", { generation: "legacy", ...pcrs((map) => map.set(20, ZERO_PCR)) }],
+  ["only PCR17 above 15", { generation: "legacy", ...pcr(17, good("live")) }],
+  ["only PCR16 above 15, of an application's own", { generation: "legacy", ...pcr(16, sha384(toUtf8("application"))) }],
+  ["only PCR16 above 15, of zeros", { generation: "legacy", ...pcr(16, ZERO_PCR) }],
+  ["only PCR20 above 15", { generation: "legacy", ...pcr(20, ZERO_PCR) }],
   ["all but PCR16 and PCR17", pcrs((map) => (map.delete(16), map.delete(17)))],
 ];
 
@@ -911,12 +895,10 @@ function provisioning(form: DetailForm): (readonly [string, Alterations, Attack[
 
 /** The hardware measured zeros, and the manifest names them. */
 const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
-  ...manifest(({ enclave }) => ({
-    enclave: { ...enclave, ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) },
-  })),
+  ...inManifest("enclave", { ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) }),
   ...pcrs((map) => indexes.forEach((index) => map.set(index, ZERO_PCR))),
 });
-const debugPivot: Alterations = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const debugPivot: Alterations = inManifest("pivot", { debugMode: true });
 
 const debug: [string, Alterations][] = [
   ["all of PCR0 to PCR2 zero", zeroed(0, 1, 2)],

@@ -12,8 +12,9 @@ import {
   forge,
   hex,
   lab,
+  inManifest,
   manifest,
-  pcrs,
+  pcr,
   put,
   withActivity,
 } from "./support.js";
@@ -204,35 +205,23 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
   [
     "another image",
     {
-      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: otherPcr } })),
-      ...pcrs((map) => map.set(0, otherPcr)),
+      ...inManifest("enclave", { pcr0: otherPcr }),
+      ...pcr(0, otherPcr),
     },
     "policy.pcrs",
   ],
   [
     "another role",
     {
-      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: otherPcr } })),
-      ...pcrs((map) => map.set(3, otherPcr)),
+      ...inManifest("enclave", { pcr3: otherPcr }),
+      ...pcr(3, otherPcr),
     },
     "policy.pcrs",
   ],
-  [
-    "another binary",
-    manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(7) } })),
-    "policy.pivot",
-  ],
-  [
-    "another namespace",
-    manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })),
-    "policy.namespace",
-  ],
-  ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), "policy.nonce"],
-  [
-    "another quorum key",
-    manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
-    "policy.quorum-key",
-  ],
+  ["another binary", inManifest("pivot", { hash: new Uint8Array(32).fill(7) }), "policy.pivot"],
+  ["another namespace", inManifest("namespace", { name: "lab/notary" }), "policy.namespace"],
+  ["an older manifest", inManifest("namespace", { nonce: 6 }), "policy.nonce"],
+  ["another quorum key", inManifest("namespace", { quorumKey: otherKey.publicKey }), "policy.quorum-key"],
   [
     "a manifest set of others, who approved",
     {
@@ -250,11 +239,7 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     })),
     "policy.manifest-set",
   ],
-  [
-    "a lower threshold",
-    manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })),
-    "policy.manifest-set",
-  ],
+  ["a lower threshold", inManifest("manifestSet", { threshold: 1 }), "policy.manifest-set"],
   [
     "another share set",
     {
@@ -262,11 +247,7 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
     },
     "policy.share-set",
   ],
-  [
-    "a lower share threshold",
-    manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })),
-    "policy.share-set",
-  ],
+  ["a lower share threshold", inManifest("shareSet", { threshold: 1 }), "policy.share-set"],
   ["an enclave in its setup", { generation: "setup", payloads: [] }, "policy.commitment"],
   ["another label", { bootProof: put("enclaveApp", "notary") }, "policy.labels"],
 ];
@@ -413,7 +394,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
           bootProof,
           forge({
             ephemeralKey: otherKey,
-            ...manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })),
+            ...inManifest("namespace", { name: "lab/notary" }),
           }).bootProof,
         ],
         appProofs,
@@ -423,7 +404,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
   },
   {
     name: "debug mode, where the policy does not allow it",
-    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })),
+    forge: inManifest("pivot", { debugMode: true }),
     judge: { policy: { allowDebug: false } },
     fails: ["mode.debug"],
   },

@@ -17,7 +17,7 @@ import {
   idsOf,
   judged,
   lab,
-  manifest,
+  inManifest,
   optionsOf,
   otherLab,
 } from "./support.js";
@@ -128,7 +128,7 @@ describe("a boot proof that was verified before", () => {
   });
 
   it("may not be in debug mode where only the first call allowed it", async () => {
-    const debug = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })));
+    const debug = forge(inManifest("pivot", { debugMode: true }));
     expect(await again({}, { allowDebug: true }, debug)).toEqual(["mode.debug"]);
     expect(await again({ allowDebug: true }, { allowDebug: true }, debug)).toEqual([]);
   });

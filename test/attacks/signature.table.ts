@@ -106,9 +106,11 @@ const legacy = `dc018082520894${recipient}8001${"018080"}`.replace("dc", "df");
 const ethereum = { type: "TRANSACTION_TYPE_ETHEREUM" } as const;
 const signedBy = (by: WalletKey, unsignedTransaction: string): string =>
   signedTransaction(by, { unsignedTransaction, ...ethereum });
+const rowOf = (type: string, signWith: string, unsignedTransaction: string, signed: JsonValue) =>
+  row("TRANSACTION_V2", { signWith, unsignedTransaction, type }, { signedTransaction: signed });
 const transaction = (name: string, signed: JsonValue, from = unsigned, signWith = address): Attack => ({
   name: `signed transaction: ${name}`,
-  ...row("TRANSACTION_V2", { signWith, unsignedTransaction: from, ...ethereum }, { signedTransaction: signed }),
+  ...rowOf(ethereum.type, signWith, from, signed),
   fails: ["activity.signature"],
 });
 /** Replaces members of the signed transaction, from the end where negative. */
@@ -135,11 +137,7 @@ const twoSigners = {
 };
 const onSolana = (name: string, signed: string): Attack => ({
   name: `signed transaction of Solana: ${name}`,
-  ...row(
-    "TRANSACTION_V2",
-    { signWith: solana, unsignedTransaction: solanaUnsigned, ...solanaType },
-    { signedTransaction: signed },
-  ),
+  ...rowOf(solanaType.type, solana, solanaUnsigned, signed),
   fails: ["activity.signature"],
 });
 
@@ -259,20 +257,10 @@ const acceptedTransaction = (
   type: string,
   signWith: string,
   isOpen = false,
-): Accepted =>
-  accepted(
-    name,
-    row(
-      "TRANSACTION_V2",
-      { signWith, unsignedTransaction: from, type },
-      {
-        signedTransaction: signedTransaction(by, { unsignedTransaction: from, type } as Parameters<
-          typeof signedTransaction
-        >[1]),
-      },
-    ),
-    isOpen,
-  );
+): Accepted => {
+  const parameters = { unsignedTransaction: from, type } as Parameters<typeof signedTransaction>[1];
+  return accepted(name, rowOf(type, signWith, from, signedTransaction(by, parameters)), isOpen);
+};
 
 export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedPayload("under an address", good),
@@ -305,20 +293,8 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedTransaction("in a transaction of Solana under an id", ed25519, solanaUnsigned, solanaType.type, ID, true),
   accepted(
     "in a transaction that is signed already",
-    row(
-      "TRANSACTION_V2",
-      { signWith: address, unsignedTransaction: signedBy(key, unsigned), ...ethereum },
-      { signedTransaction: signedBy(key, unsigned) },
-    ),
+    rowOf(ethereum.type, address, signedBy(key, unsigned), signedBy(key, unsigned)),
     true,
   ),
-  accepted(
-    "in a transaction of an unknown type",
-    row(
-      "TRANSACTION_V2",
-      { signWith: address, unsignedTransaction: unsigned, type: "TRANSACTION_TYPE_TRON" },
-      { signedTransaction: unsigned },
-    ),
-    true,
-  ),
+  accepted("in a transaction of an unknown type", rowOf("TRANSACTION_TYPE_TRON", address, unsigned, unsigned), true),
 ];

@@ -231,6 +231,11 @@ export function field(name: string, value: CborItem | undefined): Alterations {
   });
 }
 
+/** One PCR set. */
+export function pcr(index: number, value: Uint8Array): Alterations {
+  return pcrs((map) => map.set(index, value));
+}
+
 export function pcrs(change: (pcrs: Map<number, Uint8Array>) => void): Alterations {
   return document({ pcrs: (map) => (change(map), map) });
 }
@@ -246,6 +251,13 @@ export function certificate(place: number, change: (spec: CertificateSpec) => Pa
 
 export function manifest(change: (manifest: PivotManifest) => Partial<PivotManifest>): Alterations {
   return { alterManifest: { manifest: (value) => ({ ...value, ...change(value) }) } };
+}
+
+type Part = "pivot" | "enclave" | "namespace" | "manifestSet" | "shareSet";
+
+/** Members of one part of it. */
+export function inManifest<P extends Part>(part: P, members: Partial<PivotManifest[P]>): Alterations {
+  return manifest((all) => ({ [part]: { ...all[part], ...members } }) as Partial<PivotManifest>);
 }
 
 export function hex(bytes: Uint8Array): string {

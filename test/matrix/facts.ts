@@ -11,7 +11,7 @@ import { customPayload } from "../../src/lab/enclave.js";
 import { Forge, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha256 } from "../../src/lab/qos.js";
 import { LAB_BUILD } from "../../src/lab/sigstore.js";
-import { type Alterations, certificate, field, manifest, otherLab, put } from "../attacks/support.js";
+import { type Alterations, certificate, field, inManifest, manifest, otherLab, put } from "../attacks/support.js";
 import { fileOf } from "../cli/support.js";
 import { releaseSet } from "./releases.js";
 import type { Cell, DoorName, FactClass } from "./doors.js";
@@ -82,11 +82,9 @@ const PINS = {
     other: { built: { application: "another application" } },
     cells: { measure: { fails: ["pcrs.0"] } },
   },
-  manifestHash: ofManifest(
-    "policy.manifest-hash",
-    manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })),
-    { deployment: (all, { forged }) => ({ ...all, manifestHash: toHex(forged.manifestHash) }) },
-  ),
+  manifestHash: ofManifest("policy.manifest-hash", inManifest("pivot", { restart: "Never" }), {
+    deployment: (all, { forged }) => ({ ...all, manifestHash: toHex(forged.manifestHash) }),
+  }),
   pivotHash: {
     class: "manifest",
     fails: ["policy.pivot"],
@@ -106,28 +104,15 @@ const PINS = {
     },
     { deployment: () => labDeployment(lab, "v3"), both: { forge: { version: "v3" } } },
   ),
-  pivotArgs: ofManifest(
-    "policy.args",
-    manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--config", "/etc/other.json"] } })),
-  ),
-  pivotEnv: ofManifest(
-    "policy.args",
-    manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["LOG_LEVEL", "debug"]]) } })),
-  ),
-  namespace: ofManifest(
-    "policy.namespace",
-    manifest(({ namespace }) => ({ namespace: { ...namespace, name: "another/signer" } })),
-    { cells: { "release check": { fails: ["exit 2"] } } },
-  ),
-  minNonce: ofManifest(
-    "policy.nonce",
-    manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 20260101 } })),
-    { cells: { "release check": { fails: ["older"] } } },
-  ),
-  quorumKey: ofManifest(
-    "policy.quorum-key",
-    manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
-  ),
+  pivotArgs: ofManifest("policy.args", inManifest("pivot", { args: ["--config", "/etc/other.json"] })),
+  pivotEnv: ofManifest("policy.args", inManifest("pivot", { env: new Map([["LOG_LEVEL", "debug"]]) })),
+  namespace: ofManifest("policy.namespace", inManifest("namespace", { name: "another/signer" }), {
+    cells: { "release check": { fails: ["exit 2"] } },
+  }),
+  minNonce: ofManifest("policy.nonce", inManifest("namespace", { nonce: 20260101 }), {
+    cells: { "release check": { fails: ["older"] } },
+  }),
+  quorumKey: ofManifest("policy.quorum-key", inManifest("namespace", { quorumKey: otherKey.publicKey })),
   manifestSet: ofManifest(
     "policy.manifest-set",
     {
@@ -182,14 +167,8 @@ const PARTS_OF_PINS = {
     other: { built: { instance: "i-0fedcba9876543210" } },
     cells: { measure: { fails: ["pcrs.4"] } },
   },
-  "threshold of the manifestSet": ofManifest(
-    "policy.manifest-set",
-    manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })),
-  ),
-  "threshold of the shareSet": ofManifest(
-    "policy.share-set",
-    manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })),
-  ),
+  "threshold of the manifestSet": ofManifest("policy.manifest-set", inManifest("manifestSet", { threshold: 1 })),
+  "threshold of the shareSet": ofManifest("policy.share-set", inManifest("shareSet", { threshold: 1 })),
   "labels.deploymentLabel": ofDocument("policy.labels", { bootProof: put("deploymentLabel", "lab.2") }),
   "labels.enclaveApp": ofDocument(
     "policy.labels",
@@ -251,7 +230,7 @@ const PROVENANCE = {
 } satisfies Readonly<Record<Exclude<keyof ProvenanceFile, "of" | "open">, Fact>>;
 
 const OTHER_LAB = new Forge({ ...lab, pki: otherLab.pki });
-const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const DEBUG = inManifest("pivot", { debugMode: true });
 
 const POLICY = {
   trustAnchors: ofDocument(
@@ -496,7 +475,7 @@ const COMMANDS = {
   "review --previous": {
     class: "one command",
     fails: [],
-    other: { forge: manifest(({ pivot }) => ({ pivot: { ...pivot, restart: "Never" } })) },
+    other: { forge: inManifest("pivot", { restart: "Never" }) },
     cells: { review: { fails: ["open-member pivot.restart"] } },
   },
   "review --binary": {
