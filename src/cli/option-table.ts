@@ -6,7 +6,7 @@ import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 
-/** The word of the help, which `completion.ts` completes: with dots for a list, with ? if optional. Null is a switch. */
+/** The word of the help, which `completion.ts` completes, with dots for a list, or ? if optional. Null is a switch. */
 type Value = string | null;
 
 /** The value of each option, and its effect on what passes (cli/README.md, "What loosens and what demands"). */
