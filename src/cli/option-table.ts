@@ -6,10 +6,7 @@ import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 
-/**
- * The word for a value in the help, by which `completion.ts` knows its kind. Dots mean one or more values, a question
- * mark one or none. Null means a switch.
- */
+/** The word of the help, which `completion.ts` completes, with dots for a list, or ? if optional. Null is a switch. */
 type Value = string | null;
 
 /** The value of each option, and its effect on what passes (cli/README.md, "What loosens and what demands"). */

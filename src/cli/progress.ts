@@ -7,22 +7,6 @@ const DEFAULT_COLUMNS = 80;
 /** The sequence that erases the line. */
 const ERASE = "\r\u001b[K";
 
-interface Clock {
-  /** A monotonic clock in milliseconds. */
-  readonly now: () => number;
-  /** Calls later, without keeping the process alive. Returns a function that cancels the call. */
-  readonly after: (milliseconds: number, call: () => void) => () => void;
-}
-
-const REAL_CLOCK: Clock = {
-  now: () => performance.now(),
-  after: (milliseconds, call) => {
-    const timer = setTimeout(call, milliseconds);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 interface Terminal {
   write(text: string): unknown;
   readonly columns?: number | undefined;
@@ -30,25 +14,23 @@ interface Terminal {
 
 export class Progress {
   readonly #terminal: Terminal;
-  readonly #clock: Clock;
   #startedAt: number | null = null;
-  #callOff: () => void = () => {};
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #what = "";
   #isShown = false;
   #hasEnded = false;
 
-  constructor(terminal: Terminal, clock: Clock = REAL_CLOCK) {
+  constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    this.#clock = clock;
   }
 
   say(what: string): void {
     if (this.#hasEnded) return;
     this.#what = what;
     if (this.#startedAt === null) {
-      this.#startedAt = this.#clock.now();
-      this.#callOff = this.#clock.after(PATIENCE_MS, () => this.#show());
-    } else if (this.#clock.now() - this.#startedAt >= PATIENCE_MS) this.#show();
+      this.#startedAt = performance.now();
+      this.#timer = setTimeout(() => this.#show(), PATIENCE_MS).unref();
+    } else if (performance.now() - this.#startedAt >= PATIENCE_MS) this.#show();
   }
 
   /** Erases the line before other output. The next {@link say} shows it again. */
@@ -59,7 +41,7 @@ export class Progress {
 
   end(): void {
     this.#hasEnded = true;
-    this.#callOff();
+    clearTimeout(this.#timer);
     this.clear();
   }
 

@@ -14,7 +14,6 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CHECK_IDS } from "../../src/checks.js";
 import { bootproof } from "./support.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -160,52 +159,8 @@ describe("the built command", () => {
     expect(stdout).toBe((await bootproof(["explain", word])).stdout);
   });
 
-  it("lists what it explains, and knows what is near", () => {
-    const { stdout } = built("explain");
-    for (const id of CHECK_IDS) expect(stdout).toContain(`  ${id} `);
-    const { status, stderr } = built("explain", "bind.kye");
-    expect([status, stderr]).toEqual([2, expect.stringContaining("did you mean bind.key")]);
-  });
-
   it.each([["bash"], ["zsh"], ["fish"]])("completes in %s as the source does", async (shell) => {
     const { status, stdout } = built("completion", shell);
     expect([status, stdout]).toEqual([0, (await bootproof(["completion", shell])).stdout]);
-  });
-
-  it("is completed by bash as it is installed", () => {
-    const asks = 'COMP_WORDS=(bootproof ver); COMP_CWORD=1; _bootproof; echo "${COMPREPLY[@]}"';
-    const asked = `eval "$(bootproof completion bash)"; ${asks}`;
-    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", asked], { encoding: "utf8", env });
-    expect([stdout, stderr]).toEqual(["verify\n", ""]);
-  });
-
-  it("says what is wrong with a command line, and as JSON where that is asked for", () => {
-    const { status, stdout, stderr } = built("verify", "--frmat", "--format", "json");
-    const message = "unknown option --frmat (did you mean --format?)";
-    expect([status, stderr]).toEqual([2, `bootproof: ${message}\nSee bootproof verify --help.\n`]);
-    expect(JSON.parse(stdout)).toMatchObject({ format: "bootproof-error/1", exitCode: 2, errors: [{ message }] });
-  });
-
-  it("ends with 3, and says so as JSON, where the service cannot be reached", () => {
-    const key = join(folder, "key.json");
-    expect(built("keygen", "--out", key).status).toBe(0);
-    const connection = ["--base-url", "http://localhost:9", "--organization-id", "o", "--api-key-file", key];
-    const { status, stdout } = built("verify", "--activity-id", "x", "--no-policy", "--format=json", ...connection);
-    expect([status, JSON.parse(stdout)]).toMatchObject([3, { format: "bootproof-error/1", exitCode: 3 }]);
-  });
-
-  it("is as wide as COLUMNS says, where there is no terminal", () => {
-    const { stdout } = spawnSync(process.execPath, [COMMAND, "verify", "--help"], {
-      encoding: "utf8",
-      env: { ...env, COLUMNS: "60" },
-    });
-    const widths = stdout.split("\n").map((line) => line.length);
-    expect(Math.max(...widths)).toBeLessThanOrEqual(60);
-    expect(Math.max(...widths)).toBeGreaterThan(55);
-  });
-
-  it("writes no progress where there is no terminal", () => {
-    const { stdout, stderr } = built("verify", "--boot-proof", "/dev/null", "--no-policy");
-    expect(stdout + stderr).not.toMatch(/[\r\u001b]/);
   });
 });

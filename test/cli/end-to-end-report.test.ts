@@ -102,23 +102,3 @@ describe("stale evidence", () => {
     expect(built(verify("bad", [one])).stdout).toMatch(/^REJECTED: /);
   });
 });
-
-describe("colour and levels", () => {
-  it("are as the environment and the options say", () => {
-    const colored = (env: Record<string, string>): boolean =>
-      built(verify("good", [one]), env).stdout.includes("\u001b[");
-    expect([colored({}), colored({ FORCE_COLOR: "1" }), colored({ FORCE_COLOR: "0" })]).toEqual([false, true, false]);
-    expect(colored({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
-    expect(colored({ FORCE_COLOR: "1", TERM: "dumb" })).toBe(true);
-    const { status, stdout, stderr } = built(verify("good", [one], "--quiet", "--summary"));
-    expect([status, stdout, stderr.includes("--summary and --quiet exclude each other")]).toEqual([2, "", true]);
-  });
-
-  it("change no exit code where the reader has seen enough", () => {
-    const command = '"$NODE" "$COMMAND" verify --boot-proof "$BOOT" --policy "$POLICY" --verbose';
-    const line = `${command} | head -c 9; exit "\${PIPESTATUS[0]}"`;
-    const env = { ...process.env, NODE: process.execPath, COMMAND, BOOT: one, POLICY: policies.good };
-    const { status, stdout, stderr } = spawnSync("/bin/bash", ["-c", line], { encoding: "utf8", env });
-    expect([status, stdout, stderr]).toEqual([0, "VERIFIED ", ""]);
-  });
-});

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.js";
 import { fitted, helpWidth } from "../../src/cli/help.js";
 import { bootproof } from "./support.js";
 
@@ -91,16 +89,6 @@ describe("the help of the program", () => {
     expect((await bootproof([], { env: { npm_command: "exec" } })).stdout).toContain("    $ npx bootproof lab\n");
   });
 
-  it.each([
-    ["help", "verify"],
-    ["verify", "--help"],
-    ["verify", "-h"],
-  ])("answers %s %s", async (...argv) => {
-    const { code, stdout, stderr } = await bootproof(argv);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^Usage: bootproof verify /);
-  });
-
   it.each([["help"], ["--help"], ["-h"]])("answers %s", async (...argv) => {
     expect(await bootproof(argv)).toEqual({ code: 0, stdout: (await bootproof([])).stdout, stderr: "" });
   });
@@ -109,9 +97,4 @@ describe("the help of the program", () => {
     const { code, stdout } = await bootproof(argv);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   });
-});
-
-it.each(Object.keys(COMMANDS))("docs/cli.md names the command %s", (name) => {
-  const text = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
-  expect(text).toMatch(new RegExp(`\\bbootproof ${name}\\b|\`${name}\``));
 });

@@ -2,8 +2,8 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { COMMAND_OPTIONS, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
+import { expect, it } from "vitest";
+import { OPTIONS, type OptionName } from "../../src/cli/option-table.js";
 import { optionsOfCommands } from "./commands.js";
 
 const ROOM = fileURLToPath(new URL("../../src/cli/", import.meta.url));
@@ -56,19 +56,4 @@ it("each comes from the caller: the command line, the policy that it names, or t
     "BOOTPROOF_QUEUE_SECRET",
     "BOOTPROOF_QUEUE_URL",
   ]);
-});
-
-describe("every option", () => {
-  const sources = readdirSync(ROOM)
-    .filter((name) => name.endsWith(".ts") && name !== "option-table.ts")
-    .map((name) => readFileSync(join(ROOM, name), "utf8"));
-  const isUsed = (option: string): boolean => {
-    const flag = option.replace(/^no-/, "").replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-    return sources.some((text) => new RegExp(`\\b${flag}\\b|"${option}"`).test(text));
-  };
-
-  it.each(Object.keys(OPTIONS))("%s is of a command, and read there", (option) => {
-    expect(Object.values(COMMAND_OPTIONS).some((own) => own.some(([name]) => name === option))).toBe(true);
-    expect(isUsed(option)).toBe(true);
-  });
 });

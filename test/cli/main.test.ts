@@ -1,40 +1,9 @@
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { runAny as run } from "../../src/cli/commands.js";
 import { run as runOf } from "../../src/cli/main.js";
-import { APP_1, bootproof, readJson } from "./support.js";
+import { bootproof } from "./support.js";
 
 describe("the program", () => {
-  it("tells its version", async () => {
-    const { version } = readJson(new URL("../../package.json", import.meta.url).pathname);
-    expect(await bootproof(["--version"])).toEqual({ code: 0, stdout: `${version as string}\n`, stderr: "" });
-  });
-
-  it.each([
-    ["--help"],
-    ["verify", "--help"],
-    ["pin", "--help"],
-    ["inspect", "--help"],
-    ["diff", "--help"],
-    ["fetch", "--help"],
-    ["bundle", "--help"],
-    ["stamp", "--help"],
-    ["keygen", "--help"],
-    ["lab", "--help"],
-    ["help", "verify"],
-  ])("helps: %s %s", async (...args) => {
-    const { code, stdout, stderr } = await bootproof(args.filter((arg) => arg !== undefined));
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^Usage: bootproof/);
-    if (args.length > 1) expect(stdout).toContain("Examples:");
-  });
-
-  it.each([[["frobnicate"]], [["--frobnicate"]], [["verify", "--frobnicate"]]])("refuses %j", async (args) => {
-    const { code, stdout, stderr } = await bootproof(args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).not.toBe("");
-  });
-
   it("answers 2 for a command that ends without an answer", async () => {
     const stream = { write: () => true };
     const io = { stdin: (async function* () {})(), stdout: stream, stderr: stream, env: {}, now: () => new Date(0) };
@@ -75,33 +44,5 @@ describe("the program", () => {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(said);
     expect(stderr).not.toContain(secret);
-  });
-
-  it("names files, commands and options that are none", async () => {
-    expect((await bootproof(["verify", "evidence-of-production.json", "--no-policy"])).stderr).toContain(
-      "evidence-of-production.json: no such file",
-    );
-    expect((await bootproof(["inspect", "./Evidence/2026/boot-proof"])).stderr).toContain(
-      "./Evidence/2026/boot-proof: no such file",
-    );
-    expect((await bootproof(["verfy"])).stderr).toContain("unknown command verfy (did you mean verify?)");
-    expect((await bootproof(["verify", "--polcy", "x"])).stderr).toContain("(did you mean --policy?)");
-  });
-
-  it("tells what nobody expected in one line", async () => {
-    let stderr = "";
-    const broken = {
-      write: (): never => {
-        throw new Error("disk on fire\u001b[2J");
-      },
-    };
-    const code = await run(["inspect", APP_1], {
-      stdin: (async function* () {})(),
-      stdout: broken,
-      stderr: { write: (text) => (stderr += text) },
-      env: {},
-      now: () => new Date(),
-    });
-    expect([code, stderr]).toEqual([2, "bootproof: unexpected: disk on fire\\u{1b}[2J\n"]);
   });
 });

@@ -84,11 +84,13 @@ describe("pin --out", () => {
     ],
     ["another application", ["--release", RELEASE, "--app", "other"], 2],
   ])("leaves the file byte for byte as it was on %s", async (_, args, expected) => {
-    const path = await pinned();
-    const before = readFileSync(path);
-    const { code, stdout } = await bootproof(["pin", ...args, "--out", path], LAB_NOW);
-    expect([code, stdout, readFileSync(path)]).toEqual([expected, "", before]);
-    expect(readdirSync(join(path, ".."))).toEqual(["policy.json"]);
+    for (const target of ["--out", "--add-to"]) {
+      const path = await pinned();
+      const before = readFileSync(path);
+      const { code, stdout } = await bootproof(["pin", ...args, target, path], LAB_NOW);
+      expect([code, stdout, readFileSync(path)]).toEqual([expected, "", before]);
+      expect(readdirSync(join(path, ".."))).toEqual(["policy.json"]);
+    }
   });
 
   it("refuses before anything is verified what cannot be written, and what it reads itself", async () => {

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
 import { type CommandRow, run } from "../../src/cli/main.js";
 import { Progress } from "../../src/cli/progress.js";
@@ -11,101 +11,48 @@ import { bootproof, connectionTo } from "./support.js";
 
 const ERASE = "\r\u001b[K";
 
-type ProgressClock = NonNullable<ConstructorParameters<typeof Progress>[1]>;
-
-/** A clock that goes only when it is told to. */
-function fakeClock(): ProgressClock & { readonly go: (milliseconds: number) => void; readonly waiting: () => number } {
-  let time = 5000;
-  let calls: { readonly at: number; readonly call: () => void }[] = [];
-  return {
-    now: () => time,
-    after: (milliseconds, call) => {
-      const one = { at: time + milliseconds, call };
-      calls.push(one);
-      return () => (calls = calls.filter((other) => other !== one));
-    },
-    go: (milliseconds) => {
-      time += milliseconds;
-      const due = calls.filter(({ at }) => at <= time);
-      calls = calls.filter(({ at }) => at > time);
-      for (const { call } of due) call();
-    },
-    waiting: () => calls.length,
-  };
-}
-
-function started(columns?: number): {
-  readonly progress: Progress;
-  readonly clock: ReturnType<typeof fakeClock>;
-  readonly written: string[];
-} {
+function started(columns?: number): { readonly progress: Progress; readonly written: string[] } {
   const written: string[] = [];
-  const clock = fakeClock();
-  return { progress: new Progress({ write: (text) => written.push(text), columns }, clock), clock, written };
+  return { progress: new Progress({ write: (text) => written.push(text), columns }), written };
 }
 
 describe("progress", () => {
-  it("says nothing before a second has passed, and then what is done now", () => {
-    const { progress, clock, written } = started();
-    progress.say("fetching");
-    clock.go(500);
-    progress.say("verifying");
-    clock.go(499);
-    expect(written).toEqual([]);
-    clock.go(1);
-    expect(written).toEqual([`${ERASE}verifying…`]);
-  });
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+  afterEach(() => void vi.useRealTimers());
+  const go = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
-  it("says what follows at once", () => {
-    const { progress, clock, written } = started();
-    progress.say("one");
-    clock.go(1000);
-    progress.say("two");
-    expect(written).toEqual([`${ERASE}one…`, `${ERASE}two…`]);
-  });
-
-  it("is told of the time by what is done, where that leaves no time for anything else", () => {
+  /** What is done, a number for milliseconds that pass, and what is written then. */
+  it.each<[what: string, steps: (string | number | "CLEAR" | "END")[], written: string[]]>([
+    ["says nothing before a second has passed", ["fetching", 500, "verifying", 499], []],
+    ["says after a second what is done now", ["fetching", 500, "verifying", 500], [`${ERASE}verifying…`]],
+    ["says what follows at once", ["one", 1000, "two"], [`${ERASE}one…`, `${ERASE}two…`]],
+    ["takes its line back once, and says no more", ["one", 1000, "END", "END", "two", 5000], [`${ERASE}one…`, ERASE]],
+    ["leaves no trace of what was over in time", ["one", "END", 5000], []],
+    ["says nothing of nothing", ["END"], []],
+    [
+      "gives its line to what else is written, and goes on after it",
+      ["one", "CLEAR", 1000, "CLEAR", "CLEAR", "two"],
+      [`${ERASE}one…`, ERASE, `${ERASE}two…`],
+    ],
+    ["steers no terminal with what a name says", ["fetching\n\u001b[2J", 1000], [`${ERASE}fetching\\u{a}\\u{1b}[2J…`]],
+  ])("%s", (_, steps, expected) => {
     const { progress, written } = started();
-    const busy = fakeClock();
-    const other = new Progress({ write: (text) => written.push(text) }, { ...busy, after: () => () => {} });
-    other.say("one");
-    busy.go(1500);
-    other.say("two");
+    for (const step of steps)
+      if (typeof step === "number") go(step);
+      else if (step === "CLEAR") progress.clear();
+      else if (step === "END") progress.end();
+      else progress.say(step);
+    expect(written).toEqual(expected);
+    progress.end();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is told of the time by what is done, where that leaves no time for a timer", () => {
+    const { progress, written } = started();
+    progress.say("one");
+    vi.spyOn(performance, "now").mockReturnValueOnce(performance.now() + 1500);
+    progress.say("two");
     expect(written).toEqual([`${ERASE}two…`]);
-    progress.end();
-  });
-
-  it("takes its line back at the end, once, and says no more", () => {
-    const { progress, clock, written } = started();
-    progress.say("one");
-    clock.go(1000);
-    progress.end();
-    progress.end();
-    progress.say("two");
-    clock.go(5000);
-    expect(written).toEqual([`${ERASE}one…`, ERASE]);
-  });
-
-  it("leaves no trace of what was over in time, and nothing that waits", () => {
-    const { progress, clock, written } = started();
-    progress.say("one");
-    progress.end();
-    expect(clock.waiting()).toBe(0);
-    clock.go(5000);
-    expect(written).toEqual([]);
-    new Progress({ write: (text) => written.push(text) }, clock).end();
-    expect(written).toEqual([]);
-  });
-
-  it("gives its line to what else is written, and goes on after it", () => {
-    const { progress, clock, written } = started();
-    progress.say("one");
-    progress.clear();
-    clock.go(1000);
-    progress.clear();
-    progress.clear();
-    progress.say("two");
-    expect(written).toEqual([`${ERASE}one…`, ERASE, `${ERASE}two…`]);
   });
 
   it.each([
@@ -116,17 +63,10 @@ describe("progress", () => {
     [0, "x".repeat(200), `${"x".repeat(78)}…`],
     [undefined, "x".repeat(200), `${"x".repeat(78)}…`],
   ])("fits %s columns: %s", (columns, what, shown) => {
-    const { progress, clock, written } = started(columns);
+    const { progress, written } = started(columns);
     progress.say(what);
-    clock.go(1000);
+    go(1000);
     expect(written).toEqual([ERASE + shown]);
-  });
-
-  it("steers no terminal with what a name says", () => {
-    const { progress, clock, written } = started();
-    progress.say("fetching\n\u001b[2J");
-    clock.go(1000);
-    expect(written).toEqual([`${ERASE}fetching\\u{a}\\u{1b}[2J…`]);
   });
 });
 

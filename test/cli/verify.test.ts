@@ -146,14 +146,6 @@ describe("stdin", () => {
     ).toBe(0);
   });
 
-  it("is named where it is at fault", async () => {
-    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], {
-      stdin: '{"a":\n 1,}',
-    });
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toBe("bootproof: stdin: not strict JSON: expected a member name (line 2, column 4)\n");
-  });
-
   it("is bounded, and not empty", async () => {
     expect(
       (await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: " ".repeat(1024 * 1024 + 1) })).stderr,
@@ -253,16 +245,6 @@ describe("options", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("WARN  chain.anchor");
     expect((await bootproof([...PAIR, "--no-policy", "--trust-anchor", ANCHOR])).code).toBe(1);
-  });
-
-  it("--format json is the report", async () => {
-    const { stdout } = await bootproof([...PAIR, "--policy", POLICY, "--format", "json"]);
-    expect(reportOf(stdout)).toMatchObject({
-      format: "bootproof-report/1",
-      verdict: "verified",
-      policy: "captured",
-      validationTime: "2025-09-16T21:25:49.422Z",
-    });
   });
 });
 
@@ -482,11 +464,8 @@ describe("files at fault", () => {
   });
 
   it.each([
-    ["binary garbage", Uint8Array.from({ length: 5000 }, (_, index) => (index * 131) % 256), "not UTF-8"],
     ["2 MiB", " ".repeat(2 * 1024 * 1024), "larger than 1 MiB"],
     ["deep nesting", "[".repeat(500_000), "nested deeper than 64"],
-    ["a byte order mark", "\ufeff{}", "byte order mark"],
-    ["text after the end", "{} {}", "text after the end of the value (line 1, column 4)"],
     ["a lone surrogate", '{"a":"\\ud800"}', "lone surrogate"],
   ])("%s", async (_, content, message) => {
     expect((await faults("--boot-proof", fileOf(content), "--no-policy")).join()).toContain(message);
@@ -507,13 +486,6 @@ describe("files at fault", () => {
     const none = fileOf("no certificate");
     expect(await faults("--boot-proof", BOOT_1, "--no-policy", "--trust-anchor", none)).toEqual([
       `bootproof: ${none}: 0 PEM certificates, expected exactly one`,
-    ]);
-  });
-
-  it("without a name are told as such", async () => {
-    expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual([
-      "bootproof: --policy: empty: a shell variable may be unset",
-      "See bootproof verify --help.",
     ]);
   });
 
