@@ -388,6 +388,7 @@ const CALLS: readonly Call[] = [
   ["kindOf", [bytesOf(bootProof)]],
   ["diffUnverified", [bytesOf(bootProof), bytesOf(debugged.bootProof)]],
   ["diffUnverified", [debugged.document, document]],
+  ["diffUnverified", [answering.document, document]],
   ["diffUnverified", [bytesOf({ ...policyFile, maxAge: "1d" }), bytesOf(policyFile)]],
   ["diffUnverified", [bytesOf({ ...packed, appProofs: [] }), bytesOf(packed)]],
   ["packEvidence", [{ bootProofs: [bytesOf(bootProof)] }]],

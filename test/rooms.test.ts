@@ -248,8 +248,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/audit/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",
   "src/client/operations.ts CAIP2_CHAINS": "each of them is sent",
   "src/client/operations.ts queryBody": "what is sent is read by it",
-  "src/lab/faults.ts SUBTLE_FAULTS": "each of them has a test",
-  "src/lab/faults.ts VERIFIED_CALLS": "which faults need them decides how a test calls",
   "src/lab/sigstore.ts LAB_BUILD": "policies demand the build that the lab attests",
   "src/report/report.ts ReportParts": "reports are made of parts that no verification has",
   "src/client/stamp.ts derSignature": "a unit with many cases",

@@ -6,6 +6,7 @@ import { type MembersOf, count, flag, nonEmptyText, optional } from "../decode/s
 import {
   QUERY_OPERATIONS,
   type QueryName,
+  type QueryOperation,
   type QueryParameters,
   type QueryResult,
   SUBMIT_OPERATIONS,
@@ -19,6 +20,7 @@ import {
   type SubmitOptions,
   type Submitted,
   type UndocumentedSubmit,
+  functionsOf,
   ownOperation,
   query,
   readObject,
@@ -101,25 +103,13 @@ export interface Client extends SubmitFunctions, QueryFunctions {
  */
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
-  const submits = Object.entries(SUBMIT_OPERATIONS).map(
-    ([name, operation]) =>
-      [
-        name,
-        async (parameters: unknown, call?: SubmitOptions) =>
-          readSubmitted(operation, await submit(transport, operation, parameters, call)),
-      ] as const,
-  );
-  const queries = Object.entries(QUERY_OPERATIONS).map(
-    ([name, operation]) =>
-      [
-        name,
-        async (parameters: unknown, call?: CallOptions) =>
-          readQueried(operation, await query(transport, operation, parameters, call)),
-      ] as const,
-  );
   return {
-    ...(Object.fromEntries(submits) as unknown as SubmitFunctions),
-    ...(Object.fromEntries(queries) as unknown as QueryFunctions),
+    ...functionsOf<SubmitFunctions, SubmitOptions>(SUBMIT_OPERATIONS, async (operation, parameters, call) =>
+      readSubmitted(operation, await submit(transport, operation, parameters, call)),
+    ),
+    ...functionsOf<QueryFunctions, CallOptions, QueryOperation>(QUERY_OPERATIONS, async (operation, parameters, call) =>
+      readQueried(operation, await query(transport, operation, parameters, call)),
+    ),
     organizationId: transport.organizationId,
     submit: async (operation, parameters, call) => {
       const own = ownOperation(operation);

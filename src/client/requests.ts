@@ -60,6 +60,18 @@ export async function submit(
   return send(transport, { group: "submit", name: operation.name }, request, options.signal);
 }
 
+/** Makes a function of each operation of a table, by the operation's name in the table. */
+export function functionsOf<Functions, Options, Operation = SubmitOperation>(
+  operations: Readonly<Record<string, Operation>>,
+  call: (operation: Operation, parameters: unknown, options?: Options) => Promise<unknown>,
+): Functions {
+  const functions = Object.entries(operations).map(([name, operation]) => [
+    name,
+    (parameters: unknown, options?: Options) => call(operation, parameters, options),
+  ]);
+  return Object.fromEntries(functions) as Functions;
+}
+
 /** Makes the body of a submit. Throws {@link ClientError} (`request`). */
 export function activityRequest(
   transport: Transport,

@@ -41,6 +41,7 @@ import {
   type CallOptions,
   type UndocumentedSubmit,
   activityRequest,
+  functionsOf,
   ownOperation,
   query,
 } from "./requests.js";
@@ -121,15 +122,10 @@ export function verifiedClient(
   given: VerifiedClientOptions = {},
 ): VerifiedClient {
   const verifier = new ClientVerifier(transport, policy, given);
-  const documented = Object.entries(SUBMIT_OPERATIONS).map(
-    ([name, operation]) =>
-      [
-        name,
-        (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
-      ] as const,
-  );
   return {
-    ...(Object.fromEntries(documented) as unknown as VerifiedSubmitFunctions),
+    ...functionsOf<VerifiedSubmitFunctions, CallOptions>(SUBMIT_OPERATIONS, (operation, parameters, call) =>
+      verifier.submit(operation, operation, parameters, call),
+    ),
     policy,
     submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),

@@ -1,5 +1,6 @@
 /** Comparers of values, and of objects by their members. */
 import { toHex } from "../bytes.js";
+import { withoutPrototype } from "../decode/input.js";
 import { byKey } from "./content.js";
 import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { placeIn } from "./place.js";
@@ -16,9 +17,10 @@ export function members<T extends object>(
   wire: { readonly [K in keyof T]?: string } = {},
 ): Comparer<T> {
   const names = Object.keys(comparers) as (keyof T & string)[];
+  const wireNames = withoutPrototype(wire);
   return (before, after, place) =>
     names.flatMap((name) =>
-      comparers[name](some(before?.[name]), some(after?.[name]), placeIn(place, wire[name] ?? name)),
+      comparers[name](some(before?.[name]), some(after?.[name]), placeIn(place, wireNames[name] ?? name)),
     );
 }
 

@@ -77,11 +77,11 @@ function contentOf(decoded: unknown): Content {
   if (Array.isArray(decoded)) return decoded.map(contentOf);
   if (typeof decoded !== "object" || decoded === null) return decoded as Content;
   const named = Object.entries(decoded).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(named.map(([name, member]) => [WIRE_NAMES[name] ?? name, contentOf(member)]));
+  return Object.fromEntries(named.map(([name, member]) => [WIRE_NAMES.get(name) ?? name, contentOf(member)]));
 }
 
 /** JSON names that differ from the decoded names. */
-const WIRE_NAMES: Readonly<Record<string, string>> = { imageDigest: "image" };
+const WIRE_NAMES: ReadonlyMap<string, string> = new Map([["imageDigest", "image"]]);
 
 const SET_RULES: Rules = {
   members: (list) => keyed(list, (entry) => keyOf(memberText(entry, "pubKey")), MEMBER_RULES),

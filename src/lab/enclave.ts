@@ -37,13 +37,7 @@ export type Generation = "legacy" | "setup" | "live";
 const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
 const MANIFEST_COMMITMENT_PCR = 18;
 
-export interface Measurements {
-  readonly pcr0: Uint8Array;
-  readonly pcr1: Uint8Array;
-  readonly pcr2: Uint8Array;
-  readonly pcr3: Uint8Array;
-  readonly pcr4: Uint8Array;
-}
+export type Measurements = Readonly<Record<"pcr0" | "pcr1" | "pcr2" | "pcr3" | "pcr4", Uint8Array>>;
 
 export function labMeasurements(image = "signer"): Measurements {
   return {

@@ -3,7 +3,7 @@
  * `generateAppProofs`, and in the boot proofs for its app proofs.
  */
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
-import { type FaultFacts, VERIFIED_CALLS } from "./behaviour.js";
+import type { FaultFacts } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
 import { SIGNATURE_FAULTS } from "./signature-faults.js";
 
@@ -35,6 +35,3 @@ export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name
   fails,
   ...(needs && { needs }),
 }));
-
-/** The faults that only a client which compares the response with its request detects. */
-export const SUBTLE_FAULTS: readonly LabFault[] = FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS));

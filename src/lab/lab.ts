@@ -21,7 +21,7 @@ import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
-import { type SavedRelease, type Seed, noncesId } from "./records.js";
+import { type Nonces, type SavedRelease, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
 import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
@@ -100,12 +100,7 @@ export interface Lab extends Seed {
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
   /** Resolves to the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
-  setNonces(nonces: {
-    readonly caip2: string;
-    readonly address: string;
-    readonly nonce: string;
-    readonly gasStationNonce: string;
-  }): Promise<void>;
+  setNonces(nonces: Nonces): Promise<void>;
   /** Resolves when each delivery was accepted or abandoned. */
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
@@ -370,7 +365,7 @@ class RunningLab implements Omit<Lab, keyof Seed> {
     });
   }
 
-  async setNonces(given: Parameters<Lab["setNonces"]>[0]): Promise<void> {
+  async setNonces(given: Nonces): Promise<void> {
     const nonces = copyPlain(given);
     await this.#parts.state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
   }

@@ -110,8 +110,7 @@ interface EarnVault extends Owned {
   readonly vault: JsonObject & { readonly wrapperAddress: string; readonly provider: string; readonly caip19: string };
 }
 
-/** `address` is in lower case. */
-interface Nonces {
+export interface Nonces {
   readonly caip2: string;
   readonly address: string;
   readonly nonce: string;
@@ -220,6 +219,7 @@ export interface Tables {
   /** The on-ramp credentials. */
   credentials: Owned & JsonObject;
   vaults: EarnVault;
+  /** The nonces by chain and address in lower case. */
   nonces: Nonces;
   activities: ActivityRecord;
   /** The ids of activities. */

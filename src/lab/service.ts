@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
-import { type Shape, object, readShape, text } from "../decode/shapes.js";
+import { type ReadOf, type Shape, object, readShape, text } from "../decode/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
-import type { LabOperation } from "./call.js";
-import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
+import type { LabOperation, Outcome } from "./call.js";
+import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import { LAB_OPERATIONS } from "./operations.js";
 import { sha256 } from "./qos.js";
@@ -43,20 +43,10 @@ interface Handling {
   readonly tx: Transaction;
 }
 
-interface Decided {
-  readonly outcome: string;
-  readonly addresses?: readonly AddressFacts[];
-  /** The facts. Default: the present state. */
-  readonly facts?: JsonObject;
-}
+/** The facts default to the present state. */
+type Decided = Pick<Outcome, "addresses"> & { readonly outcome: string; readonly facts?: JsonObject };
 
-/** An envelope (client/README.md, "Activities"). */
-interface Envelope {
-  readonly timestampMs: string;
-  readonly organizationId: string;
-  readonly parameters: JsonObject;
-  readonly generateAppProofs?: boolean | undefined;
-}
+type Envelope = ReadOf<ReturnType<typeof submitBody>> & { readonly parameters: JsonObject };
 
 const DECISIONS = {
   approve_activity: { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", selection: "VOTE_SELECTION_APPROVED" },

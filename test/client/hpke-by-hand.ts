@@ -2,7 +2,7 @@
  * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, and base58check, both
  * written from their definitions over node:crypto. They are compared with the client's, which come from libraries.
  */
-import { createCipheriv, createDecipheriv, createECDH, createHash, createHmac } from "node:crypto";
+import { ECDH, createCipheriv, createDecipheriv, createECDH, createHash, createHmac } from "node:crypto";
 
 const INFO = Buffer.from("turnkey_hpke");
 const KEM = Buffer.from("4b454d0010", "hex");
@@ -65,8 +65,18 @@ export function sealByHand(
   return { encapsulated, ciphertext: Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]) };
 }
 
-/** Opens with a private key; throws where it does not. */
-export function openByHand(encapsulated: Buffer, ciphertext: Buffer, privateKey: Buffer): Buffer {
+/** A credential bundle. */
+export function bundleByHand(plaintext: Buffer, receiver: Buffer, info?: Buffer): string {
+  const { encapsulated, ciphertext } = sealByHand(plaintext, receiver, info);
+  return toBase58check(Buffer.concat([compressedPoint(encapsulated), ciphertext]));
+}
+
+/** Opens a credential bundle with a private key; throws where it does not. */
+export function openByHand(bundle: string, privateKey: Buffer): Buffer {
+  const bytes = fromBase58check(bundle);
+  const ciphertext = bytes.subarray(33);
+  const point = ECDH.convertKey(bytes.subarray(0, 33), "prime256v1", undefined, undefined, "uncompressed");
+  const encapsulated = point as Buffer;
   const receiver = createECDH("prime256v1");
   receiver.setPrivateKey(privateKey);
   const shared = sharedSecret(receiver.computeSecret(encapsulated), encapsulated, receiver.getPublicKey());

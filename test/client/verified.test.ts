@@ -11,7 +11,7 @@ import { LAB_ADDRESS, forgeEvidence, labDeployment } from "../../src/lab/forge.j
 import { withS } from "../support/high-s.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { AttestedService, BOOTED, type Lies, type Verified, lab, otherLab, policyOf } from "./attested.js";
-import { compressedPoint, sealByHand, toBase58check } from "./hpke-by-hand.js";
+import { bundleByHand } from "./hpke-by-hand.js";
 import { ORGANIZATION, isStamped, newApiKey, rejectionOf } from "./support.js";
 
 const unhandled: unknown[] = [];
@@ -106,11 +106,8 @@ describe("an honest service", () => {
     const service = new AttestedService({
       activity: (activity) => {
         const intent = (activity["intent"] as JsonObject)["createReadWriteSessionIntentV2"] as JsonObject;
-        const { encapsulated, ciphertext } = sealByHand(
-          Buffer.from(session.privateKey, "hex"),
-          Buffer.from(String(intent["targetPublicKey"]), "hex"),
-        );
-        const credentialBundle = toBase58check(Buffer.concat([compressedPoint(encapsulated), ciphertext]));
+        const target = Buffer.from(String(intent["targetPublicKey"]), "hex");
+        const credentialBundle = bundleByHand(Buffer.from(session.privateKey, "hex"), target);
         const result = {
           organizationId: ORGANIZATION,
           organizationName: "o",

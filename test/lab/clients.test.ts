@@ -1,10 +1,20 @@
 /** What ordinary clients of this family send beside the documented operations (client/README.md, "Operations"). */
 import { afterAll, describe, expect, it } from "vitest";
-import { fromBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { fromBase64, toUtf8 } from "../../src/bytes.js";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
 import { startLab } from "../../src/lab/index.js";
-import { sha256 } from "../../src/lab/qos.js";
-import { type Json, TWO_ACCOUNTS, account, completed, envelope, judge, query, send, submit } from "./support.js";
+import {
+  type Json,
+  TWO_ACCOUNTS,
+  account,
+  completed,
+  envelope,
+  judge,
+  query,
+  send,
+  statusOf,
+  submit,
+} from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -57,7 +67,7 @@ describe("create_wallet", () => {
     ["a mnemonic of 13 words", { accounts: [], mnemonicLength: 13 }],
     ["no accounts member", {}],
   ])("refuses %s", async (_, parameters) => {
-    expect(await submit(lab, "createWallet", { walletName: "w", ...parameters })).toMatchObject({ status: 400 });
+    expect(await statusOf(submit(lab, "createWallet", { walletName: "w", ...parameters }))).toBe(400);
   });
 });
 
@@ -101,7 +111,7 @@ it.each([
     ).toEqual(wallet.addresses.map((address: string) => [subOrganizationId, wallet.walletId, address]));
     expect(payloadsOf(activity)[0]!["policyOutcomeProof"].organizationId).toBe(organizationId);
     expect(
-      (await query(lab, "get_wallet", { walletId: wallet.walletId }, { organizationId: subOrganizationId })).status,
+      await statusOf(query(lab, "get_wallet", { walletId: wallet.walletId }, { organizationId: subOrganizationId })),
     ).toBe(200);
   },
 );
@@ -156,13 +166,6 @@ describe("a fingerprint", () => {
       sending,
     );
 
-  it("is that of the body, with its prefix", async () => {
-    const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId });
-    expect((await send(lab, "submit/update_wallet", text)).body["activity"].fingerprint).toBe(
-      `sha256:${toHex(sha256(toUtf8(text)))}`,
-    );
-  });
-
   it("is accepted by votes with and without prefix", async () => {
     for (const shown of [(text: string) => text, (text: string) => text.replace("sha256:", "")]) {
       const { id, fingerprint } = await ask();
@@ -196,7 +199,7 @@ describe("queries of ordinary clients", () => {
       organizationId: lab.childOrganizationId,
       userId: lab.child.userId,
     });
-    expect(await query(lab, "whoami", {}, { key: lab.child.apiKey })).toMatchObject({ status: 403 });
+    expect(await statusOf(query(lab, "whoami", {}, { key: lab.child.apiKey }))).toBe(403);
   });
 
   it("list_activities, the newest first, filtered by one value or several", async () => {
@@ -221,7 +224,7 @@ describe("queries of ordinary clients", () => {
     );
     expect(await list({ filterByStatus: "ACTIVITY_STATUS_FAILED" })).toEqual([]);
     expect(await list({ ...limit, filterByStatus: [], filterByType: [] })).toHaveLength(all.length);
-    expect(await query(lab, "list_activities", { filterByStatus: 1 })).toMatchObject({ status: 400 });
+    expect(await statusOf(query(lab, "list_activities", { filterByStatus: 1 }))).toBe(400);
   });
 });
 

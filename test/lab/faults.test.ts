@@ -2,7 +2,6 @@
 import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { FAULTS, type FaultName, type Lab, type LabOptions, startLab } from "../../src/lab/index.js";
-import { SUBTLE_FAULTS } from "../../src/lab/faults.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import { completed, failing, judge, query, renameWallet, requestFor, send, shown, submit } from "./support.js";
@@ -153,10 +152,6 @@ describe("a lab with faults", () => {
     expect(body["activity"].intent.updateWalletIntent.walletId).toBe(lab.ids.walletId);
   });
 
-  it("refuses unknown names", () => {
-    expect(() => lab.setFault("no-such-fault")).toThrow(RangeError);
-  });
-
   it("returns a boot proof for an unknown key only with that fault", async () => {
     lab.setFault(null);
     const ask = () => query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) });
@@ -199,7 +194,6 @@ describe("the names of faults", () => {
   it("are known to the compiler in results and arguments", () => {
     const names = FAULTS.map(({ name }) => name);
     expectTypeOf(names).toEqualTypeOf<FaultName[]>();
-    expectTypeOf(SUBTLE_FAULTS.map(({ name }) => name)).toEqualTypeOf<FaultName[]>();
     expectTypeOf<string>().not.toExtend<FaultName>();
     expect(names).toContain("stale-manifest" satisfies FaultName);
     type Given = Parameters<Lab["setFault"]>[0];

@@ -3,15 +3,15 @@ import { afterAll, describe, expect, it } from "vitest";
 import { activitySchema } from "../../src/client/activity-shapes.js";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { type Shape, readShape } from "../../src/decode/shapes.js";
-import { FAULTS, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { sha256 } from "../../src/lab/qos.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
-import { type Json, completed, envelope, query, send, submit } from "./support.js";
+import { type Json, completed, envelope, query, send, statusOf, submit } from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
-const { ids, organizationId, childOrganizationId, child } = lab;
+const { ids, childOrganizationId, child } = lab;
 const ofChild = { organizationId: childOrganizationId, key: child.apiKey };
 
 /** What the client would make of it: nothing is missing, nothing of another type. */
@@ -96,8 +96,8 @@ describe("submit", () => {
     expect(intent).toEqual(parameters);
     expect(result).toEqual({ fiatOnRampCredentialId: ids.fiatOnrampCredentialId });
     expect(
-      await submit(lab, "updateFiatOnRampCredential", { ...parameters, fiatOnrampCredentialId: "x" }),
-    ).toMatchObject({ status: 404 });
+      await statusOf(submit(lab, "updateFiatOnRampCredential", { ...parameters, fiatOnrampCredentialId: "x" })),
+    ).toBe(404);
   });
 
   it("update_user_tag adds and removes users", async () => {
@@ -113,19 +113,17 @@ describe("submit", () => {
     expect((await user(lab.operator.userId))["userTags"]).toEqual([]);
     await outcome("updateUserTag", { userTagId: ids.userTagId, removeUserIds: [ids.userId] });
     expect((await user())["userTags"]).toEqual([]);
-    expect(await submit(lab, "updateUserTag", { userTagId: ids.userTagId, addUserIds: [child.userId] })).toMatchObject({
-      status: 404,
-    });
+    expect(await statusOf(submit(lab, "updateUserTag", { userTagId: ids.userTagId, addUserIds: [child.userId] }))).toBe(
+      404,
+    );
   });
 
   it("delete_policies deletes, all or none", async () => {
     const policyIds = [ids.policyId];
-    expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId, "another"] })).toMatchObject({
-      status: 404,
-    });
+    expect(await statusOf(submit(lab, "deletePolicies", { policyIds: [ids.policyId, "another"] }))).toBe(404);
     expect((await outcome("deletePolicies", { policyIds })).result).toEqual({ policyIds });
-    expect(await submit(lab, "deletePolicies", { policyIds })).toMatchObject({ status: 404 });
-    expect(await submit(lab, "deletePolicies", { policyIds: [] })).toMatchObject({ status: 400 });
+    expect(await statusOf(submit(lab, "deletePolicies", { policyIds }))).toBe(404);
+    expect(await statusOf(submit(lab, "deletePolicies", { policyIds: [] }))).toBe(400);
   });
 
   it("set_organization_feature keeps features by name", async () => {
@@ -136,9 +134,7 @@ describe("submit", () => {
       { name: "FEATURE_NAME_TWO", value: "2" },
       { name: "FEATURE_NAME_ONE", value: "3" },
     ]);
-    expect(await submit(lab, "setOrganizationFeature", { name: "colour", value: "blue" })).toMatchObject({
-      status: 400,
-    });
+    expect(await statusOf(submit(lab, "setOrganizationFeature", { name: "colour", value: "blue" }))).toBe(400);
   });
 
   it("delete_api_keys invalidates a key", async () => {
@@ -147,9 +143,9 @@ describe("submit", () => {
     const { result } = await outcome("deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] });
     expect(result).toEqual({ apiKeyIds: [ids.spareApiKeyId] });
     expect((await user())["apiKeys"].map((key: Json) => key["apiKeyId"])).not.toContain(ids.spareApiKeyId);
-    expect(await submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] })).toMatchObject({
-      status: 404,
-    });
+    expect(await statusOf(submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] }))).toBe(
+      404,
+    );
     const own = (await user(child.userId, ofChild))["apiKeys"][0];
     await outcome("deleteApiKeys", { userId: child.userId, apiKeyIds: [own.apiKeyId] }, ofChild);
     const refused = await query(lab, "get_user", { userId: child.userId }, ofChild);
@@ -224,11 +220,9 @@ describe("query", () => {
       gasStationNonce: "3",
     });
     expect(await ask({ caip2: "eip155:1", nonce: true })).toEqual({ nonce: "8" });
-    expect(await query(lab, "get_nonces", { address, caip2: "eip155:5" })).toMatchObject({ status: 400 });
-    expect(await query(lab, "get_nonces", { address: "0x12", caip2: "eip155:1" })).toMatchObject({ status: 400 });
-    expect(await query(lab, "list_earn_enabled_vaults", { provider: "EARN_PROVIDER_GAMMA" })).toMatchObject({
-      status: 400,
-    });
+    expect(await statusOf(query(lab, "get_nonces", { address, caip2: "eip155:5" }))).toBe(400);
+    expect(await statusOf(query(lab, "get_nonces", { address: "0x12", caip2: "eip155:1" }))).toBe(400);
+    expect(await statusOf(query(lab, "list_earn_enabled_vaults", { provider: "EARN_PROVIDER_GAMMA" }))).toBe(400);
   });
 
   it("list_earn_enabled_vaults, filtered, and without the client's fees for a child", async () => {
@@ -267,9 +261,9 @@ describe("query", () => {
     expect(lab.enclaves.filter(({ app }) => app === "signer").map(({ ephemeralKey }) => ephemeralKey)).toContain(
       body["bootProof"].ephemeralPublicKeyHex,
     );
-    expect(await query(lab, "get_latest_boot_proof", { appName: "unknown" })).toMatchObject({ status: 404 });
-    expect(await query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) })).toMatchObject({ status: 404 });
-    expect(await query(lab, "get_boot_proof", { ephemeralKey: "no hex" })).toMatchObject({ status: 400 });
+    expect(await statusOf(query(lab, "get_latest_boot_proof", { appName: "unknown" }))).toBe(404);
+    expect(await statusOf(query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) }))).toBe(404);
+    expect(await statusOf(query(lab, "get_boot_proof", { ephemeralKey: "no hex" }))).toBe(400);
   });
 
   it("list_app_proofs, of an activity that has some or none", async () => {
@@ -280,15 +274,15 @@ describe("query", () => {
     expect(whole(QUERY_OPERATIONS.listAppProofs.result, body).appProofs).toEqual(proven["appProofs"]);
     const plain = await completed(submit(lab, "updateWallet", { walletId: ids.walletId }));
     expect((await query(lab, "list_app_proofs", { activityId: plain["id"] })).body).toEqual({ appProofs: [] });
-    expect(await query(lab, "list_app_proofs", { activityId: "none" })).toMatchObject({ status: 404 });
+    expect(await statusOf(query(lab, "list_app_proofs", { activityId: "none" }))).toBe(404);
   });
 });
 
 describe("organizations", () => {
   it("a parent can read its child, but not act for it", async () => {
     expect(
-      await query(lab, "get_user", { userId: child.userId }, { organizationId: childOrganizationId }),
-    ).toMatchObject({ status: 200 });
+      await statusOf(query(lab, "get_user", { userId: child.userId }, { organizationId: childOrganizationId })),
+    ).toBe(200);
     const acting = await submit(
       lab,
       "updateWallet",
@@ -305,17 +299,13 @@ describe("organizations", () => {
     // The child of the file's lab has lost its key by now.
     const other = await startLab();
     const key = other.child.apiKey;
-    expect(await query(other, "get_user", { userId: other.ids.userId }, { key })).toMatchObject({ status: 403 });
-    expect(await submit(other, "updateWallet", { walletId: other.ids.walletId }, { key })).toMatchObject({
-      status: 403,
-    });
+    expect(await statusOf(query(other, "get_user", { userId: other.ids.userId }, { key }))).toBe(403);
+    expect(await statusOf(submit(other, "updateWallet", { walletId: other.ids.walletId }, { key }))).toBe(403);
     const own = { key, organizationId: other.childOrganizationId };
-    expect(await submit(other, "updateWallet", { walletId: other.child.walletId }, own)).toMatchObject({ status: 200 });
-    expect(await submit(other, "updateWallet", { walletId: other.ids.walletId }, own)).toMatchObject({ status: 404 });
+    expect(await statusOf(submit(other, "updateWallet", { walletId: other.child.walletId }, own))).toBe(200);
+    expect(await statusOf(submit(other, "updateWallet", { walletId: other.ids.walletId }, own))).toBe(404);
     const { body } = await query(other, "get_activity", { activityId: other.child.walletActivityId }, own);
-    expect(await query(other, "get_activity", { activityId: other.child.walletActivityId })).toMatchObject({
-      status: 404,
-    });
+    expect(await statusOf(query(other, "get_activity", { activityId: other.child.walletActivityId }))).toBe(404);
     expect(body["activity"].organizationId).toBe(other.childOrganizationId);
     await other.close();
   });
@@ -332,7 +322,5 @@ describe("organizations", () => {
       status: 401,
       body: { details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] },
     });
-    expect(FAULTS.length).toBeGreaterThan(0);
-    expect(organizationId).not.toBe(childOrganizationId);
   });
 });

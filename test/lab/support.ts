@@ -64,6 +64,10 @@ export function submit(lab: Lab, name: LabSubmitName, parameters: Json, sending:
   return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
 }
 
+export async function statusOf(answer: Promise<Answer>): Promise<number> {
+  return (await answer).status;
+}
+
 /** The activity of a submit that has to succeed. */
 export async function completed(answer: Promise<Answer>): Promise<Json> {
   const { status, body } = await answer;

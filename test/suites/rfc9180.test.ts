@@ -3,18 +3,11 @@
  * authenticated, so that no ciphertext of the RFC opens: each vector's keys and shared secret are taken, and the rest
  * of HPKE is spelled out beside them, which the vectors of this suite hold first.
  */
-import { ECDH, createCipheriv, createECDH } from "node:crypto";
+import { createCipheriv, createECDH } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openBundle, sealBundle } from "../../src/client/credential-bundle.js";
 import type { WebKeyPair } from "../../src/client/platform.js";
-import {
-  compressedPoint,
-  fromBase58check,
-  keySchedule,
-  openByHand,
-  sharedSecret,
-  toBase58check,
-} from "../client/hpke-by-hand.js";
+import { compressedPoint, keySchedule, openByHand, sharedSecret, toBase58check } from "../client/hpke-by-hand.js";
 import { readSuite } from "./data.js";
 
 interface Vector {
@@ -110,9 +103,7 @@ describe("RFC 9180", () => {
   );
 
   it.each(rows)("seals by our door, to the receiver of $name", async ({ vector }) => {
-    const payload = fromBase58check(await sealBundle(SECRET, bytes(vector.pkRm)));
-    const point = ECDH.convertKey(payload.subarray(0, 33), "prime256v1", undefined, undefined, "uncompressed");
-    expect(openByHand(point as Buffer, payload.subarray(33), bytes(vector.skRm))).toEqual(SECRET);
+    expect(openByHand(await sealBundle(SECRET, bytes(vector.pkRm)), bytes(vector.skRm))).toEqual(SECRET);
   });
 
   it("has the vectors of every mode", () => {
