@@ -1,14 +1,13 @@
 /** An audit in files: results and state, resumed after any point or refused. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type AuditSetting, type Judge, judgeBatch } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, auditFiles } from "../../src/audit/node.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-run-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 let count = 0;
 const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
 const fileOf = (content: string | Uint8Array): string => {

@@ -1,10 +1,9 @@
 /** The health of a process: its state, its file, and what it serves. */
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type Health,
   type HealthOptions,
@@ -13,9 +12,9 @@ import {
   startHealth,
 } from "../../src/health/node.js";
 import { TOOL } from "../../src/version.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-health-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const START = Date.parse("2026-03-04T05:06:07.000Z");
 const ANY_PORT = { host: "127.0.0.1", port: 0 };

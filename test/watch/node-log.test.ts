@@ -4,7 +4,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -13,16 +12,15 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type LogLine, MAX_LINE_BYTES, lineAfter } from "../../src/watch/entry.js";
 import { thisProcess } from "../../src/disk/lock.js";
 import { LogError, LogInUseError, type OpenedLog, openLog } from "../../src/watch/node.js";
+import { testFolder } from "../support/folder.js";
 import { finding, textOf } from "./support.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-log-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 const ID = "00000000-0000-4000-8000-000000000000";
 let count = 0;
 const newPath = (): string => join(folder, `log-${count++}.jsonl`);

@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -13,9 +12,8 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type LogLine, eventLineAfter, lineAfter } from "../../src/watch/entry.js";
 import { type LogVerification, memoryStore, readCheckpoint, verifyLog } from "../../src/watch/index.js";
 import {
@@ -26,10 +24,10 @@ import {
   openLog,
   readLog,
 } from "../../src/watch/node.js";
+import { testFolder } from "../support/folder.js";
 import { EVENTS, START, finding, textOf } from "./support.js";
 
-const root = mkdtempSync(join(tmpdir(), "bootproof-rotation-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 let count = 0;
 /** `boots.jsonl` in a folder of its own. */
 function newPath(): string {
