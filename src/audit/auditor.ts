@@ -111,7 +111,9 @@ export class Auditor {
     // An expectation fails if the app proofs that it needs are missing.
     const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
-    const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
+    const bootProofs = evidence.bootProofs.map(
+      (bootProof, index) => this.#remembered.get(names[index] ?? "") ?? bootProof,
+    );
     const judged = await judgeEvidence({ ...evidence, bootProofs }, { ...setting, bootProofsOnly });
     judged.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
     return resultOf(judged, attestationsOf(judged), this.#setting.acceptance);
@@ -144,10 +146,6 @@ export class Auditor {
     const named = this.#standing.get(key);
     if (key.length !== 2 * P256_POINT_LENGTH) return named === undefined ? [] : [named];
     return this.#bySigningHalf.get(key) ?? [];
-  }
-
-  #recall(name: string | null): VerifiedBootProof | undefined {
-    return name === null ? undefined : this.#remembered.get(name);
   }
 
   #remember(name: string | null, verified: VerifiedBootProof | null): void {

@@ -80,7 +80,7 @@ async function judgeEntry(
 /** Throws as `Auditor.of` does. `clock` returns milliseconds. */
 export async function localJudge(
   setting: AuditSetting,
-  clock?: () => number,
+  clock: () => number = () => 0,
   provenanceVerifier?: ProvenanceVerifier,
 ): Promise<Judge> {
   const auditor = await Auditor.of(setting, provenanceVerifier);
@@ -89,7 +89,7 @@ export async function localJudge(
     concurrency: 1,
     judge(given) {
       const batch = ownBatch(given);
-      const judged = before.then(() => judgeBatch(auditor, batch, clock));
+      const judged = before.then(() => judgeOwnBatch(auditor, batch, clock));
       before = judged;
       return judged;
     },

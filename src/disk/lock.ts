@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { open, readFile, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
-import { isJsonObject, parseJson } from "../decode/json.js";
+import { parseJson } from "../decode/json.js";
+import { text as anyText, matching, nullable, nullish, objectOf, readShape, wholeNumber } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { createWhole, replaceWhole } from "./whole.js";
 
@@ -231,19 +232,22 @@ async function created(path: string, text: string): Promise<boolean> {
 }
 
 function holderOf(text: string): Holder | null {
-  const json = attempt(() => parseJson(text)).value;
-  if (!isJsonObject(json)) return null;
-  const { pid, started, host, space = null, id } = json;
-  if (!Number.isSafeInteger(pid) || (pid as number) <= 0 || typeof host !== "string") return null;
-  // The id becomes part of a file name.
-  if (typeof id !== "string" || !/^[0-9a-f-]{36}$/.test(id)) return null;
-  if (!isTextOrNull(started) || !isTextOrNull(space)) return null;
-  return { pid: pid as number, started, host, space, id };
+  const found = readShape(HOLDER, attempt(() => parseJson(text)).value).value;
+  return found === undefined ? null : { ...found, space: found.space ?? null };
 }
 
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || typeof value === "string";
-}
+const HOLDER = objectOf<Omit<Holder, "space"> & { readonly space?: string | null }>(
+  {
+    pid: wholeNumber(1),
+    started: nullable(anyText),
+    host: anyText,
+    // Older versions of this package wrote none.
+    space: nullish(anyText),
+    // The id becomes part of a file name.
+    id: matching(/^[0-9a-f-]{36}$/, "an id"),
+  },
+  { unknown: "ignore" },
+);
 
 /**
  * Returns the state of a process. It can be checked only where its id means the same: in the same boot and the same

@@ -5,7 +5,7 @@ import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { diskReason } from "../disk/reason.js";
 import { replaceWhole } from "../disk/whole.js";
-import { type HealthAddress, type HealthServer, serveHealth } from "./node-server.js";
+import { type HealthAddress, serveHealth } from "./node-server.js";
 import {
   type HealthPoll,
   type HealthQueue,
@@ -72,7 +72,20 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
   const served = { state: () => record.state(), now };
   if (file !== undefined) await requireWritable(file);
   const server = metrics === undefined ? null : await serveHealth(metrics, served);
-  return new ProcessHealth(record, { file: file === undefined ? null : new HealthFile(file, record, onNote), server });
+  const written = file === undefined ? null : new HealthFile(file, record, onNote);
+  return {
+    url: server && server.url,
+    poll: (poll) => void (record.poll(poll) && written?.write()),
+    work: (work) => {
+      record.work(work);
+      written?.write();
+    },
+    queue: (queue) => void (record.queue(queue) && written?.write()),
+    state: () => record.state(),
+    close: async () => {
+      await Promise.all([written?.close(), server?.close()]);
+    },
+  };
 }
 
 /** The file is written before the work: one that cannot be written would look like an outage. */
@@ -81,43 +94,6 @@ async function requireWritable(path: string): Promise<void> {
   if (found !== null && !found.isFile())
     throw Object.assign(new Error("not a regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
   await access(dirname(path), constants.W_OK);
-}
-
-class ProcessHealth implements Health {
-  readonly #record: HealthRecord;
-  readonly #file: HealthFile | null;
-  readonly #server: HealthServer | null;
-
-  constructor(record: HealthRecord, parts: { readonly file: HealthFile | null; readonly server: HealthServer | null }) {
-    this.#record = record;
-    this.#file = parts.file;
-    this.#server = parts.server;
-  }
-
-  get url(): string | null {
-    return this.#server?.url ?? null;
-  }
-
-  poll(poll: HealthPoll): void {
-    if (this.#record.poll(poll)) this.#file?.write();
-  }
-
-  work(work: HealthWork): void {
-    this.#record.work(work);
-    this.#file?.write();
-  }
-
-  queue(queue: HealthQueue): void {
-    if (this.#record.queue(queue)) this.#file?.write();
-  }
-
-  state(): HealthState {
-    return this.#record.state();
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#file?.close(), this.#server?.close()]);
-  }
 }
 
 const WRITE_MS = 1000;

@@ -21,7 +21,7 @@ interface ServedHealth {
   readonly now: () => Date;
 }
 
-export interface HealthServer {
+interface HealthServer {
   /** Address, such as `http://127.0.0.1:9464`. */
   readonly url: string;
   close(): Promise<void>;

@@ -36,39 +36,31 @@ export function postTo(url: string, options: PostOptions): (line: LogLine, signa
     const timeUp = sleep(timeoutMs, ended.signal).then(() => {
       throw new Error(`${host} did not answer within ${timeoutMs} ms`);
     });
+    const send = async (): Promise<void> => {
+      const request = {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: bytes as BodyInit,
+        redirect: "manual",
+        signal: ended.signal,
+      } as const;
+      const response = await fetch(url, request).catch(() => {
+        throw new Error(`${host} cannot be reached`);
+      });
+      await response.body
+        ?.getReader()
+        .cancel()
+        .catch(() => {});
+      // Some runtimes report status 0 for a redirect that was not followed.
+      if (response.status < 200 || response.status >= 300)
+        throw new Error(`${host} responded with HTTP ${response.status}`);
+    };
     try {
-      await Promise.race([send({ fetch, url, host, signal: ended.signal }, bytes as BodyInit), timeUp]);
+      await Promise.race([send(), timeUp]);
     } finally {
       signal.removeEventListener("abort", stop);
       stop();
       timeUp.catch(() => {});
     }
   };
-}
-
-interface Sending {
-  readonly fetch: Fetch;
-  readonly url: string;
-  readonly host: string;
-  readonly signal: Signal;
-}
-
-async function send({ fetch, url, host, signal }: Sending, body: BodyInit): Promise<void> {
-  const request = {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body,
-    redirect: "manual",
-    signal,
-  } as const;
-  const response = await fetch(url, request).catch(() => {
-    throw new Error(`${host} cannot be reached`);
-  });
-  await response.body
-    ?.getReader()
-    .cancel()
-    .catch(() => {});
-  if (response.status >= 200 && response.status < 300) return;
-  // Some runtimes report status 0 for a redirect that was not followed.
-  throw new Error(`${host} responded with HTTP ${response.status}`);
 }

@@ -285,29 +285,13 @@ describe("what is remembered of a boot proof under a setting", () => {
 describe("a setting", () => {
   const { policy }: Pick<AuditOptions, "policy"> = optionsOf(whole);
 
-  it("is the same after JSON and after a clone, and has a unique digest", async () => {
+  it("is the same after JSON and after a clone, and the present is not in the digest of its policy", async () => {
     const base: AuditOptions = { policy, now: NOW, bootProofs: [boot] };
     const setting = auditSetting(base);
     expect(JSON.parse(JSON.stringify(setting))).toEqual(setting);
     const auditor = await Auditor.of(structuredClone(setting));
     expect((await judged(auditor, app)).verdict).toBe("verified");
-    const others: AuditOptions[] = [
-      { ...base, now: after(301) },
-      { ...base, at: "now" as const },
-      { ...base, at: AT },
-      { ...base, allowDebug: true },
-      { ...base, acceptance: "strict" },
-      { ...base, bootProofs: [] },
-      { ...base, policy: NO_POLICY_ANY_ENCLAVE },
-      { ...base, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] },
-    ];
-    const digests = await Promise.all([base, ...others].map((each) => settingDigest(auditSetting(each))));
-    expect(new Set(digests).size).toBe(digests.length);
-    expect(
-      await settingDigest(auditSetting({ ...base, at: "document", allowDebug: false, acceptance: "standard" })),
-    ).toBe(digests[0]);
     expect(await policyDigest(auditSetting({ ...base, now: AT }))).toBe(await policyDigest(setting));
-    expect(await policyDigest(auditSetting(others.at(-1)!))).not.toBe(await policyDigest(auditSetting(others.at(-2)!)));
   });
 
   it("with strict acceptance accepts no entry with a warning, and says why in its line", async () => {

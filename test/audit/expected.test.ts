@@ -1,9 +1,8 @@
 /** Entries that are compared with what the caller expects of them: by line, in files, states, threads and jobs. */
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   Auditor,
   type Judge,
@@ -19,9 +18,9 @@ import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { Forge, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-expected-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 let count = 0;
 const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
 

@@ -1,12 +1,11 @@
 /** The number of threads: by the cores, and by the limits of the control groups that a process is in. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultThreads } from "../../src/audit/node-cores.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-cores-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const V2 = "0::/app\n";
 const V1 = "11:memory:/docker/1\n4:cpu,cpuacct:/docker/1\n1:name=systemd:/docker/1\n";

@@ -1,16 +1,15 @@
 /** Lines and files, cut into batches, and resumed after any of them. */
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type InputBatch, type InputOptions, inputBatches } from "../../src/audit/node.js";
 import { inputBytes } from "../../src/audit/node-inputs.js";
 import { LineCutter } from "../../src/audit/lines.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-source-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 let count = 0;
 const fileOf = (content: string | Uint8Array): string => {
   const path = join(folder, `lines-${count++}`);

@@ -1,17 +1,16 @@
 /** Threads that end: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Batch, localJudge } from "../../src/audit/index.js";
 import { TOO_SLOW_REASON } from "../../src/audit/judge.js";
 import { UNJUDGED_REASON } from "../../src/audit/judge.js";
 import { threadJudge } from "../../src/audit/node.js";
+import { testFolder } from "../support/folder.js";
 import { vector } from "../cli/support.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-threads-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 const setting = { policy: null, now: "2025-09-17T21:00:00.000Z", bootProofs: [] };
 
 /** Verifies nothing; does what an entry says. */

@@ -41,6 +41,13 @@ const PENDING = { status: "ACTIVITY_STATUS_PENDING" };
 const answer = (more: JsonObject = {}): ReadAnswer => ({ value: { activity: activity(more) }, faults: [] });
 const REQUEST = { organizationId: "o", type: "ACTIVITY_TYPE_X", parameters: { a: 1 }, requestedAt: "1" };
 
+/** A memory in which the activity answered this request. */
+function bound(question = SUBMIT): Bindings {
+  const bindings = new Bindings();
+  bindings.bind(question, "a", "");
+  return bindings;
+}
+
 /** Verifies what is not refused, and keeps what it got. */
 class Verifier {
   readonly asked: AskedActivity[] = [];
@@ -95,8 +102,7 @@ describe("a submit", () => {
 
   it("refuses the id of another request, finished or not", async () => {
     for (const more of [{}, PENDING]) {
-      const bindings = new Bindings();
-      bindings.bind(OTHER, "a", "");
+      const bindings = bound(OTHER);
       await expect(exchange(SUBMIT, bindings).settle(answer(more))).rejects.toThrow("belongs to another request");
       expect(bindings.get("a")).toBe(OTHER);
     }
@@ -129,8 +135,7 @@ describe("a submit", () => {
     });
     expect(asked).toEqual([]);
     await expect(settle(answer({ id: "b" }), true)).rejects.toThrow("another activity");
-    const bindings = new Bindings();
-    bindings.bind(SUBMIT, "a", "");
+    const bindings = bound();
     expect(await exchange(unproven, bindings).settle(answer())).toMatchObject({ kind: "verified" });
   });
 
@@ -159,8 +164,7 @@ describe("an activity by id", () => {
   });
 
   it("is compared with the request that is bound", async () => {
-    const bindings = new Bindings();
-    bindings.bind(SUBMIT, "a", "");
+    const bindings = bound();
     const { settle, asked } = exchange(byId(), bindings);
     await settle(answer());
     expect(asked[0]).toMatchObject({ expected: { ...REQUEST, id: "a" }, refusals: [] });
@@ -169,8 +173,7 @@ describe("an activity by id", () => {
   });
 
   it("is not handed on unfinished with another id, organization or bound type", async () => {
-    const bindings = new Bindings();
-    bindings.bind(SUBMIT, "a", "");
+    const bindings = bound();
     for (const more of [{ id: "b" }, { organizationId: "other" }, { type: "ACTIVITY_TYPE_Y" }]) {
       const { settle, asked } = exchange(byId(), bindings);
       await settle(answer({ ...PENDING, ...more }));
@@ -180,16 +183,14 @@ describe("an activity by id", () => {
   });
 
   it("is unproven where it answered a submit that asked for no app proofs", async () => {
-    const bindings = new Bindings();
-    bindings.bind({ ...SUBMIT, isProven: false }, "a", "");
+    const bindings = bound({ ...SUBMIT, isProven: false });
     expect(await exchange(byId(), bindings).settle(answer())).toMatchObject({ kind: "unproven" });
   });
 });
 
 describe("a vote", () => {
   it("is compared with the request that it voted on, and is not bound to it", async () => {
-    const bindings = new Bindings();
-    bindings.bind(SUBMIT, "a", "");
+    const bindings = bound();
     const { settle, asked } = exchange(VOTE, bindings);
     await settle(answer());
     expect(asked[0]!.expected).toEqual({ ...REQUEST, id: "a" });
@@ -207,8 +208,7 @@ describe("a vote", () => {
   });
 
   it("is compared by its fingerprint also where the activity is bound", async () => {
-    const bindings = new Bindings();
-    bindings.bind(SUBMIT, "a", "");
+    const bindings = bound();
     await expect(exchange(VOTE, bindings).settle(answer({ fingerprint: "g" }))).rejects.toThrow("fingerprint");
     const { settle, asked } = exchange(VOTE, bindings);
     await settle(answer({ ...PENDING, type: "ACTIVITY_TYPE_Y" }));
@@ -219,9 +219,8 @@ describe("a vote", () => {
     ["verified", "proven", { isProven: true }],
     ["unproven", "unproven", { isProven: false }],
     ["unproven", "unknown", null],
-  ])("that asks for no app proofs is %s where the request that it voted on is %s", async (kind, _, bound) => {
-    const bindings = new Bindings();
-    if (bound !== null) bindings.bind({ ...SUBMIT, ...bound }, "a", "");
+  ])("that asks for no app proofs is %s where the request that it voted on is %s", async (kind, _, given) => {
+    const bindings = given === null ? new Bindings() : bound({ ...SUBMIT, ...given });
     expect(await exchange({ ...VOTE, isProven: false }, bindings).settle(answer())).toMatchObject({ kind });
     // One that asks for them is verified in each case.
     expect(await exchange(VOTE, bindings).settle(answer())).toMatchObject({ kind: "verified" });
@@ -298,8 +297,7 @@ it("what cannot be accepted is never handed on, also where its verification acce
 });
 
 it("a past activity is compared with its request, unless the caller expects parameters", () => {
-  const bindings = new Bindings();
-  bindings.bind(SUBMIT, "a", "");
+  const bindings = bound();
   const past = { value: activity(), faults: ["f"] };
   const asked = (expected: JsonObject) => askedOfPast(bindings, past, { organizationId: "o", ...expected } as never);
   expect(asked({})).toMatchObject({ expected: { ...REQUEST, id: "a" }, refusals: ["f"], isFetched: true });

@@ -1,7 +1,7 @@
 /** The rules for requests and answers over HTTP. */
 import { describe, expect, it } from "vitest";
 import { Bindings } from "../../src/exchange/bindings.js";
-import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
+import { HttpFault, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
 
 const BODY = {
   organizationId: "o",
@@ -64,17 +64,6 @@ describe("a request", () => {
     expect(faultOf({ body: "{" })[1]).toMatch(/^not sent: x: the body is not strict JSON: /);
   });
 
-  it("has exactly one stamp", () => {
-    expect(stampIn([["X-Stamp-WebAuthn", "{}"]])).toEqual({ stamp: "{}" });
-    for (const headers of [[], [["x-stamp", ""]], [["x-stamp-other", "a"]]] as [string, string][][])
-      expect(stampIn(headers)).toHaveProperty("fault");
-    const two = stampIn([
-      ["x-stamp", "a"],
-      ["x-stamp-attested", "b"],
-    ]);
-    expect(two).toMatchObject({ fault: expect.stringMatching(/got x-stamp, x-stamp-attested/) as string });
-  });
-
   it("without app proofs is sent where that is allowed", () => {
     const body = { ...BODY, generateAppProofs: false };
     expect(opened({ body, allowUnproven: true }).question).toMatchObject({ isProven: false });
@@ -87,27 +76,22 @@ describe("a request", () => {
     ["a public key in base64url of its own digits", stampOf({ more: "\u0c3e>>>???", publicKey: "k" }), true],
     ["another public key", stampOf({ publicKey: "l" }), false],
   ])("is counted for %s", async (_, stamp, isSame) => {
-    const bindings = new Bindings(3000);
-    const answered = async (value: string, id: string) => {
-      const body = { ...BODY, parameters: { id } };
-      await settled(opened({ bindings, body, stamp: value }), { id, status: "S" });
-    };
-    await answered(stamp, "first");
-    for (let index = 0; index < 9; index++) await answered(STAMP, `${index}`);
-    expect(bindings.get("first") === null).toBe(isSame);
+    expect(await lost(stamp, STAMP)).toBe(isSame);
   });
 });
 
+/** Whether the first binding is lost to many others, as it is where both stamps name one submitter. */
+async function lost(one: string, other: string): Promise<boolean> {
+  const bindings = new Bindings(3000);
+  const answered = (stamp: string, id: string) =>
+    settled(opened({ bindings, stamp, body: { ...BODY, parameters: { id } } }), { id, status: "S" });
+  await answered(one, "first");
+  for (let index = 0; index < 9; index++) await answered(other, `${index}`);
+  return bindings.get("first") === null;
+}
+
 describe("a stamp", () => {
   it("names a submitter by 300 characters, and none where it is not read", async () => {
-    const lost = async (one: string, other: string) => {
-      const bindings = new Bindings(3000);
-      const answered = (stamp: string, id: string) =>
-        settled(opened({ bindings, stamp, body: { ...BODY, parameters: { id } } }), { id, status: "S" });
-      await answered(one, "first");
-      for (let index = 0; index < 9; index++) await answered(other, `${index}`);
-      return bindings.get("first") === null;
-    };
     const named = (end: string, length: number) => stampOf({ publicKey: "k".repeat(length) + end });
     expect(await lost(named("a", 300), named("b", 300))).toBe(true);
     expect(await lost(named("a", 299), named("b", 299))).toBe(false);
@@ -166,33 +150,18 @@ const settled = (exchange: ReturnType<typeof opened>, more: object = {}) =>
   reply({ body: JSON.stringify({ activity: { ...ACTIVITY, ...more } }) }, exchange);
 
 describe("an answer", () => {
-  it.each<[string, Answered]>([
-    ["201", { status: 201 }],
-    ["a redirect", { status: 307 }],
-    ["399", { status: 399 }],
-    ["600", { status: 600 }],
-    ["too many bytes", { body: null }],
-  ])("is refused with %s", async (_, given) => {
-    await expect(reply(given)).rejects.toMatchObject({ kind: "invalid-answer" });
-  });
-
-  it.each([
-    [201, "200 is expected"],
-    [299, "200 is expected"],
-    [300, "redirects are not followed"],
-    [399, "redirects are not followed"],
-    [600, "200 is expected"],
-  ])("with the status %i says what is wrong with it", async (status, words) => {
-    await expect(reply({ status })).rejects.toThrow(words);
-  });
-
-  it("has at most 16 MiB", async () => {
-    expect(MAX_ANSWER_BYTES).toBe(16 * MIB);
-    await expect(reply({ body: null })).rejects.toThrow("longer than 16777216 bytes");
-  });
-
-  it("that is not strict JSON is refused", async () => {
-    await expect(reply({ body: '{"a":1,"a":2}' })).rejects.toMatchObject({ kind: "invalid-answer" });
+  it.each<[string, Answered, string]>([
+    ["the status 201", { status: 201 }, "200 is expected"],
+    ["the status 299", { status: 299 }, "200 is expected"],
+    ["the status 300", { status: 300 }, "redirects are not followed"],
+    ["the status 307", { status: 307 }, "redirects are not followed"],
+    ["the status 399", { status: 399 }, "redirects are not followed"],
+    ["the status 600", { status: 600 }, "200 is expected"],
+    ["more than 16 MiB", { body: null }, `longer than ${16 * MIB} bytes`],
+    ["a member twice", { body: '{"a":1,"a":2}' }, "it is not strict JSON: "],
+  ])("is refused with %s, and says what is wrong with it", async (_, given, words) => {
+    const message = expect.stringContaining(words) as string;
+    await expect(reply(given)).rejects.toMatchObject({ kind: "invalid-answer", message });
   });
 
   it("names what was verified, by what, and what was not", async () => {

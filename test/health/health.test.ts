@@ -1,10 +1,9 @@
 /** The health of a process: its state, its file, and what it serves. */
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type Health,
   type HealthOptions,
@@ -13,9 +12,9 @@ import {
   startHealth,
 } from "../../src/health/node.js";
 import { TOOL } from "../../src/version.js";
+import { testFolder } from "../support/folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-health-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const START = Date.parse("2026-03-04T05:06:07.000Z");
 const ANY_PORT = { host: "127.0.0.1", port: 0 };
@@ -97,61 +96,28 @@ describe("the state of a watch", () => {
 
   it("has the outages of each name, and the last poll that saw all", async () => {
     const health = await started({ subject: BOTH });
-    const states = (): unknown =>
-      health
-        .state()
-        .watched.map(({ seenAt, outageSince, outages, failedPolls }) => [
-          seenAt === null ? null : (seenAt.getTime() - START) / 1000,
-          outageSince === null ? null : (outageSince.getTime() - START) / 1000,
-          outages,
-          failedPolls,
-        ]);
-    const good = (): unknown => [health.state().isReady, health.state().goodAt?.getTime() ?? null];
-    expect([states(), good()]).toEqual([
-      [
-        [null, null, 0, 0],
-        [null, null, 0, 0],
-      ],
-      [false, null],
-    ]);
-    pass(1);
-    health.poll(poll(null, "missing"));
-    expect([states(), good()]).toEqual([
-      [
-        [1, null, 0, 0],
-        [null, 1, 1, 1],
-      ],
-      [false, null],
-    ]);
-    pass(1);
-    health.poll(poll(null));
-    expect([states(), good()]).toEqual([
-      [
-        [2, null, 0, 0],
-        [2, null, 1, 1],
-      ],
-      [true, START + 2000],
-    ]);
-    for (const kind of ["unreachable", "credentials", "unreachable"]) {
-      pass(1);
-      health.poll(poll(kind));
+    const after = (at: Date | null): unknown => (at === null ? "-" : (at.getTime() - START) / 1000);
+    // When each was last seen, since when it is not, its outages and failed polls; and the last poll that saw all.
+    const states = (): unknown => {
+      const { watched, isReady, goodAt } = health.state();
+      const names = watched.map(({ seenAt, outageSince, outages, failedPolls }) =>
+        [after(seenAt), after(outageSince), outages, failedPolls].join(" "),
+      );
+      return [...names, isReady, after(goodAt)];
+    };
+    expect(states()).toEqual(["- - 0 0", "- - 0 0", false, "-"]);
+    for (const [polls, ...expected] of [
+      [[poll(null, "missing")], "1 - 0 0", "- 1 1 1", false, "-"],
+      [[poll(null)], "2 - 0 0", "2 - 1 1", true, 2],
+      [["unreachable", "credentials", "unreachable"].map((kind) => poll(kind)), "2 3 1 3", "5 - 1 1", false, 2],
+      [[poll(null)], "6 - 1 3", "6 - 1 1", true, 6],
+    ] as const) {
+      for (const one of polls) {
+        pass(1);
+        health.poll(one);
+      }
+      expect(states()).toEqual(expected);
     }
-    expect([states(), good()]).toEqual([
-      [
-        [2, 3, 1, 3],
-        [5, null, 1, 1],
-      ],
-      [false, START + 2000],
-    ]);
-    pass(1);
-    health.poll(poll(null));
-    expect([states(), good()]).toEqual([
-      [
-        [6, null, 1, 3],
-        [6, null, 1, 1],
-      ],
-      [true, START + 6000],
-    ]);
     expect(health.state()).toMatchObject({ polls: 6, entries: 3, command: "watch", version: TOOL.version });
   });
 

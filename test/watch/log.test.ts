@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
 import {
+  type LogEnd,
   type LogEvent,
   type LogLine,
   MAX_LINE_BYTES,
@@ -77,132 +78,62 @@ describe("an intact log", () => {
 describe("a changed log", () => {
   const without = (index: number): string[] => texts.filter((_, each) => each !== index);
   const edit = (text: string): string => text.replace('"prod"', '"dev"');
+  /** The log with one line changed, by its number. */
+  const changed = (line: number, change: (text: string) => string): string[] =>
+    texts.with(line - 1, change(texts[line - 1]!));
+  const with5 = (from: string | RegExp, to: string): string[] => changed(5, (text) => text.replace(from, to));
+  const unlike = (text: string): string => text.replace(/"previous":"[0-9a-f]{64}"/, `"previous":"${"ab".repeat(32)}"`);
+  const tool = /"tool":\{("name":"[^"]*"),("version":"[^"]*")\}/;
 
-  it.each<[string, string[], number, string, RegExp]>([
-    ["a line removed", without(5), 6, "removed", /^entry 6 was removed: entry 7 is in line 6, the line behind entry 5/],
-    ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 is in line 1, the first line/],
-    ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
-    ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
+  // The number of lines before the first doubtful one, and the line, the kind and the message of the fault.
+  it.each<[string, string[], number, number, string, RegExp]>([
     [
-      "the first edited",
-      texts.map((text, at) => (at === 0 ? edit(text) : text)),
-      1,
-      "edited",
-      /^line 1 was edited after/,
+      "a line removed",
+      without(5),
+      5,
+      6,
+      "removed",
+      /^entry 6 was removed: entry 7 is in line 6, the line behind entry 5/,
     ],
+    ["the first removed", without(0), 0, 1, "removed", /^entry 1 was removed: entry 2 is in line 1, the first line/],
+    ["several removed", texts.toSpliced(2, 3), 2, 3, "removed", /^entries 3 to 5 were removed/],
+    ["edited", changed(5, edit), 4, 5, "edited", /^line 5 was edited after/],
+    ["the first edited", changed(1, edit), 0, 1, "edited", /^line 1 was edited after/],
     [
       "the first of another log",
-      [texts[0]!.replace('"previous":"0', '"previous":"1'), ...texts.slice(1)],
+      changed(1, unlike),
+      0,
       1,
       "edited",
-      /^line 1 was edited, or is not the first one: it follows another line/,
+      /^line 1 was edited, or is not the first one: it fo/,
     ],
+    ["the hash in it edited", changed(5, unlike), 4, 5, "edited", /^line 5 was edited/],
+    ["the hash in the last edited", changed(9, unlike), 7, 9, "edited", /line 8/],
+    ["its number edited", with5('"n":5', '"n":7'), 4, 5, "edited", /^line 5 was edited: .*its number is 7/],
+    ["the one before the last edited", changed(8, edit), 7, 9, "edited", /line 8/],
+    ["two in turn edited", changed(4, edit).with(4, edit(texts[4]!)), 3, 5, "edited", /^line 5 was/],
+    ["two apart edited", changed(3, edit).with(6, edit(texts[6]!)), 2, 3, "edited", /^line 3 was edited after/],
     [
-      "the hash in it edited",
-      texts.map((text, at) => (at === 4 ? text.replace(lines[3]!.hash, "ab".repeat(32)) : text)),
-      5,
-      "edited",
-      /^line 5 was edited/,
-    ],
-    [
-      "its number edited",
-      texts.map((text, at) => (at === 4 ? text.replace('"n":5', '"n":7') : text)),
-      5,
-      "edited",
-      /^line 5 was edited: .*its number is 7/,
-    ],
-    ["the one before the last edited", texts.map((text, at) => (at === 7 ? edit(text) : text)), 9, "edited", /line 8/],
-    [
-      "a copy behind it",
-      [...texts.slice(0, 4), texts[3]!, ...texts.slice(4)],
-      5,
-      "copied",
-      /line 5 is a copy of line 4/,
-    ],
-    ["a copy at the end", [...texts, texts[1]!], 10, "copied", /line 10 is a copy of line 2/],
-    [
-      "two in turn",
-      [...texts.slice(0, 3), texts[4]!, texts[3]!, ...texts.slice(5)],
+      "edited, and no entry behind it",
+      [...changed(5, edit).slice(0, 6), "{}"],
       4,
-      "moved",
-      /entry 5 is in line 4/,
+      6,
+      "edited",
+      /^line 5 was edited, or/,
     ],
-    ["one moved back", [texts[6]!, ...without(6)], 1, "moved", /entry 7 is in line 1, and entry 1 in line 2/],
-    ["one moved on", [...without(2), texts[2]!], 3, "moved", /entry 4 is in line 3, and entry 3 in line 9/],
-    ["no entry", texts.map((text, at) => (at === 4 ? "{}" : text)), 5, "malformed", /line 5 is not an entry: log: /],
-    [
-      "spaces in it",
-      texts.map((text, at) => (at === 4 ? `${text} ` : text)),
-      5,
-      "malformed",
-      /spacing, order or escapes/,
-    ],
-    [
-      "the members of its tool in another order",
-      texts.map((text, at) =>
-        at === 4 ? text.replace(/"tool":\{("name":"[^"]*"),("version":"[^"]*")\}/, '"tool":{$2,$1}') : text,
-      ),
-      5,
-      "malformed",
-      /spacing, order or escapes/,
-    ],
-    [
-      "an unknown member in its tool",
-      texts.map((text, at) => (at === 4 ? text.replace('"tool":{', '"tool":{"more":1,') : text)),
-      5,
-      "malformed",
-      /tool\.more: unknown member/,
-    ],
-    [
-      "an empty line",
-      [...texts.slice(0, 4), "", ...texts.slice(4)],
-      5,
-      "malformed",
-      /line 5 is not an entry: not strict JSON/,
-    ],
-    [
-      "other evidence in it",
-      texts.map((text, at) => (at === 4 ? text.replace('"boot":5', '"boot":6') : text)),
-      5,
-      "malformed",
-      /evidenceDigest is not the hash/,
-    ],
-  ])("%s", async (_, changed, line, kind, message) => {
-    expect(await faultOf(changed)).toEqual({ line, kind, message: expect.stringMatching(message) as string });
-  });
-
-  it("a line put in, with the right number and the right hash", async () => {
-    const forged = await lineAfter({ entries: 5, head: lines[4]!.hash }, await finding("signer", { boot: "forged" }));
-    const changed = [...texts.slice(0, 5), Buffer.from(forged.bytes).toString("utf8"), ...texts.slice(5)];
-    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was put in$/) as string;
-    expect(await faultOf(changed)).toEqual({ line: 7, kind: "inserted", message });
-    const wild = await lineAfter({ entries: 70, head: "ab".repeat(32) }, await finding("signer", { boot: "wild" }));
-    const other = [...texts.slice(0, 5), Buffer.from(wild.bytes).toString("utf8"), ...texts.slice(5)];
-    expect(await faultOf(other)).toMatchObject({ line: 6, kind: "inserted" });
-  });
-
-  const without9 = texts.slice(0, 8);
-  const unlike = (text: string): string => text.replace(/"previous":"[0-9a-f]{64}"/, `"previous":"${"ab".repeat(32)}"`);
-  const moreOf = (text: string): string => text.replace('"n":5', '"n":7');
-  it.each<[string, string[], number]>([
-    ["edited", texts.with(4, edit(texts[4]!)), 4],
-    ["edited, the first", texts.with(0, edit(texts[0]!)), 0],
-    ["edited, the one before the last", texts.with(7, edit(texts[7]!)), 7],
-    ["edited, its previous alone", texts.with(4, unlike(texts[4]!)), 4],
-    ["edited, its previous alone, the last", texts.with(8, unlike(texts[8]!)), 7],
-    ["edited, its number alone", texts.with(4, moreOf(texts[4]!)), 4],
-    ["edited, two that follow each other", texts.with(3, edit(texts[3]!)).with(4, edit(texts[4]!)), 3],
-    ["edited, two apart", texts.with(2, edit(texts[2]!)).with(6, edit(texts[6]!)), 2],
-    ["edited, and no entry behind it", [...texts.with(4, edit(texts[4]!)).slice(0, 6), "{}"], 4],
-    ["no entry", texts.with(4, "{}"), 4],
-    ["of other evidence", texts.with(4, texts[4]!.replace('"boot":5', '"boot":6')), 4],
-    ["removed", without(4), 4],
-    ["copied", texts.toSpliced(4, 0, texts[3]!), 4],
-    ["moved", texts.with(3, texts[4]!).with(4, texts[3]!), 3],
-    ["unfinished", [...without9, "{"], 8],
-  ])("counts the lines before the first doubtful one: %s", async (_, changed, entries) => {
-    const text = textOf(changed);
-    const answer = await verified(changed.at(-1) === "{" ? text.slice(0, -1) : text);
+    ["a copy behind it", texts.toSpliced(4, 0, texts[3]!), 4, 5, "copied", /line 5 is a copy of line 4/],
+    ["a copy at the end", [...texts, texts[1]!], 9, 10, "copied", /line 10 is a copy of line 2/],
+    ["two in turn", texts.with(3, texts[4]!).with(4, texts[3]!), 3, 4, "moved", /entry 5 is in line 4/],
+    ["one moved back", [texts[6]!, ...without(6)], 0, 1, "moved", /entry 7 is in line 1, and entry 1 in line 2/],
+    ["one moved on", [...without(2), texts[2]!], 2, 3, "moved", /entry 4 is in line 3, and entry 3 in line 9/],
+    ["no entry", changed(5, () => "{}"), 4, 5, "malformed", /line 5 is not an entry: log: /],
+    ["spaces in it", changed(5, (text) => `${text} `), 4, 5, "malformed", /spacing, order or escapes/],
+    ["its tool in another order", with5(tool, '"tool":{$2,$1}'), 4, 5, "malformed", /spacing, order or escapes/],
+    ["an unknown member", with5('"tool":{', '"tool":{"more":1,'), 4, 5, "malformed", /tool\.more: unknown member/],
+    ["an empty line", texts.toSpliced(4, 0, ""), 4, 5, "malformed", /line 5 is not an entry: not strict JSON/],
+    ["other evidence in it", with5('"boot":5', '"boot":6'), 4, 5, "malformed", /evidenceDigest is not the hash/],
+  ])("%s", async (_, text, entries, line, kind, message) => {
+    const answer = await verified(textOf(text));
     expect(answer).toMatchObject({
       intact: false,
       entries,
@@ -210,7 +141,19 @@ describe("a changed log", () => {
       firstAt: entries === 0 ? null : lines[0]!.entry.at,
       lastAt: entries === 0 ? null : lines[entries - 1]!.entry.at,
     });
-    expect(answer.fault!.line).toBeGreaterThan(entries);
+    expect(answer.fault).toEqual({ line, kind, message: expect.stringMatching(message) as string, file: null });
+  });
+
+  it("a line put in, with the right number and the right hash", async () => {
+    const putIn = async (after: LogEnd, boot: string): Promise<string[]> => {
+      const { bytes } = await lineAfter(after, await finding("signer", { boot }));
+      return texts.toSpliced(5, 0, Buffer.from(bytes).toString("utf8"));
+    };
+    const forged = await putIn({ entries: 5, head: lines[4]!.hash }, "forged");
+    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was put in$/) as string;
+    expect(await faultOf(forged)).toEqual({ line: 7, kind: "inserted", message });
+    const wild = await putIn({ entries: 70, head: "ab".repeat(32) }, "wild");
+    expect(await faultOf(wild)).toMatchObject({ line: 6, kind: "inserted" });
   });
 
   it("counts no line after the last certain one if another head was kept", async () => {
@@ -225,7 +168,7 @@ describe("a changed log", () => {
   });
 
   it("reports an unfinished last line and its effect", async () => {
-    for (const cut of [1, 100]) {
+    for (const cut of [1, 100, texts[8]!.length]) {
       const { intact, entries, fault } = await verified(whole.slice(0, -cut));
       expect([intact, entries, fault?.kind, fault?.line]).toEqual([false, 8, "unfinished", 9]);
     }

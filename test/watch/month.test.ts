@@ -13,9 +13,8 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import type * as locks from "../../src/disk/lock.js";
@@ -44,6 +43,7 @@ import {
   watch,
 } from "../../src/watch/index.js";
 import { LogError, type OpenedLog, openLog, readLog } from "../../src/watch/node.js";
+import { testFolder } from "../support/folder.js";
 import { START, SimulatedClock } from "./support.js";
 
 const container = vi.hoisted(() => ({ host: "" }));
@@ -110,8 +110,7 @@ const SHORT = { from: 9.2 * DAY, requests: 6 };
 const isTargetDown = (elapsed: number): boolean =>
   (elapsed >= 4 * DAY && elapsed < 4.7 * DAY) || (elapsed >= 17.9 * DAY && elapsed < 19.2 * DAY);
 
-const root = mkdtempSync(join(tmpdir(), "bootproof-month-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 const OWN = join(root, "own");
 /** Kept where the watch's machine can only replace a checkpoint. */
 const OTHERS = join(root, "others");
@@ -241,7 +240,7 @@ class Container {
     return {
       policy: parsePolicy(policy),
       ...{ apps: [app], ephemeralKeys: [ephemeralKey], intervalMs: INTERVAL, log: this.#store(log) },
-      ...{ now: clock.now, sleep: clock.sleep, random: clock.random, signal: this.#stop.signal },
+      ...{ ...clock, signal: this.#stop.signal },
       newest: async (watched) => {
         this.#isPolling = true;
         this.#reach("killed in a poll");

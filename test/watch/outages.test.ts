@@ -1,8 +1,6 @@
 /** What a failure of a service is, how long a watch waits after it, and what is reported, recorded and delivered. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { ClientError, ServiceError } from "../../src/client/errors.js";
 import type { JsonValue } from "../../src/decode/json.js";
@@ -13,6 +11,7 @@ import { openLog, readLog } from "../../src/watch/node.js";
 import { verifyLog } from "../../src/watch/log.js";
 import type { OutageEntry } from "../../src/watch/store.js";
 import { type WatchOptions, type WatchSummary, watch } from "../../src/watch/watch.js";
+import { testFolder } from "../support/folder.js";
 import { START, SimulatedClock } from "./support.js";
 
 const HOUR = 3_600_000;
@@ -212,8 +211,7 @@ const app = String(bootProof["enclaveApp"]);
 const MINUTE = 60_000;
 const DAY = 24 * HOUR;
 
-const folder = mkdtempSync(join(tmpdir(), "bootproof-outages-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 let logs = 0;
 const newPath = (): string => join(folder, `log-${logs++}.jsonl`);
 
@@ -252,9 +250,7 @@ async function watching(
     onEntry: ({ entry }) => entries.push(entry),
     onMessage: (message) => messages.push(message),
     onOutage: async ({ entry }) => void delivered.push(entry),
-    now: clock.now,
-    sleep: clock.sleep,
-    random: clock.random,
+    ...clock,
     signal: stop.signal,
     ...more,
   }).finally(() => (ended = true));
@@ -376,7 +372,7 @@ describe("an outage that is delivered", () => {
     const path = newPath();
     const log = await openLog(path);
     const clock = new SimulatedClock();
-    const base = { now: clock.now, sleep: clock.sleep, random: clock.random, log, policy, apps: [app] };
+    const base = { ...clock, log, policy, apps: [app] };
     const newest = async (): Promise<JsonValue> => fails("unreachable");
     expect(await watch({ ...base, newest, once: true, outageAfter: 0 })).toMatchObject({ outagesWaiting: false });
     expect([log.openOutage(`app ${app}`), await log.nextOutage()]).toEqual([START.toISOString(), null]);

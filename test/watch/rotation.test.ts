@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -13,9 +12,8 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type LogLine, eventLineAfter, lineAfter } from "../../src/watch/entry.js";
 import { type LogVerification, memoryStore, readCheckpoint, verifyLog } from "../../src/watch/index.js";
 import {
@@ -26,10 +24,10 @@ import {
   openLog,
   readLog,
 } from "../../src/watch/node.js";
+import { testFolder } from "../support/folder.js";
 import { EVENTS, START, finding, textOf } from "./support.js";
 
-const root = mkdtempSync(join(tmpdir(), "bootproof-rotation-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 let count = 0;
 /** `boots.jsonl` in a folder of its own. */
 function newPath(): string {
@@ -77,11 +75,13 @@ async function kill(log: OpenedLog, path: string): Promise<void> {
   for (const [name, bytes] of before) if (!name.endsWith(".lock")) writeFileSync(join(path, "..", name), bytes);
 }
 
-async function written(path: string, entries: number, options: OpenLogOptions = {}): Promise<void> {
+/** The path of a log with so many findings more. */
+async function written(entries: number, options: OpenLogOptions = {}, path = newPath()): Promise<string> {
   const log = await openLog(path, options);
   for (let n = 0; n < entries; n++)
     await add(log, { app: `app ${n % 3}`, verdict: n % 2 === 0 ? "verified" : "rejected" });
   await log.close();
+  return path;
 }
 
 /** A finding has some 450 bytes: a file ends behind the second. */
@@ -91,7 +91,7 @@ describe("a log that turns over", () => {
   it("ends each file with the name of the next, and goes on there", async () => {
     const path = newPath();
     const notes: string[] = [];
-    await written(path, 5, { ...SMALL, onNote: (text) => notes.push(text) });
+    await written(5, { ...SMALL, onNote: (text) => notes.push(text) }, path);
     expect(notes).toEqual(["the log continues in boots.2.jsonl", "the log continues in boots.3.jsonl"]);
     const files = filesOf(path).map((file) => readFileSync(file, "utf8").trimEnd().split("\n"));
     expect(files.map((lines) => lines.length)).toEqual([3, 3, 1]);
@@ -122,10 +122,9 @@ describe("a log that turns over", () => {
   });
 
   it("takes no name that is in use", async () => {
-    const path = newPath();
-    await written(path, 1, SMALL);
+    const path = await written(1, SMALL);
     writeFileSync(nameOf(path, 2), "mine");
-    await written(path, 1, SMALL);
+    await written(1, SMALL, path);
     expect(readFileSync(nameOf(path, 2), "utf8")).toBe("mine");
     expect(readFileSync(path, "utf8")).toMatch(/"file":"boots\.3\.jsonl"\}\n$/);
   });
@@ -141,8 +140,7 @@ describe("a log that turns over", () => {
 
   it("delivers the refusals of all its files, each once", async () => {
     for (const options of [SMALL, { ...SMALL, ...SIGNED }]) {
-      const path = newPath();
-      await written(path, 8, options);
+      const path = await written(8, options);
       const places: number[] = [];
       for (;;) {
         // Each by another start.
@@ -158,8 +156,7 @@ describe("a log that turns over", () => {
   });
 
   it("goes on after a kill at any moment of the turn", async () => {
-    const path = newPath();
-    await written(path, 3, SMALL);
+    const path = await written(3, SMALL);
     const [first, second] = [readFileSync(path), readFileSync(nameOf(path, 2))];
     const end = first.lastIndexOf("\n", first.length - 2) + 1;
     const cuts: [number, number | null][] = [];
@@ -198,8 +195,7 @@ describe("a log that turns over", () => {
       /^boots\.3\.jsonl is there/,
     ],
   ])("is not opened if %s", async (_, change, message) => {
-    const path = newPath();
-    await written(path, 5, SMALL);
+    const path = await written(5, SMALL);
     change(path);
     const before = textsOf(path);
     const opened = openLog(path);
@@ -210,15 +206,14 @@ describe("a log that turns over", () => {
 
   it("leaves another log alone whose name is like that of a successor", async () => {
     const path = newPath();
-    await written(nameOf(path, 2), 12);
-    await written(path, 3, SMALL);
+    await written(12, {}, nameOf(path, 2));
+    await written(3, SMALL, path);
     expect(filesOf(path)).toEqual([path, nameOf(path, 2), nameOf(path, 3)]);
     await (await openLog(path)).close();
   });
 
   it("that names itself as the next is refused, and not read forever", async () => {
-    const path = newPath();
-    await written(path, 1);
+    const path = await written(1);
     const log = await openLog(path);
     await log.append(
       await eventLineAfter(log.tail(), { event: "continued", at: START.toISOString(), file: "boots.jsonl" }),
@@ -282,8 +277,7 @@ describe("a log with a signed state", () => {
   }
 
   it("reads only what the state does not vouch for", async () => {
-    const path = newPath();
-    await written(path, 30, MANY);
+    const path = await written(30, MANY);
     expect(filesOf(path).length).toBeGreaterThan(3);
     // Nothing of the other files is read: they may be archived.
     edit(path, "prod", "test");
@@ -310,8 +304,7 @@ describe("a log with a signed state", () => {
     ["its line is another one", (path) => editLast(nameOf(path, filesOf(path).length))],
     ["another key signed it", (path) => writeFileSync(`${path}.state`, otherState)],
   ])("reads the whole log where %s", async (_, change) => {
-    const path = newPath();
-    await written(path, 12, MANY);
+    const path = await written(12, MANY);
     change(path);
     edit(path, "prod", "test");
     await expect(openLog(path, MANY)).rejects.toThrow(/the chain is broken: line 1 was edited/);
@@ -320,8 +313,7 @@ describe("a log with a signed state", () => {
   let otherState = "";
   it("is one of its own key and origin", async () => {
     const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    const path = newPath();
-    await written(path, 12, { ...MANY, checkpoint: { key: other } });
+    const path = await written(12, { ...MANY, checkpoint: { key: other } });
     otherState = readFileSync(`${path}.state`, "utf8");
     edit(path, "prod", "test");
     for (const checkpoint of [{ key }, { key: other, origin: "bootproof-log/other" }])
@@ -332,8 +324,7 @@ describe("a log with a signed state", () => {
   });
 
   it("is refused where it was cut or written anew", async () => {
-    const path = newPath();
-    await written(path, 12, SIGNED);
+    const path = await written(12, SIGNED);
     const whole = readFileSync(path);
     truncateSync(path, whole.lastIndexOf("\n", whole.length - 2) + 1);
     const cut = await openLog(path, SIGNED).catch((error: unknown) => error as LogError);
@@ -390,9 +381,9 @@ describe("a checkpoint of a watch", () => {
 
   it("shows at the start that the log and its state were put back", async () => {
     const path = newPath();
-    await written(path, 5, sign(path));
+    await written(5, sign(path), path);
     const saved = readdirSync(join(path, "..")).map((name) => [name, readFileSync(join(path, "..", name))] as const);
-    await written(path, 3, sign(path));
+    await written(3, sign(path), path);
     const note = readFileSync(`${path}.note`);
     for (const file of filesOf(path)) rmSync(file);
     for (const [name, bytes] of saved) writeFileSync(join(path, "..", name), bytes);
@@ -410,7 +401,7 @@ describe("a checkpoint of a watch", () => {
     );
     expect(readFileSync(`${path}.note`, "utf8")).toBe("a policy");
     rmSync(`${path}.note`);
-    await written(path, 1, sign(path));
+    await written(1, sign(path), path);
     const options = { checkpoint: { ...sign(path).checkpoint!, origin: "bootproof-log/other" } };
     await expect(openLog(path, options)).rejects.toThrow(/another log: its origin is bootproof-log\/lab/);
   });
@@ -432,8 +423,7 @@ describe("refusals that nothing delivers", () => {
 
   it("cost no mark each, and are not delivered later", async () => {
     for (const options of [{}, SIGNED, { ...SMALL, ...SIGNED }]) {
-      const path = newPath();
-      await written(path, 2, options);
+      const path = await written(2, options);
       const log = await openLog(path, options);
       await log.countAsDelivered("refusal");
       const mark = marks(path);
@@ -464,7 +454,7 @@ describe("refusals that nothing delivers", () => {
   it("are delivered where the mark is of another log", async () => {
     const path = newPath();
     writeFileSync(`${path}.handed-on`, JSON.stringify({ n: 2, hash: "ab".repeat(32), all: true }));
-    await written(path, 4);
+    await written(4, {}, path);
     const log = await openLog(path);
     expect((await log.nextRefusal())?.entry.n).toBe(2);
     await log.close();

@@ -89,9 +89,7 @@ async function reloading(reads: readonly Read[], more: Partial<WatchOptions> = {
       polls.push(poll);
       if (polls.length === most) stop.abort();
     },
-    now: clock.now,
-    random: clock.random,
-    sleep: clock.sleep,
+    ...clock,
     signal: stop.signal,
     ...more,
   });
@@ -284,7 +282,7 @@ describe("another setting", () => {
         ...settingOf({ ...FILES, ...changes } as Files),
         ...{ apps: ["signer"], newest: async () => bootProof, log, once: true },
         onEntry: ({ entry }) => entries.push(entry),
-        ...{ now: clock.now, random: clock.random, sleep: clock.sleep },
+        ...clock,
         ...more,
       });
       return wordsOf(entries);

@@ -105,9 +105,6 @@ describe("an hour with a service that lies, fails and recovers", () => {
     },
     onOutage: async ({ entry }) => void outages.push(entry),
     ...clock,
-    now: clock.now,
-    sleep: clock.sleep,
-    random: clock.random,
     ...more,
   });
 
@@ -401,7 +398,7 @@ it("with strict acceptance records and hands on a boot proof with a warning as a
     try {
       const onRefusal = async ({ entry }: LogLine<FindingEntry>): Promise<void> => void refusals.push(entry);
       const options = { apps: ["signer"], policy: anyAge, newest: askService(client), log, once: true, onRefusal };
-      return await watch({ ...options, acceptance, now: clock.now, sleep: clock.sleep, random: clock.random });
+      return await watch({ ...options, acceptance, ...clock });
     } finally {
       await log.close();
     }
@@ -437,9 +434,7 @@ it("reports each poll: failures, refusals, and the time of the newest verified d
       if (polls.length === before.length) ended.abort();
     },
     signal: ended.signal,
-    now: clock.now,
-    sleep: clock.sleep,
-    random: clock.random,
+    ...clock,
   });
   await clock.runUntil(() => ended.signal.aborted);
   await watching;
