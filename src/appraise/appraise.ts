@@ -13,8 +13,8 @@ import {
   MANIFEST_PINS,
   type MatchedDeployment,
 } from "./appraisal.js";
+import { type DocumentFacts, factsOf } from "./facts.js";
 import {
-  type DocumentFacts,
   type Explanation,
   PINS,
   PIN_CHECKS,
@@ -23,7 +23,6 @@ import {
   type PinName,
   commonPcrs,
   comparePin,
-  factsOf,
   leastBy,
 } from "./pins.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";

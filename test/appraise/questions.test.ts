@@ -2,7 +2,7 @@
  * The three questions: what answers them, what looks like an answer and is none, and what is told where one is open.
  */
 import { describe, expect, it } from "vitest";
-import type { DocumentFacts } from "../../src/appraise/pins.js";
+import type { DocumentFacts } from "../../src/appraise/facts.js";
 import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
