@@ -102,15 +102,15 @@ it("numbers of lists and of repeated members are compared by their decimal value
 });
 
 /** What the service's interface repeats in its results: the member of the result, and that of the intent. */
-const OPERATIONS: readonly (readonly [type: string, name: string, result: string, intent?: string])[] = [
-  ["UPDATE_WALLET", "updateWallet", "walletId"],
+const OPERATIONS: [type: string, name: string, result: string, intent: string][] = [
+  ["UPDATE_WALLET", "updateWallet", "walletId", "walletId"],
   ["UPDATE_FIAT_ON_RAMP_CREDENTIAL", "updateFiatOnRampCredential", "fiatOnRampCredentialId", "fiatOnrampCredentialId"],
-  ["UPDATE_USER_TAG", "updateUserTag", "userTagId"],
-  ["DELETE_API_KEYS", "deleteApiKeys", "apiKeyIds"],
-  ["DELETE_POLICIES", "deletePolicies", "policyIds"],
+  ["UPDATE_USER_TAG", "updateUserTag", "userTagId", "userTagId"],
+  ["DELETE_API_KEYS", "deleteApiKeys", "apiKeyIds", "apiKeyIds"],
+  ["DELETE_POLICIES", "deletePolicies", "policyIds", "policyIds"],
 ];
 
-describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated, stated = repeated) => {
+describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated, stated) => {
   const type = `ACTIVITY_TYPE_${shortType}`;
   const [intent, result] = [`${operation}Intent`, `${operation}Result`];
   const answer = (
