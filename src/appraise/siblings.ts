@@ -416,14 +416,15 @@ function demandsOf(deployments: readonly Deployment[]): string[] {
   ]);
 }
 
+const OF_CALLER = { deployment: null, siblings: [] } as const;
+
 function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): DemandRefusal[] {
   return [...drop]
     .filter((name) => !demanded.includes(name))
     .map((name) => ({
       code: "drop-undemanded",
       demand: shownName(name),
-      deployment: null,
-      siblings: [],
+      ...OF_CALLER,
       message: `no deployment of the same namespace demands it${nearest(name, demanded)}`,
       advice: demanded.length === 0 ? "There is nothing to drop." : `What can be dropped: ${demanded.join(", ")}.`,
     }));
@@ -432,8 +433,7 @@ function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): Dem
 const UNUSED_BUNDLES: DemandRefusal = {
   code: "provenance-undemanded",
   demand: "provenance",
-  deployment: null,
-  siblings: [],
+  ...OF_CALLER,
   message: "no deployment of the same namespace demands it, so the bundles would pin nothing",
   advice: "Say who has to have built it: --repository URL and --trusted-root FILE.",
 };
