@@ -108,15 +108,16 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const decoded = copied.activity && (await decodeActivityInput(copied.activity));
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
-  const apps = await checkAppProofs(appProofs, { boots: boots.checked, activity: decoded }, context);
+  const bootProofs = boots.map((boot) => boot.verified);
+  const apps = await checkAppProofs(appProofs, { boots, activity: decoded }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
-  const provenance = await provenanceOf(copied, boots.verified, setting);
+  const provenance = await provenanceOf(copied, bootProofs, setting);
   // Nothing is awaited from here to `recordUses`, so that a concurrent verification finds the uses of this one.
   const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
-  const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
+  const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = {
-    bootProofs: boots.verified,
+    bootProofs,
     appProofs: apps.verified,
     activity,
     provenance: provenance.verified,
@@ -124,13 +125,17 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const judgement = conclude({
     setting,
     given: copied.given,
-    checklists: [...boots.checklists, ...apps.checklists, ...(decoded ? [decoded.checklist] : [])],
+    checklists: [
+      ...boots.map(({ checklist }) => checklist),
+      ...apps.checklists,
+      ...(decoded ? [decoded.checklist] : []),
+    ],
     pieces: piecesOf(verified, decoded !== null),
     appraisal,
     provenance: provenance.checklists,
-    validationTime: boots.checked[0]?.validationTime ?? null,
+    validationTime: boots[0]?.validationTime ?? null,
     claims: () => {
-      const claims = evidenceClaims(boots.checked, verified, ofCaller(appraisal, setting), context.measurements);
+      const claims = evidenceClaims(boots, verified, ofCaller(appraisal, setting), context.measurements);
       return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
     },
   });

@@ -1,19 +1,11 @@
 /** Comparison of pins and deployments: which of two accepts more, and whether any evidence meets both. */
 import type { DeploymentPins } from "./parsed-policy.js";
-import {
-  type DocumentFacts,
-  PINS,
-  PIN_NAMES,
-  type PcrPin,
-  type PinName,
-  type PinTypes,
-  type SetPin,
-  ZERO_PCR,
-} from "./pins.js";
+import type { DocumentFacts, SetPin } from "./facts.js";
+import { PINS, PIN_NAMES, type PcrPin, type PinName, type PinTypes, ZERO_PCR } from "./pins.js";
 import { scopeOf } from "./questions.js";
 
 /** `changed` means that it accepts some other evidence, and no longer accepts some that it did. */
-export type AcceptedTurn = "wider" | "narrower" | "changed";
+type AcceptedTurn = "wider" | "narrower" | "changed";
 
 /** Compares two pins. Returns null if both accept the same. */
 export type Accepts<T> = (before: T, after: T) => AcceptedTurn | null;

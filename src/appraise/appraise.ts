@@ -13,8 +13,8 @@ import {
   MANIFEST_PINS,
   type MatchedDeployment,
 } from "./appraisal.js";
+import { type DocumentFacts, factsOf } from "./facts.js";
 import {
-  type DocumentFacts,
   type Explanation,
   PINS,
   PIN_CHECKS,
@@ -23,7 +23,6 @@ import {
   type PinName,
   commonPcrs,
   comparePin,
-  factsOf,
   leastBy,
 } from "./pins.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
@@ -295,23 +294,20 @@ function isUntimed(one: SignedAppProof | null): boolean {
 interface AppProofFault {
   readonly text: string;
   readonly advice: string;
-  readonly isStale: boolean;
+  readonly isStale?: true;
 }
 
 const NONE_GIVEN: AppProofFault = {
   text: "the policy requires an app proof, and none was given",
   advice: "Give the app proofs (--app-proof), or the activity that has them (--activity).",
-  isStale: false,
 };
 const NONE_TIMED: AppProofFault = {
   text: "the policy requires an app proof, and none that was given has a time",
   advice: "Give an app proof that has a time (timestampMs).",
-  isStale: false,
 };
 const NOT_ALLOWED: AppProofFault = {
   text: "the policy demands an app proof that the request was allowed, and none was verified",
   advice: "Give the app proof of the decision; if that denies, do not use the result.",
-  isStale: false,
 };
 const OTHER_TYPE = "Give app proofs of the types that the policy allows; do not use any other.";
 const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";
@@ -325,7 +321,7 @@ function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): 
     ),
     {
       advice: [...new Set(faults.map(({ advice }) => advice))].join(" "),
-      ...(faults.every(({ isStale }) => isStale) && { stale: true }),
+      ...(faults.every(({ isStale }) => isStale === true) && { stale: true }),
     },
   );
 }
@@ -346,7 +342,7 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
   const typeFaults = [
     ...(rules.types === null || rules.types.includes(type) ? [] : [`of ${rules.typesText}`]),
     ...(own === null || own.includes(type) ? [] : [`that ${signer!.name} may sign`]),
-  ].map((words) => ({ text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE, isStale: false }));
+  ].map((words) => ({ text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE }));
   return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
 }
 
@@ -355,7 +351,7 @@ function ageFaults(proof: string, timestampMs: number | null, maxAge: number | n
   const most = `at most ${durationText(maxAge)} allowed`;
   if (timestampMs === null) {
     const advice = "Have the application sign its time (timestampMs), or remove maxAge of appProofs.";
-    return [{ text: `${proof}, has no time, so its age is unknown, ${most}`, advice, isStale: false }];
+    return [{ text: `${proof}, has no time, so its age is unknown, ${most}`, advice }];
   }
   const age = now.getTime() - timestampMs;
   if (age <= maxAge) return [];

@@ -1,16 +1,14 @@
 /** Writers of each pin for a boot proof, so that the evidence meets it. Verification needs none of this. */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
+import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
 import {
-  type BootProofFacts,
-  type DocumentFacts,
   PIN_NAMES,
   type PcrsFile,
   type PinName,
   type PinTypes,
   type PinsFile,
   type SetFile,
-  type SetPin,
   ZERO_PCR,
   isZeroPcr,
 } from "./pins.js";

@@ -11,7 +11,8 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { MEASURED } from "./measured.js";
 import { writePins } from "./pin-writers.js";
-import { type DocumentFacts, type PinName, type SetFile, factsOf } from "./pins.js";
+import { type DocumentFacts, factsOf } from "./facts.js";
+import type { PinName, SetFile } from "./pins.js";
 import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 

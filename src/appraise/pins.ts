@@ -7,10 +7,8 @@ import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
 import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
 import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
-import type { Manifest, MemberSet } from "../decode/manifest/index.js";
 import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
 import {
-  type MembersOf,
   type Shape,
   hex,
   nonEmptyText,
@@ -21,11 +19,10 @@ import {
   wholeNumber,
 } from "../decode/shapes.js";
 import { listed } from "../errors.js";
-import type { VerifiedAttestation } from "../verify/attestation.js";
-import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { ProvenanceDemand } from "../verify/provenance-demand.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
+import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
 import { type ProvenanceFile, provenanceShape } from "./provenance.js";
 import { arrayOf, fileObject, fileRecord, oneOrMore } from "./shapes.js";
 
@@ -48,12 +45,6 @@ export interface SetFile {
 export interface PcrPin {
   readonly index: number;
   readonly accepted: readonly string[];
-}
-
-/** A set whose keys are in lower-case hex, sorted, without duplicates. */
-export interface SetPin {
-  readonly threshold: number;
-  readonly members: readonly string[];
 }
 
 interface LabelsPin {
@@ -91,98 +82,6 @@ export type PinName = keyof PinTypes;
 export type Pins = { readonly [K in PinName]?: PinTypes[K]["pin"] };
 export type PinsFile = { readonly [K in PinName]?: PinTypes[K]["file"] };
 
-export interface DocumentFacts {
-  readonly pcrs: ReadonlyMap<number, string>;
-  readonly userData: string | null;
-  readonly publicKey: string | null;
-  /** Facts of the boot proof, or null for a bare document. */
-  readonly bootProof: BootProofFacts | null;
-}
-
-/** A verified boot proof in the format of pins, which is lower-case hex. */
-export interface BootProofFacts {
-  readonly manifestHash: string;
-  /** The pivot, or null for a manifest of workloads. */
-  readonly pivot: {
-    readonly hash: string;
-    readonly args: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-  } | null;
-  /** Digests by name, or null for a manifest of one pivot. */
-  readonly workloads: Readonly<Record<string, string>> | null;
-  readonly namespace: string;
-  readonly nonce: number;
-  readonly quorumKey: string;
-  readonly manifestSet: SetPin;
-  readonly shareSet: SetPin;
-  readonly commitment: CommitmentKind;
-  /** Labels that the service states. They are not verified. */
-  readonly labels: Readonly<Record<string, string | null | undefined>>;
-}
-
-/** Cache of facts. Verified values never change. */
-const known = new WeakMap<object, DocumentFacts>();
-
-export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
-  const facts = known.get(evidence) ?? spelledFacts(evidence);
-  known.set(evidence, facts);
-  return facts;
-}
-
-function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
-  const bootProof = "attestation" in evidence ? evidence : null;
-  const { document } = "attestation" in evidence ? evidence.attestation : evidence;
-  return {
-    pcrs: new Map([...document.pcrs].map(([index, value]) => [index, toHex(value)])),
-    userData: document.userData && toHex(document.userData),
-    publicKey: document.publicKey && toHex(document.publicKey),
-    bootProof: bootProof && {
-      ...factsIn(bootProof.manifest, bootProof.manifestHash),
-      commitment: bootProof.commitment,
-      labels: { ...bootProof.unverifiedLabels },
-    },
-  };
-}
-
-/** Returns the facts of a boot proof of this manifest. It has only the PCRs that the manifest names. */
-export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
-  const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
-  return {
-    pcrs: new Map([pcr0, pcr1, pcr2, pcr3].map((value, index) => [index, toHex(value)])),
-    userData: null,
-    publicKey: null,
-    bootProof: { ...factsIn(manifest, manifestHash), commitment, labels: {} },
-  };
-}
-
-function factsIn(manifest: Manifest, manifestHash: Uint8Array): Omit<BootProofFacts, "commitment" | "labels"> {
-  return {
-    manifestHash: toHex(manifestHash),
-    ...applicationFacts(manifest),
-    namespace: manifest.namespace.name,
-    nonce: manifest.namespace.nonce,
-    quorumKey: toHex(manifest.namespace.quorumKey),
-    manifestSet: setFacts(manifest.manifestSet),
-    shareSet: setFacts(manifest.shareSet),
-  };
-}
-
-function applicationFacts({ pivot, workloads }: Manifest): Pick<BootProofFacts, "pivot" | "workloads"> {
-  if (pivot === undefined) {
-    return { pivot: null, workloads: byName(workloads.map(({ name, imageDigest }) => [name, toHex(imageDigest)])) };
-  }
-  return { pivot: { hash: toHex(pivot.hash), args: pivot.args, env: byName([...(pivot.env ?? [])]) }, workloads: null };
-}
-
-function setFacts({ threshold, members }: MemberSet): SetPin {
-  return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)).sort() };
-}
-
-/** Makes an object without a prototype, so that `__proto__` is an ordinary name. */
-function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
-  return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
-}
-
 export interface Explanation {
   readonly detail: string;
   /** Compared values. A match has only the actual one. */
@@ -211,14 +110,6 @@ interface PinRow<K extends PinName> {
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
-
-/** Makes a comparison with members that only a boot proof has. */
-function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
-  return (pin, { bootProof }) =>
-    bootProof === null
-      ? unmet("pinned, but a bare document has none", "Give the boot proof in place of its document alone.")
-      : compare(pin, bootProof);
-}
 
 function unmet(detail: string, advice: string): PinAnswer {
   return { met: false, explain: () => ({ detail, advice }) };
@@ -269,9 +160,6 @@ export function commonPcrs({ pcrs = [] }: Pins): number[] {
   return first.filter((index) => others.every((image) => image.includes(index)));
 }
 
-const QOS = ["qos"] as const;
-const NITRO = ["nitro"] as const;
-
 const pcrValues = fileRecord(oneOrMore(hex(PCR_LENGTH)), {
   name: /^(?:[0-9]|[12][0-9]|3[01])$/,
   fault: `not the index of a PCR (0 to ${PCR_COUNT - 1})`,
@@ -314,16 +202,6 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
 
 export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
-}
-
-const OTHER_KIND = "The enclave runs a kind of application that is not pinned: review its manifest before you pin it.";
-const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", OTHER_KIND);
-
-/** Makes a comparison with the one pivot of manifests up to v2. */
-function ofPivot<P>(
-  compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
-): (pin: P, facts: DocumentFacts) => PinAnswer | null {
-  return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
 }
 
 const digestHex = hex(SHA256_LENGTH);
@@ -415,11 +293,11 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   );
 }
 
-const LABELS: MembersOf<LabelsPin> = {
+const labelsShape = fileObject<LabelsPin>({
   enclaveApp: optional(text),
   owner: optional(text),
   deploymentLabel: optional(text),
-};
+});
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   const names = Object.keys(pin) as (keyof LabelsPin)[];
@@ -438,71 +316,72 @@ const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   );
 };
 
-function compareField(pin: string, field: string | null): PinAnswer {
-  return answer(
-    pin === field,
-    () => pin,
-    () => field ?? "absent",
-  );
+/** Makes the row of a pin that only boot proofs can meet. */
+function qosPin<K extends PinName>(
+  check: PolicyCheckId,
+  shape: Shape<PinTypes[K]["pin"]>,
+  compare: OfBootProof<PinTypes[K]["pin"]>,
+): PinRow<K> {
+  return {
+    check,
+    kinds: ["qos"],
+    shape,
+    compare: (pin, { bootProof }) =>
+      bootProof === null
+        ? unmet("pinned, but a bare document has none", "Give the boot proof in place of its document alone.")
+        : compare(pin, bootProof),
+  };
 }
 
-export const PINS: { readonly [K in PinName]: PinRow<K> } = {
-  pcrs: {
-    check: "policy.pcrs",
-    kinds: DEPLOYMENT_KINDS,
-    shape: pcrsShape,
-    compare: comparePcrs,
-  },
-  manifestHash: {
-    check: "policy.manifest-hash",
-    kinds: QOS,
-    shape: oneOrMore(hex(SHA256_LENGTH)),
-    compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
-  },
-  pivotHash: {
-    check: "policy.pivot",
-    kinds: QOS,
-    shape: oneOrMore(hex(SHA256_LENGTH)),
-    compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
-  },
-  workloads: {
-    check: "policy.workloads",
-    kinds: QOS,
-    shape: workloadsShape,
-    excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
-    compare: ofBootProof(compareWorkloads),
-  },
-  pivotArgs: {
-    check: "policy.args",
-    kinds: QOS,
-    shape: arrayOf(text, { least: 0 }),
-    compare: ofPivot((pin, { args }) =>
+const OTHER_KIND = "The enclave runs a kind of application that is not pinned: review its manifest before you pin it.";
+const NO_PIVOT = unmet("pinned, but the manifest has workloads and no pivot", OTHER_KIND);
+
+/** Makes the row of a pin of the one pivot of manifests up to v2. */
+function pivotPin<K extends PinName>(
+  check: PolicyCheckId,
+  shape: Shape<PinTypes[K]["pin"]>,
+  compare: (pin: PinTypes[K]["pin"], pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
+): PinRow<K> {
+  return qosPin(check, shape, (pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
+}
+
+/** Makes the row of a pin of one field of a bare document. */
+function fieldPin<K extends "userData" | "publicKey">(check: PolicyCheckId, field: K): PinRow<K> {
+  return {
+    check,
+    kinds: ["nitro"],
+    shape: hex(1, MAX_DOCUMENT_FIELD),
+    compare: (pin, { [field]: actual }) =>
       answer(
-        pin.length === args.length && pin.every((argument, index) => argument === args[index]),
-        () => listed(pin.map(quoted), " ") || "no arguments",
-        () => listed(args.map(quoted), " ") || "no arguments",
-        { unmet: "the arguments are not the pinned ones" },
+        pin === actual,
+        () => pin,
+        () => actual ?? "absent",
       ),
+  };
+}
+
+const digests = oneOrMore(digestHex);
+
+export const PINS: { readonly [K in PinName]: PinRow<K> } = {
+  pcrs: { check: "policy.pcrs", kinds: DEPLOYMENT_KINDS, shape: pcrsShape, compare: comparePcrs },
+  manifestHash: qosPin("policy.manifest-hash", digests, (pin, { manifestHash }) => oneOf(pin, manifestHash)),
+  pivotHash: pivotPin("policy.pivot", digests, (pin, { hash }) => oneOf(pin, hash)),
+  workloads: {
+    ...qosPin("policy.workloads", workloadsShape, compareWorkloads),
+    excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
+  },
+  pivotArgs: pivotPin("policy.args", arrayOf(text, { least: 0 }), (pin, { args }) =>
+    answer(
+      pin.length === args.length && pin.every((argument, index) => argument === args[index]),
+      () => listed(pin.map(quoted), " ") || "no arguments",
+      () => listed(args.map(quoted), " ") || "no arguments",
+      { unmet: "the arguments are not the pinned ones" },
     ),
-  },
-  pivotEnv: {
-    check: "policy.args",
-    kinds: QOS,
-    shape: fileRecord(text),
-    compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
-  },
-  namespace: {
-    check: "policy.namespace",
-    kinds: QOS,
-    shape: oneOrMore(nonEmptyText),
-    compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
-  },
+  ),
+  pivotEnv: pivotPin("policy.args", fileRecord(text), (pin, { env }) => compareEnv(pin, env)),
+  namespace: qosPin("policy.namespace", oneOrMore(nonEmptyText), (pin, { namespace }) => oneOf(pin, namespace, quoted)),
   minNonce: {
-    check: "policy.nonce",
-    kinds: QOS,
-    shape: wholeNumber(0, MAX_U32),
-    needs: "namespace",
-    compare: ofBootProof((pin, { nonce }) =>
+    ...qosPin("policy.nonce", wholeNumber(0, MAX_U32), (pin, { nonce }) =>
       answer(
         nonce >= pin,
         () => `${pin} or more`,
@@ -510,43 +389,15 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `nonce ${nonce}, expected at least ${pin}`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
+    needs: "namespace",
   },
-  quorumKey: {
-    check: "policy.quorum-key",
-    kinds: QOS,
-    shape: oneOrMore(key),
-    compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
-  },
-  manifestSet: {
-    check: "policy.manifest-set",
-    kinds: QOS,
-    shape: setShape,
-    compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
-  },
-  shareSet: {
-    check: "policy.share-set",
-    kinds: QOS,
-    shape: setShape,
-    compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
-  },
-  userData: {
-    check: "policy.user-data",
-    kinds: NITRO,
-    shape: hex(1, MAX_DOCUMENT_FIELD),
-    compare: (pin, { userData }) => compareField(pin, userData),
-  },
-  publicKey: {
-    check: "policy.public-key",
-    kinds: NITRO,
-    shape: hex(1, MAX_DOCUMENT_FIELD),
-    compare: (pin, { publicKey }) => compareField(pin, publicKey),
-  },
+  quorumKey: qosPin("policy.quorum-key", oneOrMore(key), (pin, { quorumKey }) => oneOf(pin, quorumKey)),
+  manifestSet: qosPin("policy.manifest-set", setShape, (pin, { manifestSet }) => compareSet(pin, manifestSet)),
+  shareSet: qosPin("policy.share-set", setShape, (pin, { shareSet }) => compareSet(pin, shareSet)),
+  userData: fieldPin("policy.user-data", "userData"),
+  publicKey: fieldPin("policy.public-key", "publicKey"),
   commitment: {
-    check: "policy.commitment",
-    kinds: QOS,
-    shape: oneOfTexts(...COMMITMENT_KINDS),
-    unnamed: "live",
-    compare: ofBootProof((pin, { commitment }) =>
+    ...qosPin("policy.commitment", oneOfTexts(...COMMITMENT_KINDS), (pin, { commitment }) =>
       answer(
         commitment === pin,
         () => pin,
@@ -554,17 +405,13 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         { met: `${commitment}, as expected` },
       ),
     ),
+    unnamed: "live",
   },
-  labels: {
-    check: "policy.labels",
-    kinds: QOS,
-    shape: fileObject(LABELS),
-    compare: ofBootProof(compareLabels),
-  },
+  labels: qosPin("policy.labels", labelsShape, compareLabels),
   // Provenance is compared once a deployment matched by its other pins (verify/README.md, "Provenance").
   provenance: {
     check: null,
-    kinds: QOS,
+    kinds: ["qos"],
     shape: provenanceShape(undefined),
     compare: () => null,
   },

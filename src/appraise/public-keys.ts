@@ -3,7 +3,7 @@
  * Source: tkhq/rust-sdk `tvc/src/config/app.rs` (Apache-2.0), 2026.
  */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import type { SetPin } from "./pins.js";
+import type { SetPin } from "./facts.js";
 
 /**
  * The first 16 bytes of each half in hex, encryption point and then signing point. Another key with such a beginning

@@ -3,16 +3,8 @@
  * deployment it is (appraise/README.md, "What a deployment has to pin"). Some pins only seem to decide one.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
-import {
-  type BootProofFacts,
-  type DeploymentKind,
-  type DocumentFacts,
-  type PinName,
-  type PcrPin,
-  type Pins,
-  type SetPin,
-  isZeroPcr,
-} from "./pins.js";
+import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
+import { type DeploymentKind, type PinName, type PcrPin, type Pins, isZeroPcr } from "./pins.js";
 import { provenanceReasons } from "./provenance.js";
 import { isNobodysSet, isPublicSecret } from "./public-keys.js";
 

@@ -2,11 +2,11 @@
 import type { ProvenanceBundle } from "../decode/provenance-bundle.js";
 import { nearest } from "../decode/nearest.js";
 import { cut, listed, shownName } from "../errors.js";
-import { ACCEPTED, type AcceptedTurn, textOf } from "./accepted.js";
+import { ACCEPTED, type Accepts, textOf } from "./accepted.js";
 import type { DeploymentPins } from "./parsed-policy.js";
 import { keepsDemand, namesOneVersion, renewedEntry } from "./pin-provenance.js";
+import type { DocumentFacts } from "./facts.js";
 import {
-  type DocumentFacts,
   PINS,
   PIN_NAMES,
   type PcrPin,
@@ -85,12 +85,8 @@ export function newestSiblings(
   namespaces: readonly string[],
 ): DeploymentPins[] {
   const siblings = deployments.filter(({ namespace }) => namespace?.some((one) => namespaces.includes(one)));
-  const floor = Math.max(...siblings.map(floorOf));
-  return siblings.filter((one) => floorOf(one) === floor);
-}
-
-function floorOf({ minNonce = -1 }: Pick<DeploymentPins, "minNonce">): number {
-  return minNonce;
+  const floor = Math.max(...siblings.map(({ minNonce = -1 }) => minNonce));
+  return siblings.filter(({ minNonce = -1 }) => minNonce === floor);
 }
 
 /** Returns the additions with the demands of siblings. Throws {@link DemandError} with every demand that is lost. */
@@ -105,7 +101,7 @@ export function keepDemands(
       namespacesOf(addition),
     );
     const siblings = before.filter(({ pins }) => newest.includes(pins));
-    if (addition.isThere) return { ...UNCHANGED, file: addition.file, demanded: demandsOfAll(siblings) };
+    if (addition.isThere) return { ...UNCHANGED, file: addition.file, demanded: demandsOf(siblings) };
     return siblings.length === 0 ? withoutSibling(addition, before) : besideSiblings(addition, siblings, terms);
   });
   const demanded = new Set(kept.flatMap((one) => one.demanded));
@@ -149,7 +145,7 @@ function withoutSibling(addition: Addition, before: readonly Deployment[]): Besi
 }
 
 function besideSiblings(addition: Addition, siblings: readonly Deployment[], terms: Terms): Beside {
-  const demanded = demandsOfAll(siblings);
+  const demanded = demandsOf(siblings);
   const answers = siblings.map((sibling) => answersOf(addition, sibling, terms));
   const names = siblings.map(({ pins }) => pins.name);
   const differing = ANSWERED.filter((name) => new Set(answers.map((each) => outcomeOf(each.get(name)))).size > 1);
@@ -232,8 +228,10 @@ const HELD: Row<unknown> = {
   keep: (pair) => {
     const { name, wanted, own, raw, addition } = pair;
     const carried: Answer = { value: raw, key: textOf(wanted) };
-    if (own !== undefined)
-      return isAsNarrow(acceptsOf(name)(wanted, own)) ? KEPT : unmet(name, textOf(wanted), textOf(own));
+    if (own !== undefined) {
+      const turn = (ACCEPTED[name].accepts as Accepts<unknown>)(wanted, own);
+      return turn === null || turn === "narrower" ? KEPT : unmet(name, textOf(wanted), textOf(own));
+    }
     if (PIN_NAMES.some((other) => addition.pins[other] !== undefined && PINS[other].excludes?.includes(name)))
       return unmet(name, textOf(wanted), "none: the manifest has workloads and no pivot");
     const answers = addition.facts.map((facts) => comparePin(name, { [name]: wanted }, facts)!);
@@ -243,14 +241,6 @@ const HELD: Row<unknown> = {
     return unmet(name, compared?.expected ?? textOf(wanted), compared?.actual ?? detail);
   },
 };
-
-function acceptsOf(name: PinName): (wanted: unknown, own: unknown) => AcceptedTurn | null {
-  return ACCEPTED[name].accepts as (wanted: unknown, own: unknown) => AcceptedTurn | null;
-}
-
-function isAsNarrow(turn: AcceptedTurn | null): boolean {
-  return turn === null || turn === "narrower";
-}
 
 /** Row of pins of one version, which the new version replaces. The manifest's hash pins everything in it. */
 const ANEW: Row<unknown> = {
@@ -304,7 +294,9 @@ const PCRS: Row<PinTypes["pcrs"]["pin"]> = {
       };
     }
     const files = own.flatMap((mine, index) => fitting[index]!.map((image) => imageFile([...image, ...mine])));
-    return valueUnlessSame([...new Map(files.map((file) => [textOf(file), file])).values()], own.map(imageFile));
+    const value = [...new Map(files.map((file) => [textOf(file), file])).values()];
+    if (textOf(value) === textOf(own.map(imageFile))) return KEPT;
+    return { value: value.length === 1 ? value[0] : value, key: textOf(value) };
   },
 };
 
@@ -326,11 +318,6 @@ function imageFile(pins: readonly PcrPin[]): PcrsFile {
   return Object.fromEntries(
     pins.map(({ index, accepted }) => [String(index), accepted.length === 1 ? accepted[0]! : accepted]),
   );
-}
-
-function valueUnlessSame(images: readonly PcrsFile[], own: readonly PcrsFile[]): Answer {
-  if (textOf(images) === textOf(own)) return KEPT;
-  return { value: images.length === 1 ? images[0] : images, key: textOf(images) };
 }
 
 const VERSION_LABEL = "deploymentLabel";
@@ -417,18 +404,19 @@ export const KEEPING: { readonly [K in PinName]: Row<PinTypes[K]["pin"]> } = {
   provenance: PROVENANCE,
 };
 
-function demandsOfAll(deployments: readonly Deployment[]): string[] {
-  return deployments.flatMap(({ pins }) => demandsOf(pins));
-}
-
-/** Returns the names that `drop` takes for the demands of a deployment. */
-function demandsOf(pins: DeploymentPins): string[] {
-  const parts = <K extends PinName>(name: K): readonly string[] => {
+/** Returns the names that `drop` takes for the demands of deployments. */
+function demandsOf(deployments: readonly Deployment[]): string[] {
+  const parts = <K extends PinName>(name: K, pins: DeploymentPins): readonly string[] => {
     const pin: PinTypes[K]["pin"] | undefined = pins[name];
     return pin === undefined ? [] : [name, ...(KEEPING[name].parts?.(pin) ?? [])];
   };
-  return [...PIN_NAMES.flatMap((name) => parts(name)), ...(pins.appProofTypes === null ? [] : [TYPES])];
+  return deployments.flatMap(({ pins }) => [
+    ...PIN_NAMES.flatMap((name) => parts(name, pins)),
+    ...(pins.appProofTypes === null ? [] : [TYPES]),
+  ]);
 }
+
+const OF_CALLER = { deployment: null, siblings: [] } as const;
 
 function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): DemandRefusal[] {
   return [...drop]
@@ -436,8 +424,7 @@ function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): Dem
     .map((name) => ({
       code: "drop-undemanded",
       demand: shownName(name),
-      deployment: null,
-      siblings: [],
+      ...OF_CALLER,
       message: `no deployment of the same namespace demands it${nearest(name, demanded)}`,
       advice: demanded.length === 0 ? "There is nothing to drop." : `What can be dropped: ${demanded.join(", ")}.`,
     }));
@@ -446,8 +433,7 @@ function undemanded(drop: ReadonlySet<string>, demanded: readonly string[]): Dem
 const UNUSED_BUNDLES: DemandRefusal = {
   code: "provenance-undemanded",
   demand: "provenance",
-  deployment: null,
-  siblings: [],
+  ...OF_CALLER,
   message: "no deployment of the same namespace demands it, so the bundles would pin nothing",
   advice: "Say who has to have built it: --repository URL and --trusted-root FILE.",
 };

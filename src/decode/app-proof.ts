@@ -299,14 +299,8 @@ function addressDerivation(payload: MemberReader): AddressDerivationProof | unde
   const proof = payload.nested("addressDerivationProof");
   if (proof === undefined) return undefined;
   const address = requiredString(proof, "address");
-  const walletId = optionalString(proof, "walletId");
-  const derivationPath = optionalString(proof, "derivationPath");
-  return {
-    organizationId: requiredString(proof, "organizationId"),
-    ...(walletId !== undefined && { walletId }),
-    ...(derivationPath !== undefined && { derivationPath }),
-    address,
-  };
+  const others = optionalStrings(proof, ["walletId", "derivationPath"]);
+  return { organizationId: requiredString(proof, "organizationId"), ...others, address };
 }
 
 function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
@@ -314,15 +308,12 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
   if (proof === undefined) return undefined;
   const outcome = POLICY_OUTCOMES.find((known) => known === proof.get("outcome"));
   if (outcome === undefined) proof.fault("outcome", "not an outcome that is known");
-  const digests = DIGESTS.flatMap((name) => {
-    const digest = optionalString(proof, name);
-    return digest === undefined ? [] : [[name, digest] as const];
-  });
+  const digests = optionalStrings(proof, DIGESTS);
   const userRequestApprovals = proof.get("userRequestApprovals");
   return {
     organizationId: requiredString(proof, "organizationId"),
     outcome: outcome ?? "OUTCOME_ERROR",
-    ...Object.fromEntries(digests),
+    ...digests,
     ...(userRequestApprovals !== undefined && { userRequestApprovals }),
   };
 }
@@ -336,6 +327,7 @@ function requiredString(reader: MemberReader, name: string): string {
   return text;
 }
 
-function optionalString(reader: MemberReader, name: string): string | undefined {
-  return reader.get(name) === undefined ? undefined : reader.string(name);
+function optionalStrings(reader: MemberReader, names: readonly string[]): Readonly<Record<string, string>> {
+  const texts = names.map((name) => [name, reader.get(name) === undefined ? undefined : reader.string(name)] as const);
+  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -66,9 +66,7 @@ const TAG = {
 export function decodeCertificate(encoding: Uint8Array): Certificate {
   // The caller cannot change this copy. All parts are views into it.
   const der = new Uint8Array(encoding);
-  const file = new DerReader(der);
-  const certificate = file.constructed(TAG.sequence, "Certificate");
-  file.end("after the certificate");
+  const certificate = DerReader.sole(der, TAG.sequence, "Certificate", "the certificate");
   const tbsCertificate = certificate.encoding(TAG.sequence, "tbsCertificate");
   const outerSignatureAlgorithm = certificate.encoding(TAG.sequence, "signatureAlgorithm");
   const signature = certificate.bitString("signatureValue");
@@ -137,9 +135,7 @@ function decodeExtensions(tbs: DerReader): CertificateExtension[] {
  * `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (4.2.1.9).
  */
 export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLen: number | null } {
-  const file = new DerReader(value);
-  const constraints = file.constructed(TAG.sequence, "basicConstraints");
-  file.end("after basicConstraints");
+  const constraints = DerReader.sole(value, TAG.sequence, "basicConstraints");
   const ca = constraints.next() === TAG.boolean && constraints.defaultFalse("cA");
   const pathLen = constraints.next() === TAG.integer ? constraints.integer("pathLenConstraint") : null;
   constraints.end("after pathLenConstraint");
@@ -150,9 +146,7 @@ export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLe
 
 /** `KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), … }` (4.2.1.3). */
 export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; keyCertSign: boolean } {
-  const file = new DerReader(value);
-  const bits = file.content(TAG.bitString, "keyUsage");
-  file.end("after keyUsage");
+  const bits = DerReader.sole(value, TAG.bitString, "keyUsage").rest();
   const unused = bits[0];
   const last = bits[bits.length - 1];
   if (unused === undefined || unused > 7 || bits.length > 3) throw malformed("keyUsage: not a bit string");
@@ -165,9 +159,7 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
 
 /** Decodes a value that is one UTF8String. Throws {@link MalformedError} (`certificate`), also for raw text. */
 export function decodeUtf8String(value: Uint8Array, what: string): string {
-  const file = new DerReader(value);
-  const text = fromUtf8(file.content(TAG.utf8String, what));
-  file.end(`after ${what}`);
+  const text = fromUtf8(DerReader.sole(value, TAG.utf8String, what).rest());
   if (text === null) throw malformed(`${what}: not UTF-8`);
   return text;
 }
@@ -177,9 +169,7 @@ const ALT_NAMES: readonly number[] = [0x81, 0x86];
 
 /** Decodes the only name of `SubjectAltName ::= GeneralNames` (4.2.1.6), a URI or an email address. */
 export function decodeAltName(value: Uint8Array, what: string): string {
-  const file = new DerReader(value);
-  const names = file.constructed(TAG.sequence, what);
-  file.end(`after ${what}`);
+  const names = DerReader.sole(value, TAG.sequence, what);
   const kind = names.next();
   if (kind === undefined || !ALT_NAMES.includes(kind)) throw malformed(`${what}: expected a URI or an email address`);
   const content = names.content(kind, what);
@@ -216,6 +206,18 @@ class DerReader {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
+  }
+
+  /** Returns a reader of the content of the only element. */
+  static sole(bytes: Uint8Array, tag: number, what: string, whole = what): DerReader {
+    const file = new DerReader(bytes);
+    const content = file.constructed(tag, what);
+    file.end(`after ${whole}`);
+    return content;
+  }
+
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#at, this.#end);
   }
 
   next(): number | undefined {

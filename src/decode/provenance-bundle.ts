@@ -148,9 +148,10 @@ function certificateIn(reader: MemberReader | undefined, isSigner = true): Certi
 /** Returns the objects in a list that may be absent. If there are more than `most`, it adds a fault. */
 function membersIn(reader: MemberReader, name: string, most: number): MemberReader[] | undefined {
   if (reader.get(name) === undefined) return [];
-  const items = reader.array(name, (value, path) => ({ value, path }));
-  if (items && items.length > most) return reader.fault(name, `${items.length} entries, expected at most ${most}`);
-  return items?.flatMap(({ value, path }) => MemberReader.of(value, path, reader.faults) ?? []);
+  const list = reader.get(name);
+  if (Array.isArray(list) && list.length > most)
+    return reader.fault(name, `${list.length} entries, expected at most ${most}`);
+  return reader.objects(name, (item) => item);
 }
 
 function checkSignedTimes(material: MemberReader): void {
@@ -222,14 +223,14 @@ function statementOf(payload: Uint8Array, { faults }: MemberReader): ProvenanceS
   if (!(STATEMENT_TYPES as readonly unknown[]).includes(reader.get("_type")))
     reader.fault("_type", `expected ${STATEMENT_TYPES.join(" or ")}`);
   const predicateType = reader.string("predicateType");
-  const subjects = reader.array("subject", (value, path) => subjectOf(MemberReader.of(value, path, faults)));
+  const subjects = reader.objects("subject", subjectOf);
   if (predicateType === undefined || subjects === undefined) return undefined;
   return Object.freeze({ predicateType, subjects: Object.freeze(subjects) });
 }
 
-function subjectOf(reader: MemberReader | undefined): ProvenanceStatement["subjects"][number] | undefined {
-  const digest = reader?.nested("digest")?.object;
-  if (reader === undefined || digest === undefined) return undefined;
+function subjectOf(reader: MemberReader): ProvenanceStatement["subjects"][number] | undefined {
+  const digest = reader.nested("digest")?.object;
+  if (digest === undefined) return undefined;
   const name = reader.get("name") === undefined ? null : (reader.string("name") ?? null);
   return Object.freeze({ name, sha256: sha256Of(digest, reader) });
 }

@@ -1,7 +1,8 @@
 /** Compares policies: what newly passes, what no longer passes, and all other content. */
 import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
-import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from "../appraise/pins.js";
+import type { SetPin } from "../appraise/facts.js";
+import { PIN_NAMES, type PcrPin, type PinName, type PinTypes } from "../appraise/pins.js";
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { certificateText } from "./document.js";

@@ -1,5 +1,6 @@
 /** Reads whose approvals the caller demands. Nothing in a release says that its first set is the right people. */
-import type { SetFile, SetPin } from "../appraise/pins.js";
+import type { SetPin } from "../appraise/facts.js";
+import type { SetFile } from "../appraise/pins.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { memberSetFile } from "../appraise/pin.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";

@@ -1,6 +1,6 @@
 /** Releases of one application in the order of their nonces (release/README.md, "What is checked", 4 and 5). */
 import { toHex } from "../bytes.js";
-import type { SetPin } from "../appraise/pins.js";
+import type { SetPin } from "../appraise/facts.js";
 import type { QuorumMember } from "../decode/manifest/index.js";
 import type { Change } from "../diff/diff.js";
 import { compareSides } from "../diff/diff.js";

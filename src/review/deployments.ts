@@ -3,7 +3,8 @@
  */
 import { withoutPrototype } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
-import { type DocumentFacts, PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
+import type { DocumentFacts } from "../appraise/facts.js";
+import { PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
 /** Whether a manifest says what the pin is about. The table is total, so a new pin needs a line. */
 const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {

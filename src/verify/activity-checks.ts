@@ -8,12 +8,11 @@ import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/ac
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type InputCopy, readInput } from "../decode/input.js";
-import { type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { decimalKey } from "../decode/json-numbers.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
-import type { Unverified } from "./activity-signatures.js";
-import type { VerifiedSignature, VerifiedSignatures } from "./signatures.js";
+import type { SignedRequest, VerifiedSignature, VerifiedSignatures } from "./signatures.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import { type VerifiedAppProof, lastDecisions } from "./app-proof.js";
 import {
@@ -26,8 +25,6 @@ import {
   unansweredAddresses,
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
-
-export { signaturesOf } from "./activity-signatures.js";
 
 /** Types whose results have new addresses. A text that repeats the intent there may be an end user's name. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
@@ -298,6 +295,56 @@ function checkCoverage(
   else if (required) checklist.fail("activity.coverage", reason);
   else checklist.warn("activity.coverage", reason);
   return uncovered.length === 0 || !required;
+}
+
+const SIGNING_TYPE = /^ACTIVITY_TYPE_SIGN_(RAW_PAYLOADS?|TRANSACTION)(?:_V[0-9]+)?$/;
+const KINDS: Readonly<Record<string, SignedRequest["kind"]>> = {
+  RAW_PAYLOAD: "payload",
+  RAW_PAYLOADS: "payloads",
+  TRANSACTION: "transaction",
+};
+
+/** Returns the request if it asks for signatures. Only the caller's submission decides, as a service could lie. */
+function signedRequest(expectation: Expectation | null): SignedRequest | null {
+  if (expectation === null || expectation.parameters === null) return null;
+  const { type, parameters } = expectation;
+  const kind = type === null ? kindOfParameters(parameters) : kindOfType(type);
+  return kind === null ? null : { kind, parameters };
+}
+
+function kindOfType(type: string): SignedRequest["kind"] | null {
+  const [, what] = SIGNING_TYPE.exec(type) ?? [];
+  return what === undefined ? null : KINDS[what]!;
+}
+
+function kindOfParameters(parameters: JsonObject): SignedRequest["kind"] | null {
+  if ("unsignedTransaction" in parameters) return "transaction";
+  if (!("encoding" in parameters && "hashFunction" in parameters)) return null;
+  return "payloads" in parameters ? "payloads" : "payload";
+}
+
+/** Reason why no signature was verified, although there is one to verify. */
+type Unverified = "unasked" | "unread" | "unproven";
+
+/**
+ * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
+ * activity signs but the caller gave no request. Returns `unread` if the activity could not be read, or `unproven` if
+ * an app proof was rejected. In both cases, no work is done for whoever made the activity.
+ */
+export async function signaturesOf(
+  expectation: Expectation | null,
+  { value, whole }: ActivityReading,
+  appProofs: readonly (VerifiedAppProof | null)[],
+): Promise<VerifiedSignatures | Unverified | null> {
+  const request = signedRequest(expectation);
+  if (request === null) {
+    const isAsked = expectation !== null && expectation.parameters !== null;
+    return !isAsked && kindOfType(value.type ?? "") !== null ? "unasked" : null;
+  }
+  if (whole === null) return "unread";
+  if (appProofs.includes(null)) return "unproven";
+  const { verifySignatures } = await import("./signatures.js");
+  return verifySignatures(request, whole);
 }
 
 const UNVERIFIED: Readonly<Record<Unverified, string>> = {

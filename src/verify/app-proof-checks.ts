@@ -52,6 +52,7 @@ export interface AppProofCompany {
 type ActivityTimes = Parameters<typeof requestTime>[1];
 
 interface AppProofSetting {
+  readonly context: VerifyContext;
   readonly candidates: readonly BootProofCandidate[];
   /** Whether there is an activity. The expectation is then compared with it. */
   readonly withActivity: boolean;
@@ -60,12 +61,6 @@ interface AppProofSetting {
   /** Expectations that no proof meets. They are reported as faults of the first proof. */
   readonly missing: readonly string[];
   readonly verifies: (signed: SignedPayload) => Promise<boolean>;
-}
-
-interface CheckedAppProof {
-  readonly checklist: Checklist;
-  /** The facts, or null unless every check passed. */
-  readonly facts: AppProofFacts | null;
 }
 
 type ReadAppProof = Reading<AppProof>["value"];
@@ -89,32 +84,15 @@ function decodeAppProofInput(
 ): DecodedAppProof {
   const read = readInput(input, readAppProof);
   checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const reading = decodePayload(read.value, checklist, budget, untimed);
+  const { proofPayload } = read.value;
+  const reading = proofPayload === undefined ? null : readAppProofPayloadText(proofPayload, budget, untimed);
+  if (reading === null) checklist.skip("app.payload", "the payload could not be read");
+  else checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   const [wholeProof, wholePayload] = [wholeOf(read), reading && wholeOf(reading)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
   const payload = reading?.value ?? {};
   const compared = comparePayload(expectation?.payload ?? null, payload.type, payload.json);
   return { checklist, proof: read.value, payload, whole, compared };
-}
-
-function decodePayload(
-  { proofPayload }: ReadAppProof,
-  checklist: Checklist,
-  budget: ValueBudget,
-  untimed: readonly string[],
-): Reading<AppProofPayload> | null {
-  if (proofPayload === undefined) {
-    checklist.skip("app.payload", "the payload could not be read");
-    return null;
-  }
-  const reading = readAppProofPayloadText(proofPayload, budget, untimed);
-  checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
-  return reading;
-}
-
-interface AppProofResults {
-  readonly facts: readonly (AppProofFacts | null)[];
-  readonly checklists: readonly Checklist[];
 }
 
 export interface SignedPayload {
@@ -137,13 +115,14 @@ export async function runAppProofChecks(
   { boots, activity }: AppProofCompany,
   context: VerifyContext,
   { verifies, checklistOf }: AppProofTools,
-): Promise<AppProofResults> {
+): Promise<{ readonly facts: readonly (AppProofFacts | null)[]; readonly checklists: readonly Checklist[] }> {
   const { expectation } = context;
   const budget = { left: MAX_PAYLOADS_VALUES };
   const decoded = inputs.map((input, index) =>
     decodeAppProofInput(input, checklistOf(`app[${index}]`), budget, context),
   );
   const setting = {
+    context,
     candidates: boots,
     withActivity: activity !== null,
     requestedAt: requestTime(expectation, activity?.value),
@@ -151,14 +130,9 @@ export async function runAppProofChecks(
     verifies,
   };
   const first = { ...setting, missing: missingFromAll(decoded, expectation, setting.withActivity) };
-  const checked = await Promise.all(
-    decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting, context)),
-  );
+  const facts = await Promise.all(decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting)));
   const missing = decoded.length === 0 ? missingProofs(expectation, setting.withActivity, checklistOf("app[0]")) : [];
-  return {
-    facts: checked.map(({ facts }) => facts),
-    checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
-  };
+  return { facts, checklists: [...missing, ...decoded.map(({ checklist }) => checklist)] };
 }
 
 /** Returns expected payloads that no proof has, and expected addresses unless an activity is compared with them. */
@@ -198,23 +172,21 @@ function missingProofs(expectation: Expectation | null, withActivity: boolean, c
   return [checklist];
 }
 
-async function checkAppProof(
-  decoded: DecodedAppProof,
-  setting: AppProofSetting,
-  context: VerifyContext,
-): Promise<CheckedAppProof> {
+/** Returns the facts, or null unless every check passed. */
+async function checkAppProof(decoded: DecodedAppProof, setting: AppProofSetting): Promise<AppProofFacts | null> {
   const { checklist, proof, payload, whole } = decoded;
+  const { context, requestedAt } = setting;
   const named = checkKey(proof, setting.candidates, checklist);
   const isSigned = await checkSignature(proof, named.bootProof, setting, checklist);
   const met = metExpectation(decoded, context.expectation);
   const isTimely = checkTime(
     payload.timestampMs,
-    { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime(), ...met },
+    { bootProof: named.bootProof, requestedAt, now: context.now.getTime(), ...met },
     checklist,
   );
-  const isAnswer = checkRequest(decoded, setting, context, checklist);
-  if (whole === null || named.signer === null || !isSigned || !isTimely || !isAnswer) return { checklist, facts: null };
-  return { checklist, facts: { ...whole, bootProof: named.signer, ...met } };
+  const isAnswer = checkRequest(decoded, setting);
+  if (whole === null || named.signer === null || !isSigned || !isTimely || !isAnswer) return null;
+  return { ...whole, bootProof: named.signer, ...met };
 }
 
 /** Returns the expectation that a proof meets. If there are several, one with a challenge is preferred. */
@@ -356,10 +328,8 @@ function iso(milliseconds: number): string {
 }
 
 function checkRequest(
-  { payload, compared }: DecodedAppProof,
-  { withActivity, missing }: AppProofSetting,
-  { expectation }: VerifyContext,
-  checklist: Checklist,
+  { payload, compared, checklist }: DecodedAppProof,
+  { withActivity, missing, context: { expectation } }: AppProofSetting,
 ): boolean {
   const skipped = (reason: string): true => {
     checklist.skip("app.request", reason);

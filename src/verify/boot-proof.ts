@@ -114,12 +114,6 @@ export interface BootProofInput {
 /** Number of boot proofs that are checked at once. A decoded boot proof takes many times its size in memory. */
 const AT_ONCE = 4;
 
-interface CheckedBootProofs {
-  readonly checked: readonly CheckedBootProof[];
-  readonly verified: readonly (VerifiedBootProof | null)[];
-  readonly checklists: readonly Checklist[];
-}
-
 /** Context with memories of earlier checks of manifests and of boot proofs, which callers do not pass. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
@@ -129,13 +123,8 @@ export interface BootProofContext extends VerifyContext {
 export async function checkBootProofs(
   inputs: readonly BootProofInput[],
   context: BootProofContext,
-): Promise<CheckedBootProofs> {
-  const checked = await inTurns(inputs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
-  return {
-    checked,
-    verified: checked.map(({ verified }) => verified),
-    checklists: checked.map(({ checklist }) => checklist),
-  };
+): Promise<readonly CheckedBootProof[]> {
+  return inTurns(inputs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
 }
 
 async function checkBootProof(

@@ -122,17 +122,18 @@ class Piece {
 
   /** Verifies the bundle under the first root that accepts it. Roots are never merged. */
   async verifyUnder(roots: readonly TrustedRoot[]): Promise<Verified> {
+    if (this.bundle === null) return { reason: faultText(this.reading.faults) };
     const reasons: string[] = [];
     for (const root of roots) {
-      const verified = await this.#under(root);
+      const verified = await this.#under(this.bundle, root);
       if ("signature" in verified) return verified;
       reasons.push(`${shownName(root.name)}: ${verified.reason}`);
     }
-    return { reason: listed(reasons, "; ") };
+    return { reason: `does not verify: ${listed(reasons, "; ")}` };
   }
 
-  #under(root: TrustedRoot): Promise<Verified> {
-    const known = this.#verified.get(root.text) ?? verifyUnder(this.bundle!, root, this.#tools);
+  #under(bundle: ProvenanceBundle, root: TrustedRoot): Promise<Verified> {
+    const known = this.#verified.get(root.text) ?? verifyUnder(bundle, root, this.#tools);
     this.#verified.set(root.text, known);
     return known;
   }
@@ -197,27 +198,15 @@ function distance({ piece, signer, subject }: Compared): number {
 }
 
 async function verifyHeld({ piece, signer, subject }: Compared, demand: HeldDemand): Promise<Held> {
-  const verified = await verifiedOrFaults(piece, demand);
-  if ("faults" in verified) {
-    const faults = {
-      "provenance.bundle": verified.faults,
-      "provenance.signer": null,
-      "provenance.subject": null,
-    };
+  const verified = await piece.verifyUnder(demand.demand.trustedRoots);
+  if ("reason" in verified) {
+    const bundle = [{ detail: verified.reason }];
+    const faults = { "provenance.bundle": bundle, "provenance.signer": null, "provenance.subject": null };
     return { demand, piece, isMet: false, faults, verified: null };
   }
   const faults = { "provenance.bundle": [], "provenance.signer": signer, "provenance.subject": subject };
   const isMet = signer.length === 0 && subject.length === 0;
   return { demand, piece, isMet, faults, verified };
-}
-
-async function verifiedOrFaults(
-  piece: Piece,
-  { demand }: HeldDemand,
-): Promise<VerifiedUnder | { readonly faults: readonly ProvenanceFault[] }> {
-  if (piece.bundle === null) return { faults: [{ detail: faultText(piece.reading.faults) }] };
-  const verified = await piece.verifyUnder(demand.trustedRoots);
-  return "signature" in verified ? verified : { faults: [{ detail: `does not verify: ${verified.reason}` }] };
 }
 
 const MAX_DIGESTS = 1000;

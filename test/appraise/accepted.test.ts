@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ACCEPTED, type AcceptedToo, acceptSame, acceptedToo } from "../../src/appraise/accepted.js";
 import type { DeploymentPins } from "../../src/appraise/parsed-policy.js";
-import { type DocumentFacts, PIN_NAMES, comparePin } from "../../src/appraise/pins.js";
+import type { DocumentFacts } from "../../src/appraise/facts.js";
+import { PIN_NAMES, comparePin } from "../../src/appraise/pins.js";
 import { scopeOf } from "../../src/appraise/questions.js";
 import { type DeploymentFile, parsePolicy } from "../../src/index.js";
 import { DEMAND, policyOf } from "../support/provenance.js";

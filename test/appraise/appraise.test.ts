@@ -60,117 +60,105 @@ function checkOf(report: Report, id: CheckId): Check {
   return report.checks.find((check) => check.id === id)!;
 }
 
-interface Row {
-  readonly name: string;
-  readonly pin: JsonObject;
-  /** The pin that fails, beside policy.deployment; none: it matches. */
-  readonly fails?: CheckId;
-}
+/** `fails` is the check that fails beside policy.deployment. Without it, the pin matches. */
+type Row = [name: string, pin: JsonObject, fails?: CheckId];
 
 const upper = (value: string): string => value.toUpperCase();
 
 const rows: Row[] = [
-  { name: "everything", pin: all },
-  { name: "the code alone", pin: code },
-  { name: "the image alone", pin: { ...image, pcrs } },
-  { name: "PCR0 to 2 alone", pin: { ...image, pcrs: drop("3")(pcrs) } },
-  {
-    name: "the image in upper case",
-    pin: { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, upper(value)])) },
-  },
-  {
-    name: "several values of each PCR",
-    pin: {
+  ["everything", all],
+  ["the code alone", code],
+  ["the image alone", { ...image, pcrs }],
+  ["PCR0 to 2 alone", { ...image, pcrs: drop("3")(pcrs) }],
+  [
+    "the image in upper case",
+    { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, upper(value)])) },
+  ],
+  [
+    "several values of each PCR",
+    {
       ...image,
       pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, [OTHER_PCR, value]])),
     },
-  },
-  {
-    name: "several images, the last of them this one",
-    pin: { ...image, pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] },
-  },
-  { name: "a PCR that is all zeros", pin: { ...image, pcrs: put("5", "00".repeat(48))(pcrs) } },
-  { name: "a PCR that the enclave commits to nothing in", pin: { ...image, pcrs: put("18", "00".repeat(48))(pcrs) } },
-  {
-    name: "another value of that PCR",
-    pin: { ...image, pcrs: put("17", "00".repeat(48))(pcrs) },
-    fails: "policy.pcrs",
-  },
-  {
-    name: "no value that the PCR has",
-    pin: { ...image, pcrs: put("2", [OTHER_PCR, "ab".repeat(48)])(pcrs) },
-    fails: "policy.pcrs",
-  },
-  {
-    name: "several images, each other in one PCR",
-    pin: { ...image, pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) },
-    fails: "policy.pcrs",
-  },
-  { name: "several binaries", pin: { ...code, pivotHash: [OTHER_HASH, all["pivotHash"]!] } },
-  { name: "the binary in upper case", pin: { ...code, pivotHash: upper(all["pivotHash"] as string) } },
-  { name: "other binaries", pin: { ...code, pivotHash: [OTHER_HASH, "00".repeat(32)] }, fails: "policy.pivot" },
-  { name: "several namespaces", pin: { ...code, namespace: ["lab/notary", "lab/signer"] } },
-  { name: "a namespace that begins like it", pin: { ...code, namespace: "lab/signe" }, fails: "policy.namespace" },
-  { name: "a namespace that ends in a space", pin: { ...code, namespace: "lab/signer " }, fails: "policy.namespace" },
-  { name: "a namespace in upper case", pin: { ...code, namespace: ["LAB/SIGNER"] }, fails: "policy.namespace" },
-  { name: "nonce 0", pin: { ...code, namespace: "lab/signer", minNonce: 0 } },
-  { name: "an older nonce", pin: { ...code, namespace: "lab/signer", minNonce: 6 } },
-  { name: "the same nonce", pin: { ...code, namespace: "lab/signer", minNonce: 7 } },
-  { name: "a newer nonce", pin: { ...code, namespace: "lab/signer", minNonce: 8 }, fails: "policy.nonce" },
-  { name: "the highest nonce", pin: { ...code, namespace: "lab/signer", minNonce: 4294967295 }, fails: "policy.nonce" },
-  { name: "several quorum keys", pin: { ...code, quorumKey: [otherKey, upper(quorumKey)] } },
-  { name: "other quorum keys", pin: { ...code, quorumKey: [otherKey] }, fails: "policy.quorum-key" },
-  {
-    name: "a quorum key with its halves exchanged",
-    pin: { ...code, quorumKey: quorumKey.slice(130) + quorumKey.slice(0, 130) },
-    fails: "policy.quorum-key",
-  },
-  {
-    name: "the manifest set in another order",
-    pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members].reverse() } },
-  },
-  {
-    name: "the manifest set in upper case",
-    pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.map(upper) } },
-  },
-  { name: "a lower threshold than the manifest's", pin: { ...code, manifestSet: { ...manifestSet, threshold: 1 } } },
-  {
-    name: "a higher threshold than the manifest's",
-    pin: { ...code, manifestSet: { ...manifestSet, threshold: 3 } },
-    fails: "policy.manifest-set",
-  },
-  {
-    name: "a member more",
-    pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members, otherKey] } },
-    fails: "policy.manifest-set",
-  },
-  {
-    name: "a member fewer",
-    pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) } },
-    fails: "policy.manifest-set",
-  },
-  {
-    name: "a member in the place of another",
-    pin: { ...code, manifestSet: { ...manifestSet, members: [otherKey, ...manifestSet.members.slice(1)] } },
-    fails: "policy.manifest-set",
-  },
-  { name: "the share set", pin: { ...code, shareSet } },
-  {
-    name: "the share set in another order, lower threshold",
-    pin: { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } },
-  },
-  { name: "the manifest set as share set", pin: { ...code, shareSet: manifestSet }, fails: "policy.share-set" },
-  { name: "one label", pin: { ...code, labels: { owner: "lab" } } },
-  { name: "a label in another case", pin: { ...code, labels: { owner: "Lab" } }, fails: "policy.labels" },
-  {
-    name: "one label of three otherwise",
-    pin: { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } },
-    fails: "policy.labels",
-  },
+  ],
+  [
+    "several images, the last of them this one",
+    { ...image, pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] },
+  ],
+  ["a PCR that is all zeros", { ...image, pcrs: put("5", "00".repeat(48))(pcrs) }],
+  ["a PCR that the enclave commits to nothing in", { ...image, pcrs: put("18", "00".repeat(48))(pcrs) }],
+  ["another value of that PCR", { ...image, pcrs: put("17", "00".repeat(48))(pcrs) }, "policy.pcrs"],
+  ["no value that the PCR has", { ...image, pcrs: put("2", [OTHER_PCR, "ab".repeat(48)])(pcrs) }, "policy.pcrs"],
+  [
+    "several images, each other in one PCR",
+    { ...image, pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) },
+    "policy.pcrs",
+  ],
+  ["several binaries", { ...code, pivotHash: [OTHER_HASH, all["pivotHash"]!] }],
+  ["the binary in upper case", { ...code, pivotHash: upper(all["pivotHash"] as string) }],
+  ["other binaries", { ...code, pivotHash: [OTHER_HASH, "00".repeat(32)] }, "policy.pivot"],
+  ["several namespaces", { ...code, namespace: ["lab/notary", "lab/signer"] }],
+  ["a namespace that begins like it", { ...code, namespace: "lab/signe" }, "policy.namespace"],
+  ["a namespace that ends in a space", { ...code, namespace: "lab/signer " }, "policy.namespace"],
+  ["a namespace in upper case", { ...code, namespace: ["LAB/SIGNER"] }, "policy.namespace"],
+  ["nonce 0", { ...code, namespace: "lab/signer", minNonce: 0 }],
+  ["an older nonce", { ...code, namespace: "lab/signer", minNonce: 6 }],
+  ["the same nonce", { ...code, namespace: "lab/signer", minNonce: 7 }],
+  ["a newer nonce", { ...code, namespace: "lab/signer", minNonce: 8 }, "policy.nonce"],
+  ["the highest nonce", { ...code, namespace: "lab/signer", minNonce: 4294967295 }, "policy.nonce"],
+  ["several quorum keys", { ...code, quorumKey: [otherKey, upper(quorumKey)] }],
+  ["other quorum keys", { ...code, quorumKey: [otherKey] }, "policy.quorum-key"],
+  [
+    "a quorum key with its halves exchanged",
+    { ...code, quorumKey: quorumKey.slice(130) + quorumKey.slice(0, 130) },
+    "policy.quorum-key",
+  ],
+  [
+    "the manifest set in another order",
+    { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members].reverse() } },
+  ],
+  [
+    "the manifest set in upper case",
+    { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.map(upper) } },
+  ],
+  ["a lower threshold than the manifest's", { ...code, manifestSet: { ...manifestSet, threshold: 1 } }],
+  [
+    "a higher threshold than the manifest's",
+    { ...code, manifestSet: { ...manifestSet, threshold: 3 } },
+    "policy.manifest-set",
+  ],
+  [
+    "a member more",
+    { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members, otherKey] } },
+    "policy.manifest-set",
+  ],
+  [
+    "a member fewer",
+    { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) } },
+    "policy.manifest-set",
+  ],
+  [
+    "a member in the place of another",
+    { ...code, manifestSet: { ...manifestSet, members: [otherKey, ...manifestSet.members.slice(1)] } },
+    "policy.manifest-set",
+  ],
+  ["the share set", { ...code, shareSet }],
+  [
+    "the share set in another order, lower threshold",
+    { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } },
+  ],
+  ["the manifest set as share set", { ...code, shareSet: manifestSet }, "policy.share-set"],
+  ["one label", { ...code, labels: { owner: "lab" } }],
+  ["a label in another case", { ...code, labels: { owner: "Lab" } }, "policy.labels"],
+  [
+    "one label of three otherwise",
+    { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } },
+    "policy.labels",
+  ],
 ];
 
 describe("a deployment that pins", () => {
-  it.each(rows)("$name", async ({ pin, fails }) => {
+  it.each(rows)("%s", async (_, pin, fails) => {
     const report = await underDeployments([pin]);
     expect(idsOf(report, "fail")).toEqual(
       fails === undefined ? [] : (["policy.deployment", fails] as CheckId[]).sort(),

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { fromHex, toHex } from "../../src/bytes.js";
+import type { Namespace } from "../../src/decode/manifest/model.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
@@ -52,6 +53,9 @@ async function verified(bootProof: unknown, options: VerifyOptions): Promise<Ver
 function throughFile(policy: PolicyFile): ReturnType<typeof parsePolicy> {
   return parsePolicy(JSON.stringify(policy, null, 2));
 }
+
+const inNamespace = (changes: Partial<Namespace>): Alterations =>
+  manifest(({ namespace }) => ({ namespace: { ...namespace, ...changes } }));
 
 describe("a policy pinned from a genuine pair", async () => {
   const [first, second] = bootProofVectors()
@@ -245,17 +249,9 @@ describe("a policy pinned from the lab", () => {
       ["policy.pcrs"],
     ],
     ["another binary", manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32) } })), ["policy.pivot"]],
-    [
-      "another namespace",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/signer/2" } })),
-      ["policy.namespace"],
-    ],
-    ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), ["policy.nonce"]],
-    [
-      "another quorum key",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: generateQosKeyPair().publicKey } })),
-      ["policy.quorum-key"],
-    ],
+    ["another namespace", inNamespace({ name: "lab/signer/2" }), ["policy.namespace"]],
+    ["an older manifest", inNamespace({ nonce: 6 }), ["policy.nonce"]],
+    ["another quorum key", inNamespace({ quorumKey: generateQosKeyPair().publicKey }), ["policy.quorum-key"]],
     [
       "a member fewer",
       manifest(() => ({ manifestSet: memberSet(2, lab.manifestMembers.slice(0, 2)) })),
@@ -278,7 +274,7 @@ describe("a policy pinned from the lab", () => {
   });
 
   const same: [name: string, alterations: Alterations][] = [
-    ["a newer manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } }))],
+    ["a newer manifest", inNamespace({ nonce: 8 })],
     ["another share set", manifest(() => ({ shareSet: memberSet(1, lab.shareMembers) }))],
     ["another key of the same deployment", { ephemeralKey: generateQosKeyPair() }],
     ["other labels", { bootProof: put("owner", "somebody") }],
@@ -548,30 +544,19 @@ describe("pinning always answers", () => {
   const nobodys = manifest(() => ({
     manifestSet: { threshold: 2, members: [...memberSet(2, members.slice(0, 2)).members, ...publicMembers.slice(1)] },
   }));
+  const long = "\u0001".repeat(100_000);
+  const longArguments = manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } }));
   const env = (entries: [string, string][]): Alterations =>
     manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map(entries) } }));
-  const long = "\u0001".repeat(100_000);
 
   const rows: [
     name: string,
     alterations: Alterations,
     expected: { has?: string[]; hasNot?: string[]; open?: string[] },
   ][] = [
-    [
-      "a quorum key of another length",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } })),
-      { hasNot: ["quorumKey"] },
-    ],
-    [
-      "no quorum key",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array() } })),
-      { hasNot: ["quorumKey", "manifestHash"] },
-    ],
-    [
-      "a namespace without a name",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } })),
-      { hasNot: ["namespace", "minNonce"] },
-    ],
+    ["a quorum key of another length", inNamespace({ quorumKey: new Uint8Array(65) }), { hasNot: ["quorumKey"] }],
+    ["no quorum key", inNamespace({ quorumKey: new Uint8Array() }), { hasNot: ["quorumKey", "manifestHash"] }],
+    ["a namespace without a name", inNamespace({ name: "" }), { hasNot: ["namespace", "minNonce"] }],
     ["a set that is nobody's", nobodys, { has: ["quorumKey", "manifestSet"], hasNot: ["manifestHash"] }],
     ["a set that is nobody's, in its setup", { ...nobodys, generation: "setup", payloads: [] }, { hasNot: ["open"] }],
     [
@@ -607,21 +592,21 @@ describe("pinning always answers", () => {
     ["no environment", { version: "v0" }, { has: ["pivotArgs", "pivotEnv"] }],
     [
       "arguments that are too long for a policy",
-      manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })),
+      longArguments,
       { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] },
     ],
     [
       "arguments that are too long for a policy, of a legacy enclave without a role",
       {
         ...withMeasurements(zeroRole),
-        ...manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })),
+        ...longArguments,
         generation: "legacy",
       },
       { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"], open: ["application", "operator"] },
     ],
     [
       "a namespace that is too long for a policy",
-      manifest(({ namespace }) => ({ namespace: { ...namespace, name: long + long } })),
+      inNamespace({ name: long + long }),
       { has: ["manifestHash"], hasNot: ["namespace"] },
     ],
   ];
@@ -721,8 +706,7 @@ function withMeasurements(measurements: typeof lab.measurements): Alterations {
 }
 
 describe("a policy of several boot proofs", () => {
-  const nonce = (value: number): Alterations =>
-    manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: value } }));
+  const nonce = (value: number): Alterations => inNamespace({ nonce: value });
   const debug = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
   const of = async (alterations: Alterations = {}): Promise<VerifiedBootProof> =>
     verified(forge(alterations).bootProof, optionsOf(forge(alterations), { noPolicy: true, allowDebug: true }));

@@ -1,16 +1,8 @@
 /** The table of pins, walked: each row is read, compared, told by its check, and written where `pin` writes it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  type BootProofFacts,
-  type DocumentFacts,
-  PINS,
-  PIN_CHECKS,
-  PIN_NAMES,
-  type PinName,
-  comparePin,
-  factsOf,
-} from "../../src/appraise/pins.js";
+import { type BootProofFacts, type DocumentFacts, factsOf } from "../../src/appraise/facts.js";
+import { PINS, PIN_CHECKS, PIN_NAMES, type PinName, comparePin } from "../../src/appraise/pins.js";
 import { PIN_WRITERS, writePins } from "../../src/appraise/pin-writers.js";
 import { policySchema } from "../../src/appraise/policy.js";
 import { schemaOf } from "../../src/decode/json-schema.js";

@@ -2,7 +2,7 @@
  * The three questions: what answers them, what looks like an answer and is none, and what is told where one is open.
  */
 import { describe, expect, it } from "vitest";
-import type { DocumentFacts } from "../../src/appraise/pins.js";
+import type { DocumentFacts } from "../../src/appraise/facts.js";
 import { PUBLIC_KEYS } from "../support/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
@@ -43,28 +43,33 @@ function openOf(deployment: JsonObject): string[] {
 }
 
 const ALL = ["image", "application", "operator"];
+const [OPERATOR, APPLICATION] = [["operator"], ["application"]];
+const [BOTH, CODE] = [
+  ["application", "operator"],
+  ["image", "application"],
+];
 const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["nothing", {}, ALL],
   ["a namespace", { namespace, minNonce: 7 }, ALL],
   ["a binary", { pivotHash }, ALL],
   ["a binary, a namespace and a nonce", { pivotHash, namespace, minNonce: 7 }, ALL],
-  ["a binary and a quorum key", { pivotHash, quorumKey: KEY }, ["image", "application"]],
-  ["PCR0 to 2", { pcrs: IMAGE }, ["application", "operator"]],
-  ["PCR0 to 3", { pcrs }, ["application"]],
-  ["PCR3", { pcrs: { "3": A } }, ["image", "application"]],
-  ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, ["image", "application"]],
-  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
-  ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
-  ["image and binary", { pcrs: IMAGE, pivotHash }, ["operator"]],
-  ["image and workloads", { pcrs: IMAGE, workloads }, ["operator"]],
+  ["a binary and a quorum key", { pivotHash, quorumKey: KEY }, CODE],
+  ["PCR0 to 2", { pcrs: IMAGE }, BOTH],
+  ["PCR0 to 3", { pcrs }, APPLICATION],
+  ["PCR3", { pcrs: { "3": A } }, CODE],
+  ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, CODE],
+  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, CODE],
+  ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, CODE],
+  ["image and binary", { pcrs: IMAGE, pivotHash }, OPERATOR],
+  ["image and workloads", { pcrs: IMAGE, workloads }, OPERATOR],
   [
     "image, binary, share set and labels",
     { pcrs: IMAGE, pivotHash, shareSet: manifestSet, labels: { owner: "me" } },
-    ["operator"],
+    OPERATOR,
   ],
-  ["image and namespace", { pcrs, namespace }, ["application"]],
-  ["image and arguments", { pcrs, pivotArgs: [], pivotEnv: {} }, ["application"]],
-  ["a manifest set", { manifestSet }, ["application"]],
+  ["image and namespace", { pcrs, namespace }, APPLICATION],
+  ["image and arguments", { pcrs, pivotArgs: [], pivotEnv: {} }, APPLICATION],
+  ["a manifest set", { manifestSet }, APPLICATION],
   ["a manifest set and a nonce's namespace of several", { manifestSet, namespace: ["a", "b"] }, []],
   ["a manifest set and a namespace", { manifestSet, namespace }, []],
   ["a manifest set and a binary", { manifestSet, pivotHash }, []],
@@ -78,7 +83,7 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   [
     "in its setup: image, binary and quorum key",
     { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY },
-    ["operator"],
+    OPERATOR,
   ],
   ["in its setup: image, binary and role", { commitment: "setup", pcrs, pivotHash }, []],
   ["in its setup: a manifest set and a binary", { commitment: "setup", manifestSet, pivotHash }, []],
@@ -87,26 +92,18 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   [
     "legacy: image, binary, quorum key and role",
     { commitment: "legacy", pcrs, pivotHash, quorumKey: KEY },
-    ["application"],
+    APPLICATION,
   ],
-  [
-    "legacy: image, binary and quorum key",
-    { commitment: "legacy", pcrs: IMAGE, pivotHash, quorumKey: KEY },
-    ["application", "operator"],
-  ],
-  ["legacy: image and workloads", { commitment: "legacy", pcrs, workloads }, ["application"]],
-  ["legacy: image and manifest set", { commitment: "legacy", pcrs: IMAGE, manifestSet }, ["application", "operator"]],
+  ["legacy: image, binary and quorum key", { commitment: "legacy", pcrs: IMAGE, pivotHash, quorumKey: KEY }, BOTH],
+  ["legacy: image and workloads", { commitment: "legacy", pcrs, workloads }, APPLICATION],
+  ["legacy: image and manifest set", { commitment: "legacy", pcrs: IMAGE, manifestSet }, BOTH],
   ["legacy: a manifest set and a namespace", { commitment: "legacy", manifestSet, namespace }, []],
   ["legacy: a manifest", { commitment: "legacy", manifestHash }, []],
-  [
-    "legacy: a manifest, no role",
-    { commitment: "legacy", pcrs: { ...IMAGE, "3": ZERO }, manifestHash },
-    ["application", "operator"],
-  ],
+  ["legacy: a manifest, no role", { commitment: "legacy", pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, BOTH],
   [
     "legacy: a manifest set, a namespace, perhaps no role",
     { commitment: "legacy", pcrs: { ...IMAGE, "3": [A, ZERO] }, manifestSet, namespace },
-    ["application", "operator"],
+    BOTH,
   ],
   [
     "legacy: a manifest, zeros among the other PCRs",
@@ -115,39 +112,35 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ],
   ["live: a manifest, no role", { pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
 
-  ["zeros for PCR0", { pcrs: { ...pcrs, "0": ZERO }, pivotHash }, ["image", "application"]],
-  ["zeros among the values of PCR2", { pcrs: { ...pcrs, "2": [A, ZERO] }, pivotHash }, ["image", "application"]],
-  ["zeros for PCR3", { pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, ["operator"]],
-  ["zeros among the values of PCR3", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, ["operator"]],
+  ["zeros for PCR0", { pcrs: { ...pcrs, "0": ZERO }, pivotHash }, CODE],
+  ["zeros among the values of PCR2", { pcrs: { ...pcrs, "2": [A, ZERO] }, pivotHash }, CODE],
+  ["zeros for PCR3", { pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, OPERATOR],
+  ["zeros among the values of PCR3", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, OPERATOR],
 
   ["two images", { pcrs: [pcrs, pcrs], pivotHash }, []],
-  [
-    "two images, one of them without PCR2",
-    { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash },
-    ["image", "application"],
-  ],
-  ["two images, one of them in no role", { pcrs: [pcrs, IMAGE], pivotHash }, ["operator"]],
+  ["two images, one of them without PCR2", { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash }, CODE],
+  ["two images, one of them in no role", { pcrs: [pcrs, IMAGE], pivotHash }, OPERATOR],
 
-  ["the public quorum key", { pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, ["operator"]],
+  ["the public quorum key", { pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, OPERATOR],
   [
     "the public quorum key among others, in upper case",
     { pcrs: IMAGE, pivotHash, quorumKey: [KEY, defaultKey.toUpperCase()] },
-    ["operator"],
+    OPERATOR,
   ],
   [
     "a quorum key with the public signing half",
     { pcrs: IMAGE, pivotHash, quorumKey: KEY.slice(130) + defaultKey.slice(130) },
-    ["operator"],
+    OPERATOR,
   ],
   [
     "a quorum key with the public encryption half",
     { pcrs: IMAGE, pivotHash, quorumKey: defaultKey.slice(0, 130) + KEY.slice(130) },
-    ["operator"],
+    OPERATOR,
   ],
   [
     "a quorum key of public shares",
     { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: { threshold: 2, members: [shareA, shareB, OTHER] } },
-    ["operator"],
+    OPERATOR,
   ],
   [
     "a quorum key of shares that public ones do not reach",
@@ -158,7 +151,7 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   [
     "a set of public keys and a binary, in a pinned image",
     { pcrs: IMAGE, manifestSet: { threshold: 2, members: [shareA, shareB] }, namespace },
-    ["application", "operator"],
+    BOTH,
   ],
   [
     "a set that public keys do not reach alone",

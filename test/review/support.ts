@@ -1,6 +1,6 @@
 /** Manifests of a lab, and the policies that pin them. */
 import { writePins } from "../../src/appraise/pin-writers.js";
-import { manifestFacts } from "../../src/appraise/pins.js";
+import { manifestFacts } from "../../src/appraise/facts.js";
 import { type DeploymentFile, parsePolicy } from "../../src/appraise/policy.js";
 import type { Approval, Manifest, ManifestVersion, Mount, WorkloadManifest } from "../../src/decode/manifest/index.js";
 import { Forge } from "../../src/lab/forge.js";

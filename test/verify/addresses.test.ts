@@ -23,68 +23,62 @@ function cover(
   return coverageOf({ intent, result, walletId, makesKeys, proofs });
 }
 
-interface Row {
-  readonly name: string;
-  readonly got: () => Coverage;
-  readonly covered: readonly string[];
-  /** Where it is covered, asked of some rows. */
-  readonly paths?: readonly string[];
-  readonly uncovered?: readonly string[];
-  readonly stray?: readonly string[];
-}
+/** The answer. A list that is left out is empty, and `paths`, where addresses are covered, is asked of some rows. */
+type Lists = Partial<Record<"covered" | "uncovered" | "stray" | "paths", readonly string[]>>;
+type Row = [name: string, lists: Lists, got: () => Coverage];
 
 const rows: Row[] = [
-  {
-    name: "each at its path",
-    got: () =>
-      cover(accounts("m/0", "m/1"), { walletId: W, addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/1", "B")]),
-    covered: ["A", "B"],
-  },
-  {
-    name: "objects with an address",
-    got: () => cover(accounts("m/0"), { addresses: [{ address: "A", format: "f" }] }, [proof("m/0", "A")]),
-    covered: ["A"],
-  },
-  {
-    name: "in wallet, on either side",
-    got: () => cover({ wallet: accounts("m/0") }, { wallet: { walletId: W, addresses: ["A"] } }, [proof("m/0", "A")]),
-    covered: ["A"],
-  },
-  {
-    name: "two accounts on one path, in two formats",
-    got: () => cover(accounts("m/0", "m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/0", "B")]),
-    covered: ["A", "B"],
-  },
-  {
-    name: "hex digits in another case",
-    got: () => cover(accounts("m/0"), { addresses: ["0xAB"] }, [proof("m/0", "0xab")]),
-    covered: ["0xAB"],
-  },
-  {
-    name: "private keys",
-    got: () =>
+  [
+    "each at its path",
+    { covered: ["A", "B"] },
+    () => cover(accounts("m/0", "m/1"), { walletId: W, addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/1", "B")]),
+  ],
+  [
+    "objects with an address",
+    { covered: ["A"] },
+    () => cover(accounts("m/0"), { addresses: [{ address: "A", format: "f" }] }, [proof("m/0", "A")]),
+  ],
+  [
+    "in wallet, on either side",
+    { covered: ["A"] },
+    () => cover({ wallet: accounts("m/0") }, { wallet: { walletId: W, addresses: ["A"] } }, [proof("m/0", "A")]),
+  ],
+  [
+    "two accounts on one path, in two formats",
+    { covered: ["A", "B"] },
+    () => cover(accounts("m/0", "m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/0", "B")]),
+  ],
+  [
+    "hex digits in another case",
+    { covered: ["0xAB"] },
+    () => cover(accounts("m/0"), { addresses: ["0xAB"] }, [proof("m/0", "0xab")]),
+  ],
+  [
+    "private keys",
+    { covered: ["A"] },
+    () =>
       cover(
         { privateKeys: [{}] },
         { privateKeys: [{ privateKeyId: "p", addresses: [{ format: "f", address: "A" }] }] },
         [proof(null, "A", null)],
         { walletId: null },
       ),
-    covered: ["A"],
-  },
-  {
-    name: "what the intent says at the same member",
-    got: () =>
+  ],
+  [
+    "what the intent says at the same member",
+    {},
+    () =>
       cover(
         { address: "A", addresses: ["B", "0xcC"], list: [null, { deep: { address: "D" } }], more: [["E"]] },
         { address: "A", addresses: ["B", { address: "0xCc" }], list: [{}, { deep: { address: "D" } }] },
         [],
         { makesKeys: false },
       ),
-    covered: [],
-  },
-  {
-    name: "what the intent says at another member",
-    got: () =>
+  ],
+  [
+    "what the intent says at another member",
+    { uncovered: ["A", "B", "D", "C", "E", "F"] },
+    () =>
       cover(
         { none: null, to: "A", name: "B", addresses: ["C", "D"], inner: { address: "E" }, other: { address: "F" } },
         {
@@ -97,240 +91,185 @@ const rows: Row[] = [
         [],
         { makesKeys: false },
       ),
-    covered: [],
-    uncovered: ["A", "B", "D", "C", "E", "F"],
-  },
-  {
-    name: "what the intent says at the same member, and what is not an address there",
-    got: () => cover({ address: 7, addresses: [{}] }, { address: 7, addresses: [{}] }, [], { makesKeys: false }),
-    covered: [],
-    uncovered: ["address", "addresses[0]"],
-  },
-  {
-    name: "what the intent says at the same member, where keys are made",
-    got: () => cover({ address: "A" }, { address: "A" }, []),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "without accounts, whatever path the proof has",
-    got: () => cover({ accounts: [], wallet: { accounts: [] } }, { addresses: ["A"] }, [proof("m/0", "A")]),
-    covered: ["A"],
-    paths: ["addresses[0]"],
-  },
-  {
-    name: "beside accounts that are no list",
-    got: () => cover({ accounts: "m/0" }, { addresses: ["A"] }, [proof("m/0", "A")]),
-    covered: ["A"],
-  },
-  {
-    name: "in the second of two lists, the first of them empty",
-    got: () => cover(accounts("m/0"), { addresses: [], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
-    covered: ["A"],
-    paths: ["wallet.addresses[0]"],
-  },
-  {
-    name: "once more in another place, beside accounts",
-    got: () => cover(accounts("m/0"), { addresses: ["A"], more: { address: "A" } }, [proof("m/0", "A")]),
-    covered: ["A"],
-    paths: ["addresses[0]", "more.address"],
-  },
-  {
-    name: "at two paths, with the proof of one",
-    got: () => cover(accounts("m/0", "m/1"), { addresses: ["A", "A"] }, [proof("m/0", "A")]),
-    covered: ["A"],
-    paths: ["addresses[0]"],
-    uncovered: ["A"],
-  },
-  {
-    name: "members that are empty",
-    got: () => cover({}, { address: "", wallet: { address: null }, list: [{ addresses: [] }] }, []),
-    covered: [],
-  },
-  {
-    name: "an object whose address is none",
-    got: () => cover({}, { addresses: [{ address: 7 }] }, []),
-    covered: [],
-    uncovered: ["addresses[0]"],
-  },
+  ],
+  [
+    "what the intent says at the same member, and what is not an address there",
+    { uncovered: ["address", "addresses[0]"] },
+    () => cover({ address: 7, addresses: [{}] }, { address: 7, addresses: [{}] }, [], { makesKeys: false }),
+  ],
+  [
+    "what the intent says at the same member, where keys are made",
+    { uncovered: ["A"] },
+    () => cover({ address: "A" }, { address: "A" }, []),
+  ],
+  [
+    "without accounts, whatever path the proof has",
+    { covered: ["A"], paths: ["addresses[0]"] },
+    () => cover({ accounts: [], wallet: { accounts: [] } }, { addresses: ["A"] }, [proof("m/0", "A")]),
+  ],
+  [
+    "beside accounts that are no list",
+    { covered: ["A"] },
+    () => cover({ accounts: "m/0" }, { addresses: ["A"] }, [proof("m/0", "A")]),
+  ],
+  [
+    "in the second of two lists, the first of them empty",
+    { covered: ["A"], paths: ["wallet.addresses[0]"] },
+    () => cover(accounts("m/0"), { addresses: [], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
+  ],
+  [
+    "once more in another place, beside accounts",
+    { covered: ["A"], paths: ["addresses[0]", "more.address"] },
+    () => cover(accounts("m/0"), { addresses: ["A"], more: { address: "A" } }, [proof("m/0", "A")]),
+  ],
+  [
+    "at two paths, with the proof of one",
+    { covered: ["A"], uncovered: ["A"], paths: ["addresses[0]"] },
+    () => cover(accounts("m/0", "m/1"), { addresses: ["A", "A"] }, [proof("m/0", "A")]),
+  ],
+  [
+    "members that are empty",
+    {},
+    () => cover({}, { address: "", wallet: { address: null }, list: [{ addresses: [] }] }, []),
+  ],
+  [
+    "an object whose address is none",
+    { uncovered: ["addresses[0]"] },
+    () => cover({}, { addresses: [{ address: 7 }] }, []),
+  ],
 
-  {
-    name: "under the empty name, beside the accounts' own list",
-    got: () => cover(accounts("m/0"), { addresses: ["A"], "": { addresses: ["B"] } }, [proof("m/0", "A")]),
-    covered: ["A"],
-    uncovered: ["B"],
-  },
-  {
-    name: "exchanged between paths",
-    got: () => cover(accounts("m/0", "m/1"), { addresses: ["B", "A"] }, [proof("m/0", "A"), proof("m/1", "B")]),
-    covered: [],
-    uncovered: ["B", "A"],
-    stray: ["A", "B"],
-  },
-  {
-    name: "at a path nobody asked for",
-    got: () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/9", "A")]),
-    covered: [],
-    uncovered: ["A"],
-    stray: ["A"],
-  },
-  {
-    name: "a second one at a path nobody asked for",
-    got: () =>
-      cover(accounts("m/0"), { addresses: ["A"], more: { address: "B" } }, [proof("m/0", "A"), proof("m/9", "B")]),
-    covered: ["A"],
-    uncovered: ["B"],
-    stray: ["B"],
-  },
-  {
-    name: "without a path",
-    got: () => cover(accounts("m/0"), { addresses: ["A"] }, [proof(null, "A")]),
-    covered: [],
-    uncovered: ["A"],
-    stray: ["A"],
-  },
-  {
-    name: "of another wallet",
-    got: () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/0", "A", "w2")]),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "of another wallet in a list",
-    got: () => cover(accounts("m/0"), { addresses: ["A"], wallets: [{ walletId: "w2" }] }, [proof("m/0", "A", "w2")]),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "more addresses than accounts",
-    got: () => cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A")]),
-    covered: [],
-    uncovered: ["A", "B"],
-  },
-  {
-    name: "more addresses than accounts, one of them at a path nobody asked for",
-    covered: [],
-    uncovered: ["A", "B"],
-    stray: ["B"],
-    got: () => cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/9", "B")]),
-  },
-  {
-    name: "fewer addresses than accounts",
-    got: () => cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]),
-    covered: [],
-    uncovered: ["A", "addresses[1]"],
-  },
-  {
-    name: "one address, more accounts",
-    got: () => cover(accounts("m/0", "m/1", "m/2"), { addresses: ["A"] }, [proof("m/2", "C")]),
-    covered: [],
-    uncovered: ["A", "addresses[1]", "addresses[2]"],
-  },
-  {
-    name: "a path nobody asked for, accounts in wallet",
-    got: () => cover({ wallet: accounts("m/0") }, { wallet: { addresses: ["A"] } }, [proof("m/9", "A")]),
-    covered: [],
-    uncovered: ["A"],
-    stray: ["A"],
-  },
-  {
-    name: "something else where the first account has its address, a proof of the text that it would be",
-    got: () => cover(accounts("m/0", "m/1"), { addresses: [null, "B"] }, [proof("m/0", "null"), proof("m/1", "B")]),
-    covered: ["B"],
-    uncovered: ["addresses[0]"],
-    stray: ["null"],
-  },
-  {
-    name: "an array in place of an address",
-    got: () => cover(accounts("m/0"), { addresses: [["A"]] }, [proof("m/0", "A")]),
-    covered: [],
-    uncovered: ["addresses[0]"],
-    stray: ["A"],
-  },
-  {
-    name: "a number, null, an empty text, an object without",
-    got: () => cover(accounts("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []),
-    covered: [],
-    uncovered: ["addresses[0]", "addresses[1]", "addresses[2]", "addresses[3]"],
-  },
-  {
-    name: "two lists, the second of them somebody else's",
-    got: () => cover(accounts("m/0"), { addresses: ["X"], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
-    covered: ["A"],
-    uncovered: ["X"],
-  },
-  {
-    name: "an address inside an address",
-    got: () => cover(accounts("m/0"), { addresses: [{ address: "A", also: { address: "X" } }] }, [proof("m/0", "A")]),
-    covered: ["A"],
-    uncovered: ["X"],
-  },
-  {
-    name: "nested arrays of private keys",
-    got: () => cover({}, { privateKeys: [[{ addresses: [["A"]] }]] }, [proof(null, "A", null)], { walletId: null }),
-    covered: [],
-    uncovered: ["privateKeys[0][0].addresses[0]"],
-    stray: ["A"],
-  },
-  {
-    name: "a repeated address where keys are made",
-    got: () => cover({ note: "X" }, { privateKeys: [{ addresses: [{ address: "X" }] }] }, [], { walletId: null }),
-    covered: [],
-    uncovered: ["X"],
-  },
-  {
-    name: "an address beside accounts that the intent says already, in their list",
-    got: () => cover({ accounts: [{ path: "m/0" }], addresses: ["X"] }, { addresses: ["X"] }, [], { makesKeys: false }),
-    covered: [],
-    uncovered: ["X"],
-  },
-  { name: "a text in place of the list", got: () => cover({}, { addresses: "A" }, []), covered: [], uncovered: ["A"] },
-  {
-    name: "an object in place of an address",
-    got: () => cover({}, { address: { street: 1 } }, []),
-    covered: [],
-    uncovered: ["address"],
-  },
-  {
-    name: "accounts without a path",
-    got: () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof("", "A")]),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "accounts without a path, and a proof without one",
-    got: () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof(null, "A")]),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "accounts with an empty path",
-    got: () => cover(accounts(""), { addresses: ["A"] }, [proof("", "A")]),
-    covered: [],
-    uncovered: ["A"],
-  },
-  {
-    name: "a proof where there is nothing to fit",
-    got: () => cover({ walletId: W }, { walletId: W }, [proof("m/0", "A")]),
-    covered: [],
-  },
-  {
-    name: "a proof where accounts were asked for and no address came",
-    got: () => cover(accounts("m/0"), { walletId: W }, [proof("m/0", "A")]),
-    covered: [],
-    uncovered: ["addresses[0]"],
-  },
-  {
-    name: "no address where accounts were asked for, and one under another name",
-    covered: [],
-    uncovered: ["addresses[0]"],
-    stray: ["X"],
-    got: () => cover(accounts("m/0"), { walletAddresses: ["X"], addresses: [] }, [proof("m/9", "X")]),
-  },
+  [
+    "under the empty name, beside the accounts' own list",
+    { covered: ["A"], uncovered: ["B"] },
+    () => cover(accounts("m/0"), { addresses: ["A"], "": { addresses: ["B"] } }, [proof("m/0", "A")]),
+  ],
+  [
+    "exchanged between paths",
+    { uncovered: ["B", "A"], stray: ["A", "B"] },
+    () => cover(accounts("m/0", "m/1"), { addresses: ["B", "A"] }, [proof("m/0", "A"), proof("m/1", "B")]),
+  ],
+  [
+    "at a path nobody asked for",
+    { uncovered: ["A"], stray: ["A"] },
+    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/9", "A")]),
+  ],
+  [
+    "a second one at a path nobody asked for",
+    { covered: ["A"], uncovered: ["B"], stray: ["B"] },
+    () => cover(accounts("m/0"), { addresses: ["A"], more: { address: "B" } }, [proof("m/0", "A"), proof("m/9", "B")]),
+  ],
+  [
+    "without a path",
+    { uncovered: ["A"], stray: ["A"] },
+    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof(null, "A")]),
+  ],
+  [
+    "of another wallet",
+    { uncovered: ["A"] },
+    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/0", "A", "w2")]),
+  ],
+  [
+    "of another wallet in a list",
+    { uncovered: ["A"] },
+    () => cover(accounts("m/0"), { addresses: ["A"], wallets: [{ walletId: "w2" }] }, [proof("m/0", "A", "w2")]),
+  ],
+  [
+    "more addresses than accounts",
+    { uncovered: ["A", "B"] },
+    () => cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A")]),
+  ],
+  [
+    "more addresses than accounts, one of them at a path nobody asked for",
+    { uncovered: ["A", "B"], stray: ["B"] },
+    () => cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/9", "B")]),
+  ],
+  [
+    "fewer addresses than accounts",
+    { uncovered: ["A", "addresses[1]"] },
+    () => cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]),
+  ],
+  [
+    "one address, more accounts",
+    { uncovered: ["A", "addresses[1]", "addresses[2]"] },
+    () => cover(accounts("m/0", "m/1", "m/2"), { addresses: ["A"] }, [proof("m/2", "C")]),
+  ],
+  [
+    "a path nobody asked for, accounts in wallet",
+    { uncovered: ["A"], stray: ["A"] },
+    () => cover({ wallet: accounts("m/0") }, { wallet: { addresses: ["A"] } }, [proof("m/9", "A")]),
+  ],
+  [
+    "something else where the first account has its address, a proof of the text that it would be",
+    { covered: ["B"], uncovered: ["addresses[0]"], stray: ["null"] },
+    () => cover(accounts("m/0", "m/1"), { addresses: [null, "B"] }, [proof("m/0", "null"), proof("m/1", "B")]),
+  ],
+  [
+    "an array in place of an address",
+    { uncovered: ["addresses[0]"], stray: ["A"] },
+    () => cover(accounts("m/0"), { addresses: [["A"]] }, [proof("m/0", "A")]),
+  ],
+  [
+    "a number, null, an empty text, an object without",
+    { uncovered: ["addresses[0]", "addresses[1]", "addresses[2]", "addresses[3]"] },
+    () => cover(accounts("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []),
+  ],
+  [
+    "two lists, the second of them somebody else's",
+    { covered: ["A"], uncovered: ["X"] },
+    () => cover(accounts("m/0"), { addresses: ["X"], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
+  ],
+  [
+    "an address inside an address",
+    { covered: ["A"], uncovered: ["X"] },
+    () => cover(accounts("m/0"), { addresses: [{ address: "A", also: { address: "X" } }] }, [proof("m/0", "A")]),
+  ],
+  [
+    "nested arrays of private keys",
+    { uncovered: ["privateKeys[0][0].addresses[0]"], stray: ["A"] },
+    () => cover({}, { privateKeys: [[{ addresses: [["A"]] }]] }, [proof(null, "A", null)], { walletId: null }),
+  ],
+  [
+    "a repeated address where keys are made",
+    { uncovered: ["X"] },
+    () => cover({ note: "X" }, { privateKeys: [{ addresses: [{ address: "X" }] }] }, [], { walletId: null }),
+  ],
+  [
+    "an address beside accounts that the intent says already, in their list",
+    { uncovered: ["X"] },
+    () => cover({ accounts: [{ path: "m/0" }], addresses: ["X"] }, { addresses: ["X"] }, [], { makesKeys: false }),
+  ],
+  ["a text in place of the list", { uncovered: ["A"] }, () => cover({}, { addresses: "A" }, [])],
+  ["an object in place of an address", { uncovered: ["address"] }, () => cover({}, { address: { street: 1 } }, [])],
+  [
+    "accounts without a path",
+    { uncovered: ["A"] },
+    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof("", "A")]),
+  ],
+  [
+    "accounts without a path, and a proof without one",
+    { uncovered: ["A"] },
+    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof(null, "A")]),
+  ],
+  [
+    "accounts with an empty path",
+    { uncovered: ["A"] },
+    () => cover(accounts(""), { addresses: ["A"] }, [proof("", "A")]),
+  ],
+  ["a proof where there is nothing to fit", {}, () => cover({ walletId: W }, { walletId: W }, [proof("m/0", "A")])],
+  [
+    "a proof where accounts were asked for and no address came",
+    { uncovered: ["addresses[0]"] },
+    () => cover(accounts("m/0"), { walletId: W }, [proof("m/0", "A")]),
+  ],
+  [
+    "no address where accounts were asked for, and one under another name",
+    { uncovered: ["addresses[0]"], stray: ["X"] },
+    () => cover(accounts("m/0"), { walletAddresses: ["X"], addresses: [] }, [proof("m/9", "X")]),
+  ],
 ];
 
 describe("coverage", () => {
-  it.each(rows)("$name", ({ got, covered, paths, uncovered = [], stray = [] }) => {
+  it.each(rows)("%s", (_, { covered = [], uncovered = [], stray = [], paths }, got) => {
     const answer = got();
     const strays = answer.stray.map(({ address }) => address);
     expect({ covered: answer.covered, uncovered: answer.uncovered, stray: strays }).toEqual({

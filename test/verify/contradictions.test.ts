@@ -45,6 +45,34 @@ const custom = (intent: JsonValue, result: JsonValue = {}): JsonObject =>
   activity({ type: "ACTIVITY_TYPE_CUSTOM", intent: { i: intent }, result: { r: result } });
 const CUSTOM = { type: "ACTIVITY_TYPE_CUSTOM" };
 
+const asked = (parameters: JsonObject): Partial<Expected> => ({ ...CUSTOM, parameters });
+const vote = (fingerprint: string, kind = "APPROVE"): Partial<Expected> => ({
+  type: `ACTIVITY_TYPE_${kind}_ACTIVITY`,
+  parameters: { fingerprint },
+});
+const voted = (fingerprint: string): JsonObject => ({ ...wallet({ walletId: "w1" }), fingerprint });
+/** An activity whose members have the names of no operation. */
+const named = (type: string, intent: JsonValue, result: JsonValue): JsonObject =>
+  activity({ type: `ACTIVITY_TYPE_${type}`, intent: { x: intent }, result: { y: result } });
+const deletion = (intended: JsonValue, deleted: JsonValue): JsonObject =>
+  activity({
+    type: "ACTIVITY_TYPE_DELETE_POLICIES",
+    intent: { deletePoliciesIntent: { policyIds: intended } },
+    result: { deletePoliciesResult: { policyIds: deleted } },
+  });
+const session = (intent: JsonObject, result: JsonObject): JsonObject =>
+  activity({
+    type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    intent: { createReadWriteSessionIntentV2: intent },
+    result: { createReadWriteSessionResultV2: result },
+  });
+const feature = (value: JsonValue | undefined, features: JsonValue): JsonObject =>
+  activity({
+    type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    intent: { setOrganizationFeatureIntent: { name: "F", ...(value !== undefined && { value }) } },
+    result: { setOrganizationFeatureResult: { features } },
+  });
+
 it("empty is what services leave out, and 0 and {} are not", () => {
   for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
   for (const value of [0, {}, " ", true, [null], { length: 0 }]) expect(isEmpty(value)).toBe(false);
@@ -65,80 +93,41 @@ it("identity is organization, id and type, of which null is not compared", () =>
 
 it("numbers of lists and of repeated members are compared by their decimal value", () => {
   const numbers = (text: string): JsonValue => parseJson(text, { numbers: "literal" });
-  const ids = (stated: JsonValue, answered: JsonValue): JsonObject =>
-    activity({
-      type: "ACTIVITY_TYPE_DELETE_POLICIES",
-      intent: { deletePoliciesIntent: { policyIds: stated } },
-      result: { deletePoliciesResult: { policyIds: answered } },
-    });
-  const feature = (stated: JsonValue, answered: JsonValue): JsonObject =>
-    activity({
-      type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
-      intent: { setOrganizationFeatureIntent: { name: "F", value: stated } },
-      result: { setOrganizationFeatureResult: { features: [{ name: "F", value: answered }] } },
-    });
   const found = (given: JsonObject): string[] =>
     activityContradictions(expectationOf({ organizationId: ORGANIZATION }), readActivity(given).value);
-  expect(found(ids([1, 2], numbers("[2.0, 10e-1]")))).toEqual([]);
-  expect(found(ids([2 ** 53], numbers("[9007199254740993]")))).toHaveLength(1);
-  expect(found(feature(1, numbers("1.0")))).toEqual([]);
-  expect(found(feature(2 ** 53, numbers("9007199254740993")))).toHaveLength(1);
+  expect(found(deletion([1, 2], numbers("[2.0, 10e-1]")))).toEqual([]);
+  expect(found(deletion([2 ** 53], numbers("[9007199254740993]")))).toHaveLength(1);
+  expect(found(feature(1, [{ name: "F", value: numbers("1.0") }]))).toEqual([]);
+  expect(found(feature(2 ** 53, [{ name: "F", value: numbers("9007199254740993") }]))).toHaveLength(1);
 });
 
 /** What the service's interface repeats in its results: the member of the result, and that of the intent. */
-const OPERATIONS: readonly {
-  readonly type: string;
-  readonly intent: string;
-  readonly result: string;
-  readonly repeats: readonly (readonly [result: string, intent: string])[];
-}[] = [
-  {
-    type: "ACTIVITY_TYPE_UPDATE_WALLET",
-    intent: "updateWalletIntent",
-    result: "updateWalletResult",
-    repeats: [["walletId", "walletId"]],
-  },
-  {
-    type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
-    intent: "updateFiatOnRampCredentialIntent",
-    result: "updateFiatOnRampCredentialResult",
-    repeats: [["fiatOnRampCredentialId", "fiatOnrampCredentialId"]],
-  },
-  {
-    type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
-    intent: "updateUserTagIntent",
-    result: "updateUserTagResult",
-    repeats: [["userTagId", "userTagId"]],
-  },
-  {
-    type: "ACTIVITY_TYPE_DELETE_API_KEYS",
-    intent: "deleteApiKeysIntent",
-    result: "deleteApiKeysResult",
-    repeats: [["apiKeyIds", "apiKeyIds"]],
-  },
-  {
-    type: "ACTIVITY_TYPE_DELETE_POLICIES",
-    intent: "deletePoliciesIntent",
-    result: "deletePoliciesResult",
-    repeats: [["policyIds", "policyIds"]],
-  },
+const OPERATIONS: [type: string, name: string, result: string, intent: string][] = [
+  ["UPDATE_WALLET", "updateWallet", "walletId", "walletId"],
+  ["UPDATE_FIAT_ON_RAMP_CREDENTIAL", "updateFiatOnRampCredential", "fiatOnRampCredentialId", "fiatOnrampCredentialId"],
+  ["UPDATE_USER_TAG", "updateUserTag", "userTagId", "userTagId"],
+  ["DELETE_API_KEYS", "deleteApiKeys", "apiKeyIds", "apiKeyIds"],
+  ["DELETE_POLICIES", "deletePolicies", "policyIds", "policyIds"],
 ];
 
-describe.each(OPERATIONS)("of $type", ({ type, intent, result, repeats }) => {
+describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated, stated) => {
+  const type = `ACTIVITY_TYPE_${shortType}`;
+  const [intent, result] = [`${operation}Intent`, `${operation}Result`];
   const answer = (
-    [stated, answered]: readonly [string, string],
+    [intended, answered]: readonly [string, string],
     names: readonly [string, string] = [intent, result],
-  ): JsonObject => {
-    const intended = Object.fromEntries(repeats.map(([, name]) => [name, stated]));
-    const repeated = Object.fromEntries(repeats.map(([name]) => [name, answered]));
-    return activity({ type, intent: { [names[0]]: intended }, result: { [names[1]]: repeated } });
-  };
+  ): JsonObject =>
+    activity({
+      type,
+      intent: { [names[0]]: { [stated]: intended } },
+      result: { [names[1]]: { [repeated]: answered } },
+    });
 
   it("the result is of what the intent names", () => {
     expect(contradictions({ type }, answer(["a", "a"]))).toEqual([]);
-    expect(contradictions({ type }, answer(["a", "b"]))).toEqual(
-      repeats.map(([name]) => `the result's ${name} is not what was submitted`),
-    );
+    expect(contradictions({ type }, answer(["a", "b"]))).toEqual([
+      `the result's ${repeated} is not what was submitted`,
+    ]);
   });
 
   it("intent and result have their own names", () => {
@@ -164,14 +153,10 @@ describe("an answer", () => {
     ],
     [
       'in which absent, null, "", false and [] are the same',
-      { ...CUSTOM, parameters: { a: null, b: "", c: false, d: [], f: { g: "" } } },
+      asked({ a: null, b: "", c: false, d: [], f: { g: "" } }),
       custom({ e: false, f: {} }),
     ],
-    [
-      "the other way about",
-      { ...CUSTOM, parameters: { f: { h: 1 } } },
-      custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } }),
-    ],
+    ["the other way about", asked({ f: { h: 1 } }), custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } })],
     [
       "with generateAppProofs among the parameters",
       { ...sent, parameters: { ...sent.parameters, generateAppProofs: true } },
@@ -189,88 +174,52 @@ describe("an answer", () => {
     [
       "with what it may fill in one level down",
       { type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: { wallet: { walletName: "n" } } },
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
-        intent: { i: { wallet: { walletName: "n", mnemonicLength: 12 } } },
-        result: { r: { subOrganizationId: "s" } },
-      }),
+      named(
+        "CREATE_SUB_ORGANIZATION_V7",
+        { wallet: { walletName: "n", mnemonicLength: 12 } },
+        { subOrganizationId: "s" },
+      ),
     ],
     [
       "with a session of whom the service chose",
       { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
-        intent: { createReadWriteSessionIntentV2: { targetPublicKey: "04", userId: "u" } },
-        result: { createReadWriteSessionResultV2: { organizationId: ORGANIZATION, userId: "u" } },
-      }),
+      session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "u" }),
     ],
     [
       "with a session of which the service filled in all that it may",
       { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: {} },
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
-        intent: { createReadWriteSessionIntentV2: { userId: "u", apiKeyName: "n", expirationSeconds: "9" } },
-        result: { createReadWriteSessionResultV2: { organizationId: ORGANIZATION, userId: "u" } },
-      }),
+      session({ userId: "u", apiKeyName: "n", expirationSeconds: "9" }, { organizationId: ORGANIZATION, userId: "u" }),
     ],
     [
       "of another version, whose members have other names",
       { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_POLICIES_V2",
-        intent: { x: { policyIds: ["a"] } },
-        result: { y: { policyIds: ["a"] } },
-      }),
+      named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["a"] }),
     ],
     [
       "of an operation that has a version inside its name",
       {},
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_V2_POLICIES",
-        intent: { x: { policyIds: ["a"] } },
-        result: { y: { policyIds: ["b"] } },
-      }),
+      named("DELETE_V2_POLICIES", { policyIds: ["a"] }, { policyIds: ["b"] }),
     ],
     [
       "that sets a feature, beside what is none",
       { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F" } },
-      activity({
-        type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
-        intent: { setOrganizationFeatureIntent: { name: "F" } },
-        result: { setOrganizationFeatureResult: { features: [null, { name: "F" }] } },
-      }),
+      feature(undefined, [null, { name: "F" }]),
     ],
-    [
-      "to a rejecting vote, the activity voted on",
-      { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "ab" } },
-      { ...wallet({ walletId: "w1" }), fingerprint: "sha256:ab" },
-    ],
+    ["to a rejecting vote, the activity voted on", vote("ab", "REJECT"), voted("sha256:ab")],
     [
       "with ids in another order",
       { type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["a", "b"] } },
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_POLICIES",
-        intent: { deletePoliciesIntent: { policyIds: ["a", "b"] } },
-        result: { deletePoliciesResult: { policyIds: ["b", "a"] } },
-      }),
+      deletion(["a", "b"], ["b", "a"]),
     ],
     [
       "that sets a feature among others",
       { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "" } },
-      activity({
-        type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
-        intent: { setOrganizationFeatureIntent: { name: "F" } },
-        result: { setOrganizationFeatureResult: { features: [{ name: "G", value: "1" }, { name: "F" }] } },
-      }),
+      feature(undefined, [{ name: "G", value: "1" }, { name: "F" }]),
     ],
-    [
-      "to a vote, the activity voted on",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } },
-      { ...wallet({ walletId: "w1" }), fingerprint: "ab" },
-    ],
+    ["to a vote, the activity voted on", vote("sha256:ab"), voted("ab")],
     [
       "to a vote, the vote itself",
-      { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "x" } },
+      vote("x", "REJECT"),
       activity({
         type: "ACTIVITY_TYPE_REJECT_ACTIVITY",
         intent: { rejectActivityIntent: { fingerprint: "x" } },
@@ -282,18 +231,6 @@ describe("an answer", () => {
     expect(contradictions(expected, given)).toEqual([]);
   });
 
-  const session = (intent: JsonObject, result: JsonObject): JsonObject =>
-    activity({
-      type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
-      intent: { createReadWriteSessionIntentV2: intent },
-      result: { createReadWriteSessionResultV2: result },
-    });
-  const feature = (value: string, features: JsonValue): JsonObject =>
-    activity({
-      type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
-      intent: { setOrganizationFeatureIntent: { name: "F", value } },
-      result: { setOrganizationFeatureResult: { features } },
-    });
   const bad: [string, Partial<Expected>, JsonObject, string][] = [
     [
       "of another organization",
@@ -312,23 +249,18 @@ describe("an answer", () => {
     ["with another intent", sent, wallet({ walletId: "w1", walletName: "evil" }), "the intent's walletName"],
     ["with less in its intent", sent, wallet({ walletId: "w1" }), "the intent's walletName"],
     ["with more in its intent", sent, wallet({ ...sent.parameters, walletTag: "x" }), "the intent's walletTag"],
-    ["with 0 where nothing was sent", { ...CUSTOM, parameters: {} }, custom({ count: 0 }), "the intent's count"],
-    ["with text in place of a number", { ...CUSTOM, parameters: { n: 1 } }, custom({ n: "1" }), "the intent's n"],
-    [
-      "with a list in another order",
-      { ...CUSTOM, parameters: { l: ["a", "b"] } },
-      custom({ l: ["b", "a"] }),
-      "the intent's l",
-    ],
+    ["with 0 where nothing was sent", asked({}), custom({ count: 0 }), "the intent's count"],
+    ["with text in place of a number", asked({ n: 1 }), custom({ n: "1" }), "the intent's n"],
+    ["with a list in another order", asked({ l: ["a", "b"] }), custom({ l: ["b", "a"] }), "the intent's l"],
     [
       "with another value deep inside",
-      { ...CUSTOM, parameters: { a: [{ b: { c: "x" } }] } },
+      asked({ a: [{ b: { c: "x" } }] }),
       custom({ a: [{ b: { c: "y" } }] }),
       "the intent's a",
     ],
     [
       "that fills in what that operation does not",
-      { ...CUSTOM, parameters: {} },
+      asked({}),
       custom({ mnemonicLength: 12 }),
       "the intent's mnemonicLength",
     ],
@@ -344,29 +276,19 @@ describe("an answer", () => {
     ],
     [
       "that fills in another operation's place",
-      { ...CUSTOM, parameters: { wallet: { walletName: "n" } } },
+      asked({ wallet: { walletName: "n" } }),
       custom({ wallet: { walletName: "n", mnemonicLength: 12 } }),
       "the intent's wallet",
     ],
-    [
-      "with one item of a list changed",
-      { ...CUSTOM, parameters: { l: ["a", "b"] } },
-      custom({ l: ["a", "c"] }),
-      "the intent's l",
-    ],
-    [
-      "with a text in place of a list",
-      { ...CUSTOM, parameters: { l: ["a", "b"] } },
-      custom({ l: "ab" }),
-      "the intent's l",
-    ],
+    ["with one item of a list changed", asked({ l: ["a", "b"] }), custom({ l: ["a", "c"] }), "the intent's l"],
+    ["with a text in place of a list", asked({ l: ["a", "b"] }), custom({ l: "ab" }), "the intent's l"],
     [
       "with one member of an object changed",
-      { ...CUSTOM, parameters: { o: { x: 1, y: 2 } } },
+      asked({ o: { x: 1, y: 2 } }),
       custom({ o: { x: 1, y: 3 } }),
       "the intent's o",
     ],
-    ["with a number in place of an object", { ...CUSTOM, parameters: { o: {} } }, custom({ o: 7 }), "the intent's o"],
+    ["with a number in place of an object", asked({ o: {} }), custom({ o: 7 }), "the intent's o"],
     [
       "whose intent and result are both about another wallet than was asked",
       sent,
@@ -394,16 +316,7 @@ describe("an answer", () => {
       "the result's walletId",
     ],
     ["whose result says nothing of the wallet", sent, wallet(sent.parameters, {}), "the result's walletId"],
-    [
-      "whose result deletes other policies",
-      {},
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_POLICIES",
-        intent: { deletePoliciesIntent: { policyIds: ["a"] } },
-        result: { deletePoliciesResult: { policyIds: ["a", "b"] } },
-      }),
-      "the result's policyIds",
-    ],
+    ["whose result deletes other policies", {}, deletion(["a"], ["a", "b"]), "the result's policyIds"],
     [
       "with a session in another organization",
       {},
@@ -443,52 +356,34 @@ describe("an answer", () => {
     [
       "with another operation's names, of a session",
       {},
-      activity({ type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { x: {} }, result: { y: {} } }),
+      named("CREATE_READ_WRITE_SESSION_V2", {}, {}),
       "intent holds x, expected createReadWriteSessionIntentV2; " +
         "result holds y, expected createReadWriteSessionResultV2",
     ],
     [
       "with another operation's names, of a feature",
       {},
-      activity({ type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", intent: { x: {} }, result: { y: {} } }),
+      named("SET_ORGANIZATION_FEATURE", {}, {}),
       "intent holds x, expected setOrganizationFeatureIntent; result holds y, expected setOrganizationFeatureResult",
     ],
-    [
-      "to a vote, an activity whose fingerprint is empty as well",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "" } },
-      { ...wallet({ walletId: "w1" }), fingerprint: "" },
-      "fingerprint",
-    ],
-    [
-      "to a vote on a fingerprint, an activity without one",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "ab" } },
-      wallet({ walletId: "w1" }),
-      "fingerprint",
-    ],
+    ["to a vote, an activity whose fingerprint is empty as well", vote(""), voted(""), "fingerprint"],
+    ["to a vote on a fingerprint, an activity without one", vote("ab"), wallet({ walletId: "w1" }), "fingerprint"],
     [
       "to a vote, an activity whose fingerprint has the name of the hash inside",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "a-b" } },
-      { ...wallet({ walletId: "w1" }), fingerprint: "a-sha256:b" },
+      vote("a-b"),
+      voted("a-sha256:b"),
       "fingerprint",
     ],
     [
       "of another version, whose result is about others",
       { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_POLICIES_V2",
-        intent: { x: { policyIds: ["a"] } },
-        result: { y: { policyIds: ["b"] } },
-      }),
+      named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["b"] }),
       "the result's policyIds",
     ],
     [
       "of an older version, with another's session",
       {},
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION",
-        intent: { x: { userId: "u" } },
-        result: { y: { organizationId: "org-2", userId: "v" } },
-      }),
+      named("CREATE_READ_WRITE_SESSION", { userId: "u" }, { organizationId: "org-2", userId: "v" }),
       "the result's organizationId",
     ],
     [
@@ -501,24 +396,9 @@ describe("an answer", () => {
       }),
       "the result's apiKeyIds",
     ],
-    [
-      "to a vote, another activity",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } },
-      { ...wallet({ walletId: "w1" }), fingerprint: "sha256:cd" },
-      "fingerprint",
-    ],
-    [
-      "to a vote, an activity without a fingerprint",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "" } },
-      wallet({ walletId: "w1" }),
-      "fingerprint",
-    ],
-    [
-      "to a vote on nobody knows what",
-      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" },
-      { ...wallet({ walletId: "w1" }), fingerprint: "x" },
-      "fingerprint",
-    ],
+    ["to a vote, another activity", vote("sha256:ab"), voted("sha256:cd"), "fingerprint"],
+    ["to a vote, an activity without a fingerprint", vote(""), wallet({ walletId: "w1" }), "fingerprint"],
+    ["to a vote on nobody knows what", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted("x"), "fingerprint"],
   ];
   it.each(bad)("%s is none", (_, expected, given, says) => {
     expect(contradictions(expected, given).join("; ")).toContain(says);
@@ -530,7 +410,7 @@ describe("an answer", () => {
   });
 
   it("is told of without quoting parameters, which may be confidential", () => {
-    const told = contradictions({ ...CUSTOM, parameters: { key: "SECRET" } }, custom({ key: "OTHER" })).join();
+    const told = contradictions(asked({ key: "SECRET" }), custom({ key: "OTHER" })).join();
     expect(told).not.toMatch(/SECRET|OTHER/);
   });
 });

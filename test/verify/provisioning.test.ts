@@ -261,8 +261,8 @@ it("a remembered manifest is that of the same form only", async () => {
   };
   const check = async (proof: JsonObject): Promise<Checklist> => {
     const input = { value: parseJson(JSON.stringify(proof)), faults: [] };
-    const { checklists } = await checkBootProofs([{ input, wantedKeys: [] }], context);
-    return checklists[0]!;
+    const [checked] = await checkBootProofs([{ input, wantedKeys: [] }], context);
+    return checked!.checklist;
   };
   const details = detailsOf(setup.bootProof, "query");
   for (const proof of [setup.bootProof, details, setup.bootProof, details]) {
