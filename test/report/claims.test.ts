@@ -1,17 +1,10 @@
 /** What a report claims, beside what test/index.test.ts ("claims what was verified") has. */
 import { expect, it } from "vitest";
-import type { AppProofPayload } from "../../src/decode/app-proof.js";
-import { activityClaims, appProofClaims } from "../../src/report/claims.js";
-import {
-  NO_POLICY_ANY_ENCLAVE,
-  type VerifiedActivity,
-  type VerifiedAppProof,
-  parseTrustAnchor,
-  verifyAttestation,
-  verifyBootProof,
-} from "../../src/index.js";
-import { labDeployment } from "../../src/lab/forge.js";
-import { NOW, forge, judge, lab, optionsOf } from "../attacks/support.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { NO_POLICY_ANY_ENCLAVE, parseTrustAnchor, verifyAttestation, verifyBootProof } from "../../src/index.js";
+import { policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
+import { NOW, after, forge, judge, lab, optionsOf, withActivity } from "../attacks/support.js";
 
 const whole = forge();
 
@@ -66,49 +59,26 @@ it("of a bare document have no manifest", async () => {
   });
 });
 
-it("of app proofs and an activity say what was asked, and count decisions", () => {
-  const derivation: AppProofPayload = {
-    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
-    timestampMs: 0,
-    json: { type: "T" },
-    addressDerivationProof: { organizationId: "o", address: "0x1" },
-  };
-  const outcome: AppProofPayload = {
-    type: "APP_PROOF_TYPE_POLICY_OUTCOME",
-    timestampMs: 0,
-    json: {},
-    policyOutcomeProof: { organizationId: "o", outcome: "OUTCOME_ALLOW" },
-  };
-  expect(appProofClaims({ payload: derivation } as VerifiedAppProof, 2)).toEqual({
-    bootProof: 2,
-    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
-    time: "1970-01-01T00:00:00.000Z",
-    payload: { type: "T" },
+it("of app proofs and an activity say what was asked, and count decisions", async () => {
+  const value = "q7Yt3mVnB2xKc9PzLwRs4A";
+  const own = { type: "OWN", challenge: value };
+  const outcome = policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_ALLOW");
+  const derivation = JSON.parse(whole.appProofs[0]!["proofPayload"] as string) as JsonObject;
+  const evidence = forge({ payloads: [derivation, outcome, outcome, own] });
+  const payload = [{ type: "OWN", values: { "/challenge": value }, challenge: "/challenge" }];
+  const { claims } = await judge(evidence, {
+    given: withActivity,
+    expected: { organizationId: LAB_ADDRESS.organizationId, payload },
+    policy: { appProofs: { untimed: ["OWN"] } },
   });
-  const answers = { pointer: "/challenge", value: "q7Yt3mVnB2xKc9PzLwRs4A" };
-  const quote = { type: "QUOTE", timestampMs: null, json: { type: "QUOTE" } } as unknown as AppProofPayload;
-  expect(appProofClaims({ payload: quote, expectation: 1, answers } as VerifiedAppProof, 0)).toEqual({
+  const answers = { pointer: "/challenge", value };
+  expect(claims!.appProofs.at(-1)).toEqual({
     bootProof: 0,
-    type: "QUOTE",
+    type: "OWN",
     time: null,
-    payload: { type: "QUOTE" },
-    expectation: 1,
+    payload: own,
+    expectation: 0,
     answers,
   });
-  const facts = {
-    asked: ["id"],
-    question: "id",
-    coveredAddresses: ["0x1"],
-    uncoveredAddresses: [],
-    resultWithoutProof: ["x"],
-    subOrganizationId: null,
-    walletId: "w",
-  };
-  const activity = { id: "a", organizationId: "o", type: "T" };
-  const claims = activityClaims({
-    ...facts,
-    activity,
-    appProofs: [{ payload: derivation }, { payload: outcome }, { payload: outcome }],
-  } as unknown as VerifiedActivity);
-  expect(claims).toEqual({ ...activity, ...facts, decisions: 2 });
+  expect(claims!.activity).toMatchObject({ asked: ["organizationId"], question: null, decisions: 2 });
 });
