@@ -55,7 +55,6 @@ describe.each(REPORT_FORMATS.filter((format) => format !== "html"))("%s takes ap
     return Buffer.from(text.split(".")[1]!, "base64url").toString();
   };
   const ANSWER = { ...UNTIMED, answers: CHALLENGE };
-  const TIMED = { ...UNTIMED, time: "2026-03-04T05:07:07.000Z" };
   const hasStatements = ["text", "json", "markdown", "sarif"].includes(format);
 
   it("without a time: a warning, and no time is made up", async () => {
