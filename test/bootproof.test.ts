@@ -12,14 +12,11 @@ import {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
   SignatureCache,
-  RejectedError,
   type VerifyOptions,
   packBundle,
   packEvidence,
   parsePolicy,
   renderText,
-  requireAuthentic,
-  requireVerified,
   type BundleVerifyOptions,
   verifyActivity,
   verifyAppProof,
@@ -65,6 +62,7 @@ describe("a call that asks for what nobody can answer", () => {
     ["options.expected.payload: empty: expected at least one", { expected: { organizationId: "o", payload: [] } }],
     ["allowDebug", { allowDebug: 1 }],
     ["allowDebug", { allowDebug: null }],
+    ["allowDebug", { allowDebug: "false" }],
     ["cache", { cache: {} }],
     ["cache", { cache: null }],
     ["bootProofsOnly", { bootProofsOnly: 1 }],
@@ -72,14 +70,8 @@ describe("a call that asks for what nobody can answer", () => {
     ["evidence.activity: not allowed with bootProofsOnly", { bootProofsOnly: true }],
     ["uses", { uses: new Map() }],
     ["trustAnchors", { trustAnchors: [] }],
-    ["now", { now: 0 }],
-    ["now", { now: null }],
     ["at", { at: null }],
-    ["at", { at: "" }],
-    ["at", { at: 0 }],
     ["epheremalKey", { epheremalKey: new Uint8Array(130) }],
-    ["policy", { policy: null }],
-    ["policy", { policy: {} }],
   ];
   it.each(wrong)("is a TypeError: %s as %j", async (name, option) => {
     const call = verifyEvidence(evidence, { ...options, ...option } as VerifyOptions);
@@ -331,13 +323,6 @@ describe("measurements that are given", () => {
     await expect(measured(measurements)).rejects.toThrow(TypeError);
   });
 
-  it("stay what they were when they were given", async () => {
-    const pcr0 = new Uint8Array(48).fill(1);
-    const answer = measured({ 0: pcr0 });
-    pcr0.set(lab.measurements.pcr0);
-    expect(idsOf((await answer).report, "fail")).toContain("bind.image");
-  });
-
   it("are named in the report, beside a policy and without one, each that differs with both values", async () => {
     const { pcr0, pcr1 } = lab.measurements;
     const { report } = await measured({ 0: pcr0, 1: pcr1 });
@@ -389,17 +374,6 @@ describe("a bare document", () => {
 });
 
 describe("a report", () => {
-  it("that this package did not make is not a verdict, whatever it says", async () => {
-    const { report } = await verifyEvidence(evidence, options);
-    expect(report.verdict).toBe("verified");
-    requireVerified(report);
-    for (const copy of [structuredClone(report), { ...report }, JSON.parse(JSON.stringify(report)) as Report]) {
-      expect(() => requireVerified(copy)).toThrow(TypeError);
-      expect(() => requireAuthentic(copy)).toThrow(TypeError);
-      expect(() => requireVerified(copy)).not.toThrow(RejectedError);
-    }
-  });
-
   it("cannot be changed", async () => {
     const { report } = await verifyEvidence({ ...evidence, bootProofs: [] }, options);
     expect(() => ((report as { verdict: string }).verdict = "verified")).toThrow(TypeError);

@@ -236,12 +236,6 @@ describe("a report", () => {
     });
   });
 
-  it("pins the image where a policy matched, and nowhere else", async () => {
-    const pinned = async (how: Judgement): Promise<boolean[]> =>
-      (await judge(whole, how)).claims!.bootProofs.map(({ image }) => image.pinned);
-    expect([await pinned({}), await pinned({ noPolicy: true })]).toEqual([[true], [false]]);
-  });
-
   it("claims no label: they are the service's word", async () => {
     const labelled = forge({
       bootProof: (proof) => ({ ...proof, enclaveApp: "LABEL-1", owner: "LABEL-2", deploymentLabel: "LABEL-3" }),
@@ -277,11 +271,6 @@ describe("a verdict", () => {
       expect(report.claims !== null).toBe(good);
     }
     expect(reports.filter(({ verdict }) => verdict !== "rejected").length).toBeGreaterThanOrEqual(5);
-  });
-
-  it("is verified by a policy only", async () => {
-    expect((await judge(whole, { noPolicy: true })).verdict).toBe("authentic");
-    expect((await judge(whole)).verdict).toBe("verified");
   });
 
   it.each<[name: string, given: Given]>([
@@ -414,21 +403,9 @@ describe("options", () => {
     expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: false })).report, "fail")).toEqual(
       ["mode.debug"],
     );
-    for (const allowDebug of [1, "false", {}, null, "", 0] as unknown as boolean[]) {
-      await expect(verifyBootProof(debug.bootProof, { ...authentic, allowDebug })).rejects.toBeInstanceOf(TypeError);
-    }
     expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe(
       "authentic",
     );
-  });
-
-  it("with a key that was asked for are not ignored for a bare document", async () => {
-    const asked = { ...authentic, ephemeralKey: generateQosKeyPair().publicKey };
-    const verdict = await verifyAttestation(whole.document, asked).then(
-      ({ report }) => report.verdict,
-      (error: unknown) => (error instanceof TypeError ? "refused" : "thrown"),
-    );
-    expect(["rejected", "refused"]).toContain(verdict);
   });
 
   it("with the key that was asked for hold it against each boot proof", async () => {
@@ -482,66 +459,6 @@ describe("the exports", () => {
     expect(Object.keys(CHECK_TITLES)).toEqual([...CHECK_IDS]);
     expect(Object.keys(CHECK_ADVICE)).toEqual([...CHECK_IDS]);
     expect(new Set(Object.values(CHECK_TITLES)).size).toBe(CHECK_IDS.length);
-  });
-
-  // Users search for these ids (report/README.md, "Checks").
-  it("have the ids that are public, in their order", () => {
-    expect(CHECK_IDS).toEqual([
-      "boot.decode",
-      "cose.structure",
-      "cose.algorithm",
-      "cose.signature",
-      "doc.structure",
-      "chain.anchor",
-      "chain.signature",
-      "chain.algorithm",
-      "chain.validity",
-      "chain.constraints",
-      "manifest.decode",
-      "envelope.decode",
-      "envelope.manifest",
-      "envelope.approvals",
-      "envelope.shares",
-      "bind.user-data",
-      "bind.pcrs",
-      "bind.image",
-      "bind.key",
-      "bind.commitment",
-      "bind.nonce",
-      "mode.debug",
-      "app.decode",
-      "app.signature",
-      "app.key",
-      "app.payload",
-      "app.time",
-      "app.request",
-      "activity.decode",
-      "activity.request",
-      "activity.claims",
-      "activity.coverage",
-      "activity.signature",
-      "policy.scope",
-      "policy.deployment",
-      "policy.pcrs",
-      "policy.manifest-hash",
-      "policy.pivot",
-      "policy.workloads",
-      "policy.args",
-      "policy.namespace",
-      "policy.nonce",
-      "policy.quorum-key",
-      "policy.manifest-set",
-      "policy.share-set",
-      "policy.user-data",
-      "policy.public-key",
-      "policy.commitment",
-      "policy.labels",
-      "policy.age",
-      "policy.app-proof",
-      "provenance.bundle",
-      "provenance.signer",
-      "provenance.subject",
-    ]);
   });
 
   it("have errors that are told apart by class and code", () => {

@@ -2,6 +2,7 @@
  * Represents inputs as trees without irrelevant spellings, and finds every difference between two trees that no
  * comparer reports.
  */
+import { toHex } from "../bytes.js";
 import { JsonNumber } from "../decode/json.js";
 import { type Found, found } from "./changes.js";
 import { type ReportedPlaces, placeIn } from "./place.js";
@@ -104,6 +105,26 @@ export function contentJson(content: Content): string {
   if (sortOf(content) !== "object") return `[${[...partsOf(content).values()].map(contentJson).join(",")}]`;
   const named = Object.entries(content as ContentObject).sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${contentJson(value)}`).join(",")}}`;
+}
+
+/** JSON names that differ from the decoded names. */
+const WIRE_NAMES: Readonly<Record<string, string>> = { imageDigest: "image" };
+
+/** Returns a decoded value, such as a manifest or CBOR, as a tree. */
+export function contentOf(decoded: unknown): Content {
+  if (decoded instanceof Uint8Array) return toHex(decoded);
+  if (typeof decoded === "number" || typeof decoded === "bigint") return new JsonNumber(String(decoded));
+  if (Array.isArray(decoded)) return decoded.map(contentOf);
+  if (typeof decoded !== "object" || decoded === null) return decoded as Content;
+  const named =
+    decoded instanceof Map
+      ? [...decoded].map(([key, member]): [string, unknown] => [
+          key instanceof Uint8Array ? toHex(key) : String(key),
+          member,
+        ])
+      : Object.entries(decoded).map(([name, member]): [string, unknown] => [WIRE_NAMES[name] ?? name, member]);
+  const there = named.filter(([, member]) => member !== undefined);
+  return Object.fromEntries(there.map(([name, member]) => [name, contentOf(member)]));
 }
 
 /** Rewrites the named members of an object, recursively. */

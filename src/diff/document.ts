@@ -5,12 +5,11 @@ import { type AttestationDocument, decodeAttestationDocument } from "../decode/a
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, nameText } from "../decode/certificate.js";
 import { COSE_SIGN1_TAG, decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { JsonNumber } from "../decode/json.js";
 import { checkCommitment } from "../verify/commitment.js";
 import { sha256 } from "../verify/digest.js";
-import { type ChangeId, type Found, found } from "./changes.js";
+import type { ChangeId, Found } from "./changes.js";
 import { type Comparer, bytes, ignored, members, ordered, value } from "./comparers.js";
-import type { Content } from "./content.js";
+import { type Content, contentOf } from "./content.js";
 import { placeIn } from "./place.js";
 
 /** A document with computed values. */
@@ -69,19 +68,6 @@ function cosePlace(place: string): string {
   return place === "" ? "(COSE)" : `${place}.(COSE)`;
 }
 
-function contentOf(cbor: CborValue): Content {
-  if (cbor instanceof Uint8Array) return toHex(cbor);
-  if (typeof cbor === "number" || typeof cbor === "bigint") return new JsonNumber(String(cbor));
-  if (Array.isArray(cbor)) return cbor.map(contentOf);
-  if (!(cbor instanceof Map)) return cbor;
-  return Object.fromEntries([...cbor].map(([key, member]) => [keyText(key), contentOf(member)]));
-}
-
-function keyText(key: CborValue): string {
-  if (typeof key === "string") return key;
-  return key instanceof Uint8Array ? toHex(key) : String(key);
-}
-
 /** The changes of PCRs. Any other PCR is `pcr`. */
 const PCR_CHANGES: Readonly<Record<number, ChangeId>> = {
   0: "image.pcr0",
@@ -111,11 +97,13 @@ const comparePcrs: Comparer<Pcrs> = (before = new Map(), after = new Map(), plac
 
 function compareDebug(before: Pcrs, after: Pcrs, place: string): readonly Found[] {
   const [was, is] = [before, after].map((pcrs) => [0, 1, 2].some((index) => isZero(pcrs.get(index))));
-  if (was === is) return [];
-  const [one, other] = [was, is].map((isDebug) => (isDebug ? "on (zeros in PCR0 to 2)" : "off"));
-  return [
-    found("debug.enclave", { place, before: one!, after: other!, turn: was ? "lower" : "changed", isWhole: false }),
-  ];
+  const show = (isDebug: boolean): string => (isDebug ? "on (zeros in PCR0 to 2)" : "off");
+  return partly(value("debug.enclave", show, () => (was ? "lower" : "changed"))(was, is, place));
+}
+
+/** Marks changes that do not cover every difference at and below their place. */
+function partly(changes: readonly Found[]): readonly Found[] {
+  return changes.map((change) => ({ ...change, isWhole: false }));
 }
 
 function isZero(pcr: Uint8Array | undefined): boolean {
@@ -161,8 +149,6 @@ function compareIntermediates(before: readonly string[], after: readonly string[
 const NO_COMMITMENT = "none";
 
 function compareCommitments(before: DecodedDocument, after: DecodedDocument, place: string): readonly Found[] {
-  if (before.commitment === after.commitment) return [];
-  const [one, other] = [before, after].map(({ commitment }) => commitment ?? NO_COMMITMENT);
-  const turn = after.commitment ?? "changed";
-  return [found("commitment", { place, before: one!, after: other!, turn, isWhole: false })];
+  const compare = value<string>("commitment", String, () => after.commitment ?? "changed");
+  return partly(compare(before.commitment ?? NO_COMMITMENT, after.commitment ?? NO_COMMITMENT, place));
 }

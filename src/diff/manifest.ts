@@ -1,6 +1,6 @@
 /** Compares manifests and envelopes. */
 import { toHex } from "../bytes.js";
-import { JsonNumber, isJsonObject, parseJson } from "../decode/json.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import {
   type Approval,
@@ -24,7 +24,16 @@ import {
 } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type Comparer, bytes, entries, ignored, members, ordered, toggle, value } from "./comparers.js";
-import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
+import {
+  type Content,
+  type ContentObject,
+  type Rules,
+  anyCase,
+  contentOf,
+  keyed,
+  memberText,
+  rewritten,
+} from "./content.js";
 import { placeIn } from "./place.js";
 
 /** A manifest or an envelope, with its JSON. */
@@ -69,19 +78,6 @@ export function decodedContent(value: unknown): Content {
   const isEnvelope = isJsonObject(value) && Object.hasOwn(value, "manifest");
   return rewritten(content, isEnvelope ? ENVELOPE_RULES : MANIFEST_RULES);
 }
-
-function contentOf(decoded: unknown): Content {
-  if (decoded instanceof Uint8Array) return toHex(decoded);
-  if (decoded instanceof Map) return contentOf(Object.fromEntries(decoded));
-  if (typeof decoded === "number") return new JsonNumber(String(decoded));
-  if (Array.isArray(decoded)) return decoded.map(contentOf);
-  if (typeof decoded !== "object" || decoded === null) return decoded as Content;
-  const named = Object.entries(decoded).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(named.map(([name, member]) => [WIRE_NAMES.get(name) ?? name, contentOf(member)]));
-}
-
-/** JSON names that differ from the decoded names. */
-const WIRE_NAMES: ReadonlyMap<string, string> = new Map([["imageDigest", "image"]]);
 
 const SET_RULES: Rules = {
   members: (list) => keyed(list, (entry) => keyOf(memberText(entry, "pubKey")), MEMBER_RULES),

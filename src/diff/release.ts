@@ -1,5 +1,5 @@
 /** Compares published releases: applications, digests and PCRs. */
-import { type ChangeId, type Found, found } from "./changes.js";
+import type { ChangeId, Found, Turn } from "./changes.js";
 import { value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, contentText, rewritten } from "./content.js";
 import type { Compared } from "./evidence.js";
@@ -39,9 +39,9 @@ function compareApplications(
   place: string,
 ): readonly Found[] {
   if (before === undefined || after === undefined) {
-    const turn = after === undefined ? "removed" : "changed";
-    const [one, other] = [before, after].map((side) => (side === undefined ? null : contentText(side)));
-    return [found("release.application", { place, before: one!, after: other!, turn, entry: name })];
+    const turn = (): Turn => (after === undefined ? "removed" : "changed");
+    const changes = value<Content>("release.application", contentText, turn)(before, after, place);
+    return changes.map((change) => ({ ...change, entry: name }));
   }
   // The changes do not name the application, so that equal changes of several are merged.
   return Object.entries(MEMBERS).flatMap(([member, what]) =>

@@ -34,7 +34,7 @@ interface LastingClaims {
  * Makes the claims of a boot proof. `trustAnchor` has the name that the caller uses now, which may differ from the
  * first verification. `matched` is null without a policy. `measurements` are the PCRs that the caller pinned.
  */
-export function bootProofClaims(
+function bootProofClaims(
   bootProof: VerifiedBootProof,
   trustAnchor: TrustAnchor,
   matched: MatchedDeployment | null,
@@ -185,13 +185,13 @@ function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
 }
 
 /** Makes the claims of an app proof. `bootProof` is the index of the boot proof that attests its key. */
-export function appProofClaims({ payload, expectation, answers }: VerifiedAppProof, bootProof: number): AppProofClaims {
+function appProofClaims({ payload, expectation, answers }: VerifiedAppProof, bootProof: number): AppProofClaims {
   const { type, timestampMs, json } = payload;
   const time = timestampMs === null ? null : new Date(timestampMs).toISOString();
   return { bootProof, type, time, payload: json, expectation, answers };
 }
 
-export function activityClaims(facts: VerifiedActivity): ActivityClaims {
+function activityClaims(facts: VerifiedActivity): ActivityClaims {
   const {
     activity: { id, organizationId, type },
     appProofs,

@@ -1,7 +1,7 @@
 /** Facts that every rendering of a report shows: bad checks, counts, warnings, and the head. */
-import { type Check, type CheckSubject, subjectLabel } from "../checks.js";
+import type { Check } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
-import type { ShownCheck } from "./check-lines.js";
+import { type ShownCheck, labelOf } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
@@ -110,23 +110,19 @@ interface HeadlineFacts {
 export function headlineFacts(report: Report, most = 3): HeadlineFacts {
   const verifiedAt = printable(report.verifiedAt);
   if (report.claims === null) return { enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
-  const names = new Map(report.evidence.map(({ subject, name }) => [subject, name]));
-  const enclaves = report.claims.bootProofs.map((boot, index) => {
-    const subject: CheckSubject = `boot[${index}]`;
-    return enclaveFacts(boot, printable(subjectLabel(subject, names.get(subject))), report);
-  });
+  const enclaves = report.claims.bootProofs.map((boot, index) => enclaveFacts(boot, index, report));
   return { enclaves, verifiedAt, lines: enclaveLines(enclaves, most) };
 }
 
-function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Report): EnclaveFacts {
+function enclaveFacts(boot: BootProofClaims, index: number, report: Report): EnclaveFacts {
   const { hardware, image, deployment } = boot;
   return {
-    label,
+    label: labelOf(`boot[${index}]`, report),
     namespace: image.manifest && image.manifest.namespace,
     namespaceSaidBy: image.manifest && speakerOf(boot),
     deployment,
     documentDate: printable(hardware.documentTime),
-    age: ageText(Date.parse(verifiedAt) - Date.parse(hardware.documentTime)),
+    age: ageText(Date.parse(report.verifiedAt) - Date.parse(hardware.documentTime)),
   };
 }
 
@@ -149,7 +145,7 @@ function ageText(milliseconds: number): string {
 /** Returns a line without claims of rejected evidence, which a reader would take for findings. */
 function rejectedLine(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
-  const labels = shortList(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
+  const labels = shortList(boots.map(({ subject }) => labelOf(subject, report)));
   return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 

@@ -64,15 +64,9 @@ describe("recognition by content", () => {
     expect(await inspectUnverified(bytes)).toMatchObject({ kind, encoding, faults: [] });
   });
 
-  it.each([
-    ["nothing", new Uint8Array()],
-    ["noise", Uint8Array.from({ length: 500 }, (_, index) => (index * 73 + 11) % 251)],
-    ["prose", toUtf8("Dear auditor, please find the evidence attached.")],
-    ["other JSON", json({ hello: "world" })],
-    ["an empty list", json([])],
-    ["a list of other things", json([1, null, "proofPayload"])],
-  ])("but not %s", async (_, bytes) => {
-    expect(await inspectUnverified(bytes)).toBeNull();
+  it("returns null for what kindOf does not know", async () => {
+    const noise = Uint8Array.from({ length: 500 }, (_, index) => (index * 73 + 11) % 251);
+    for (const bytes of [noise, json([1, null, "proofPayload"])]) expect(await inspectUnverified(bytes)).toBeNull();
   });
 
   it("reports where JSON is invalid", async () => {

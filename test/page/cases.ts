@@ -75,91 +75,47 @@ export const BUNDLE = bundleFile();
 /** Six say what sixty would. */
 export const FLEET: Fleet = fleetOf(6, (index) => `page-${index}.json`);
 
+type Options = Readonly<Record<string, string | readonly string[] | true>>;
+
+function optionsOf(options: Options): string[] {
+  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value].flat())]);
+}
+
+const ours = { "boot-proof": MADE.boot, policy: MADE.policy, now: at };
+const theirs = { "boot-proof": BOOT_1, "no-policy": true, now: NOW } as const;
+const bare = { attestation: MADE.document, "no-policy": true } as const;
+const strict = policyFor(FLEET, {}, { maxAge: "30m" });
+const fleet = { "boot-proof": FLEET.boots, "app-proof": FLEET.apps, policy: policyFor(FLEET) };
+
 /** By what it is about: the arguments of `verify`, and the verdict. */
 export const CASES: Readonly<Record<string, readonly [verdict: string, stale: boolean, ...args: string[]]>> = {
-  verified: [
-    "verified",
-    false,
-    "--boot-proof",
-    MADE.boot,
-    "--app-proof",
-    MADE.app,
-    "--policy",
-    MADE.policy,
-    "--now",
-    at,
-  ],
-  authentic: ["authentic", false, "--boot-proof", BOOT_1, "--app-proof", APP_1, "--no-policy", "--now", NOW],
-  rejected: ["rejected", false, "--boot-proof", BOOT_1, "--app-proof", APP_2, "--no-policy", "--now", NOW],
+  verified: ["verified", false, ...optionsOf({ ...ours, "app-proof": MADE.app })],
+  authentic: ["authentic", false, ...optionsOf({ ...theirs, "app-proof": APP_1 })],
+  rejected: ["rejected", false, ...optionsOf({ ...theirs, "app-proof": APP_2 })],
   stale: [
     "rejected",
     true,
-    "--boot-proof",
-    FLEET.boots[0]!,
-    "--policy",
-    policyFor(FLEET, {}, { maxAge: "30m" }),
-    "--now",
-    "2026-03-05T05:06:07Z",
+    ...optionsOf({ "boot-proof": FLEET.boots[0]!, policy: strict, now: "2026-03-05T05:06:07Z" }),
   ],
   "a bundle by its own policy": [
     "authentic",
     false,
     BUNDLE,
-    "--bundle-policy",
-    "--trust-anchor",
-    MADE.anchor,
-    "--now",
-    at,
+    ...optionsOf({ "bundle-policy": true, "trust-anchor": MADE.anchor, now: at }),
   ],
-  "a bundle by a policy of one’s own": ["verified", false, BUNDLE, "--policy", MADE.policy, "--now", at],
-  "a bare document": [
-    "authentic",
-    false,
-    "--attestation",
-    MADE.document,
-    "--no-policy",
-    "--now",
-    "2022-08-04T20:00:00Z",
-  ],
+  "a bundle by a policy of one’s own": ["verified", false, BUNDLE, ...optionsOf({ policy: MADE.policy, now: at })],
+  "a bare document": ["authentic", false, ...optionsOf({ ...bare, now: "2022-08-04T20:00:00Z" })],
   "a bare document under its own root": [
     "rejected",
     false,
-    "--attestation",
-    MADE.document,
-    "--no-policy",
-    "--trust-anchor",
-    MADE.anchor,
-    "--at",
-    "now",
-    "--now",
-    at,
+    ...optionsOf({ ...bare, "trust-anchor": MADE.anchor, at: "now", now: at }),
   ],
   "an activity": [
     "verified",
     false,
-    "--boot-proof",
-    MADE.boot,
-    "--activity",
-    MADE.activity,
-    "--policy",
-    MADE.policy,
-    "--organization-id",
-    MADE.organizationId,
-    "--now",
-    at,
+    ...optionsOf({ ...ours, activity: MADE.activity, "organization-id": MADE.organizationId }),
   ],
-  "6 boot proofs": [
-    "verified",
-    false,
-    "--boot-proof",
-    ...FLEET.boots,
-    "--app-proof",
-    ...FLEET.apps,
-    "--policy",
-    policyFor(FLEET),
-    "--now",
-    "2026-03-04T06:10:00Z",
-  ],
+  "6 boot proofs": ["verified", false, ...optionsOf({ ...fleet, now: "2026-03-04T06:10:00Z" })],
 };
 
 const pages = new Map<string, string>();

@@ -240,7 +240,16 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     await page.locator("#result header").waitFor();
     return (await page.locator("#result").innerText()).trim();
   };
-  const give = (page: Page, ...files: string[]): Promise<void> => page.locator("#files").setInputFiles(files);
+  const give = async (page: Page, ...files: string[]): Promise<void> => {
+    const list = page.locator("#file-list li");
+    const before = await list.count();
+    await page.locator("#files").setInputFiles(files);
+    await list.nth(before + files.length - 1).waitFor();
+  };
+  const setTime = async (page: Page): Promise<void> => {
+    await page.getByText("More", { exact: true }).click();
+    await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+  };
   const listed = async (page: Page): Promise<string[]> => page.locator("#file-list li > span").allInnerTexts();
   const listing = (path: string, what: string): string => {
     const bytes = readFileSync(path);
@@ -248,22 +257,25 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     return `${what} ${bytes.length} bytes, SHA-256 ${digest.slice(0, 12)}…`;
   };
   const press = async (page: Page): Promise<void> => page.getByRole("button", { name: "Verify", exact: true }).click();
-  const faults = (page: Page): Promise<string[]> => page.locator("#faults li").allInnerTexts();
+  /** What is in the way, after the button was pressed. */
+  const refusal = async (page: Page): Promise<string[]> => {
+    await press(page);
+    await page.locator("#faults li").first().waitFor();
+    return page.locator("#faults li").allInnerTexts();
+  };
 
   describe("the page that verifies what it is given", () => {
     it("verifies files against a policy, with its anchor's file", async () => {
       const { page } = await verifier();
       expect(await axe(page)).toEqual([]);
       await give(page, MADE.boot, MADE.app, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(3).waitFor();
       expect(await listed(page)).toEqual([
         listing(MADE.boot, "boot.json boot proof"),
         listing(MADE.app, "app.json app proof"),
         listing(MADE.policy, "policy.json policy"),
         listing(MADE.anchor, "trust-anchor.pem certificate"),
       ]);
-      await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await setTime(page);
       await press(page);
       expect(await result(page)).toContain("VERIFIED");
       expect(await page.locator("#said").innerText()).toMatch(/^Verdict: VERIFIED/);
@@ -277,10 +289,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("takes no policy by itself: without one it says what is wanted", async () => {
       const { page } = await verifier();
       await give(page, BOOT_1);
-      await page.locator("#file-list li").waitFor();
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
+      expect(await refusal(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
       expect(await page.locator("#result").innerText()).toBe("");
       expect(await axe(page)).toEqual([]);
       await page.getByLabel(/^No policy: any genuine enclave/).check();
@@ -291,17 +300,13 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("holds a bundle against its own policy by choice alone, and says whose it was", async () => {
       const { page } = await verifier();
       await give(page, BUNDLE);
-      await page.locator("#file-list li").waitFor();
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
+      expect(await refusal(page)).toEqual([expect.stringMatching(/^There is no policy among your files/)]);
       await page.getByLabel(/^The bundle’s own policy/).check();
       await press(page);
       const loosened = page.locator("#faults li").filter({ hasText: "trustAnchors" });
       await loosened.waitFor();
       expect(await page.locator("#result").innerText()).toBe("");
       await give(page, MADE.anchor);
-      await page.locator("#file-list li").nth(1).waitFor();
       await press(page);
       const text = await result(page);
       expect(text).toContain("AUTHENTIC");
@@ -312,10 +317,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("rejects, in words, an activity of another organization", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.activity, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(3).waitFor();
       await page.getByLabel("Organization ID").fill("somebody-else");
-      await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await setTime(page);
       await press(page);
       expect(await result(page)).toContain("REJECTED");
       expect(await axe(page)).toEqual([]);
@@ -324,9 +327,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("compares expected payloads, challenge included, and says at the form what is not JSON", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(3).waitFor();
-      await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await setTime(page);
       const add = async (pointer: string, value: string): Promise<void> => {
         await page.getByRole("button", { name: "Add a value" }).click();
         expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("type");
@@ -345,9 +346,9 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await axe(page)).toEqual([]);
       await page.getByRole("button", { name: "Remove Expected value 1" }).click();
       expect(await page.locator("#said").innerText()).toBe("Expected value 1 removed.");
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([`Expected value 1: the value is not JSON; for a text, write "${CHALLENGE}"`]);
+      expect(await refusal(page)).toEqual([
+        `Expected value 1: the value is not JSON; for a text, write "${CHALLENGE}"`,
+      ]);
       const challenge = page.getByRole("group", { name: "Expected value 1" }).getByLabel("Value", { exact: true });
       await challenge.fill(`"${CHALLENGE}"`);
       await press(page);
@@ -370,14 +371,11 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
         fileOf("<!doctype html><p>502", "error.json"),
         fileOf({ publicKey: "a", privateKey: "b" }, "key.json"),
       );
-      await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
         expect.stringMatching(/^error\.json an HTML or XML page without .*; takes no part \d+ bytes, SHA-256/),
         expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
       ]);
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual(
+      expect(await refusal(page)).toEqual(
         expect.arrayContaining([expect.stringMatching(/^There is nothing to verify yet/)]),
       );
       expect(await axe(page)).toEqual([]);
@@ -462,20 +460,17 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.getByLabel(/^No policy/).check();
       expect(await chosen()).toEqual(["policy-none"]);
       await give(page, MADE.boot, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(2).waitFor();
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
-      expect(await faults(page)).toEqual([expect.stringMatching(/^policy\.json: a policy, and “No policy” is chosen/)]);
+      expect(await refusal(page)).toEqual([
+        expect.stringMatching(/^policy\.json: a policy, and “No policy” is chosen/),
+      ]);
     });
 
     it("has a title of its own before a verdict, with each, and after each change", async () => {
       const { page } = await verifier();
       expect(await page.title()).toBe("Nothing verified yet – bootproof");
-      await press(page);
-      await page.locator("#faults li").first().waitFor();
+      await refusal(page);
       expect(await page.title()).toBe("Not verified – bootproof");
       await give(page, MADE.boot, MADE.anchor);
-      await page.locator("#file-list li").nth(1).waitFor();
       await page.getByLabel(/^No policy/).check();
       await press(page);
       await result(page);
@@ -494,7 +489,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("shows no result of entries that changed while it verified", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.anchor);
-      await page.locator("#file-list li").nth(1).waitFor();
       await page.getByLabel(/^No policy/).check();
       await page.evaluate(() => {
         document.getElementById("verify")!.click();
@@ -508,7 +502,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("says what to do with the policy of another enclave", async () => {
       const { page } = await verifier();
       await give(page, FLEET.boots[0]!, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(2).waitFor();
       await press(page);
       expect(await result(page)).toMatch(
         /policy\.json does not accept the root of this evidence\. Of trust-anchor\.pem/,
@@ -519,7 +512,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("refuses a warning by choice, in its title and its first words", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.anchor);
-      await page.locator("#file-list li").nth(1).waitFor();
       await page.getByLabel(/^No policy/).check();
       await page.getByLabel(/^A warning is a failure/).check();
       await press(page);
@@ -534,10 +526,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("prints its result, and no form", async () => {
       const { page } = await verifier();
       await give(page, MADE.boot, MADE.app, MADE.policy, MADE.anchor);
-      await page.locator("#file-list li").nth(3).waitFor();
       expect((await printed(page)).map(({ title }) => title)).toEqual(["Verify", "This page"]);
-      await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await setTime(page);
       await press(page);
       await result(page);
       const [first, ...others] = await printed(page);
@@ -555,10 +545,6 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     it("verifies a fleet", async () => {
       const { page } = await verifier();
       await give(page, ...FLEET.boots);
-      await page
-        .locator("#file-list li")
-        .nth(FLEET.boots.length - 1)
-        .waitFor();
       await page.getByLabel(/^No policy: any genuine enclave/).check();
       await press(page);
       expect(await result(page)).toContain("REJECTED");

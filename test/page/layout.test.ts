@@ -1,17 +1,13 @@
 /** How the page lies in a Chromium: nothing wider than the window, every text legible. */
-import { existsSync } from "node:fs";
-import { type Browser, type Page, chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { element, toHtml } from "../../src/page/markup.js";
 import { printable } from "../../src/report/printable.js";
+import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { REJECTED_FLEETS, SHOWN } from "./evidence.js";
 import { pageOf } from "./html.js";
 
-const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
-const isSkipped = executablePath === undefined && WANTED !== "required";
-if (isSkipped) console.warn(`the page's layout is not tested: no browser at ${PLACES.join(", ")}`);
+if (NO_CHROMIUM) console.warn(WITHOUT_CHROMIUM);
 
 /** A form with each of its parts, after the report. */
 const FORM = toHtml([
@@ -30,11 +26,10 @@ const FORM = toHtml([
   ),
 ]);
 
-describe.skipIf(isSkipped)("in Chromium", () => {
+describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   let browser: Browser;
   beforeAll(async () => {
-    const args = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
-    browser = await chromium.launch({ executablePath: executablePath!, args, chromiumSandbox: false });
+    browser = await launchChromium();
   });
   afterAll(() => browser?.close());
 

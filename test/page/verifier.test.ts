@@ -71,10 +71,14 @@ const policyOf = (named: string): ListedFile =>
 const faultsOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): readonly string[] | null =>
   requested(files, { ...NOTHING, ...asked }, clock).faults;
 
-async function verdictOf(files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<string> {
+async function verifiedOf(files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<JudgedPage> {
   const request = requested(files, { ...NOTHING, ...asked }, clock);
   if (request.faults !== null) throw new Error(request.faults.join("; "));
-  return (await judged(request)).report.verdict;
+  return judged(request);
+}
+
+async function verdictOf(...given: Parameters<typeof verifiedOf>): Promise<string> {
+  return (await verifiedOf(...given)).report.verdict;
 }
 
 describe("files", () => {
@@ -289,10 +293,7 @@ describe("the advice for a rejection by the policy", () => {
   const strangers = forgeEvidence({ lab: new Forge(), at: new Date("2026-03-04T05:06:07.000Z") });
   const other = { ...labDeployment(lab), namespace: "another/one" };
   const adviceOf = async (files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<string | null> => {
-    const form = { ...NOTHING, ...asked };
-    const request = requested(files, form, clock);
-    if (request.faults !== null) throw new Error(request.faults.join("; "));
-    return policyAdvice((await judged(request)).report, files, form.policy);
+    return policyAdvice((await verifiedOf(files, asked)).report, files, asked.policy ?? NOTHING.policy);
   };
 
   it.each<[string, readonly ListedFile[], RegExp]>([
@@ -336,9 +337,7 @@ describe("files of one name", () => {
       `boot.json (SHA-256 ${twin.sha256.slice(0, 12)}…)`,
       "app.json",
     ]);
-    const request = requested([boot, twin, anchor], { ...NOTHING, policy: "none" }, clock);
-    if (request.faults !== null) throw new Error(request.faults.join("; "));
-    const { report } = await judged(request);
+    const { report } = await verifiedOf([boot, twin, anchor], { policy: "none" });
     expect(new Set(report.evidence.map(({ name }) => name)).size).toBe(2);
   });
 
@@ -348,12 +347,6 @@ describe("files of one name", () => {
 });
 
 describe("a title", () => {
-  const verifiedOf = async (files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<JudgedPage> => {
-    const request = requested(files, { ...NOTHING, ...asked }, clock);
-    if (request.faults !== null) throw new Error(request.faults.join("; "));
-    return judged(request);
-  };
-
   it("names verdict, warnings and subject, and the deployment only where it is proven", async () => {
     const none = { policy: "none" } as const;
     const second = file("second.json", { bootProof: forged.bootProof });

@@ -322,15 +322,6 @@ it("the newest nonces are said, and none where there is none", async () => {
   expect((await checkReleases([await readRelease([])], NONE)).unknowable[0]).toBe(sentence("none"));
 });
 
-it("repeated releases are said to be", async () => {
-  const files = labFiles();
-  const [one, other] = await Promise.all([readRelease(files), readRelease(files)]);
-  const check = await checkReleases([one, other], NONE);
-  expect(check.releases.map(({ notes }) => notes)).toEqual([
-    [{ code: "given-twice", file: "", message: "given twice, counted once" }],
-  ]);
-});
-
 describe("a demand", () => {
   it("is exactly one of three; an undefined one is none", async () => {
     const release = await labRelease();

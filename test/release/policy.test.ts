@@ -171,7 +171,13 @@ describe("beside a deployment", () => {
       ({ pcrs }) => ({ pcrs: { 0: (pcrs as Record<string, string>)["0"] }, open: ["operator"] }),
       "signer 2026.1.0 pins another PCR3, or none",
     ],
+    [
+      "another PCR3",
+      ({ pcrs }) => ({ pcrs: { ...(pcrs as object), 3: "77".repeat(48) } }),
+      "signer 2026.1.0 pins another PCR3, or none",
+    ],
     ["no quorum key", () => ({ quorumKey: undefined }), "signer 2026.1.0 pins another quorum key, or none"],
+    ["another quorum key", () => ({ quorumKey: "04".repeat(130) }), "signer 2026.1.0 pins another quorum key, or none"],
     ["no manifest set", () => ({ manifestSet: undefined }), "signer 2026.1.0 pins no manifestSet"],
     [
       "another manifest set",

@@ -1,6 +1,5 @@
 /** What a review refuses: each line of review/README.md, "What fails", by a manifest that only it refuses. */
 import { describe, expect, it } from "vitest";
-import { MalformedError } from "../../src/errors.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { MANIFEST_VERSIONS, type Manifest, type QuorumMember } from "../../src/decode/manifest/index.js";
@@ -14,7 +13,7 @@ import {
   manifestHash,
   memberSet,
 } from "../../src/lab/qos.js";
-import { type ReviewOptions, reviewManifest } from "../../src/review/review.js";
+import type { ReviewOptions } from "../../src/review/review.js";
 import { renderReview } from "../../src/review/text.js";
 import { readVector } from "../support/vectors.js";
 import { withPivot } from "../support/manifest.js";
@@ -339,27 +338,10 @@ describe("what is not a fault", () => {
     expect(good.measured).toEqual(["pcr0", "pcr1", "pcr2", "pcr3", "pivotHash"]);
   });
 
-  it("a signed image whose certificate nothing pins: a note", async () => {
-    const good = await review(V1, { measured: { pcrs: { 0: V1.enclave.pcr0, 8: OTHER } } });
-    expect([codesOf(good), good.measured, good.notes]).toEqual([[], ["pcr0"], [expect.stringContaining("PCR8")]]);
-  });
-
-  it("a PCR8 that is pinned, without an image: it is listed as not compared", async () => {
-    const pcrs = { ...(PINS["pcrs"] as object), 8: toHex(OTHER) };
-    const good = await review(V1, { policy: policyOf({ ...PINS, pcrs }) });
-    expect(codesOf(good)).toEqual([]);
-    expect(good.deployments[0]!.notCompared).toEqual(["pcrs.8", "commitment"]);
-  });
-
   it("every member under a pinned hash", async () => {
     const policy = policyOf({ name: "lab", manifestHash: toHex(manifestHash(V1)) });
     const good = await review(V1, { policy, accept: [] });
     expect([codesOf(good), good.members]).toEqual([[], []]);
-  });
-
-  it("the one of several deployments whose pins hold", async () => {
-    const policy = policyOf({ ...PINS, name: "old", minNonce: V1.namespace.nonce + 1 }, PINS);
-    expect(await review(V1, { policy })).toMatchObject({ ok: true, deployment: "lab" });
   });
 
   it("keys whose secrets are public: notes", async () => {
@@ -379,44 +361,4 @@ it("an alternative of pcrs that no manifest can show accepts no manifest", async
   const pcrs = [{ ...(PINS["pcrs"] as object), 0: toHex(OTHER) }, { 8: toHex(OTHER) }];
   const bad = await review(V1, { policy: policyOf({ ...PINS, pcrs }) });
   expect(codesOf(bad)).toEqual(["pin pcrs", ...[0, 1, 2, 3].map((index) => `open-member enclave.pcr${index}`)]);
-});
-
-describe("wrong use", () => {
-  const policy = policyOf(PINS);
-  const nitro = parsePolicy({
-    policy: "bootproof/1",
-    deployments: [
-      { name: "bare", kind: "nitro", pcrs: { 0: "01".repeat(48), 1: "02".repeat(48), 2: "03".repeat(48) } },
-    ],
-  });
-
-  it.each<[string, Uint8Array, Partial<ReviewOptions>, RegExp]>([
-    ["a policy that pins no manifests", bytesOf(V1), { policy: nitro }, /deployments: no deployment of kind qos/],
-    [
-      "a policy as a manifest",
-      toUtf8('{"policy":"bootproof/1","deployments":[]}'),
-      {},
-      /this is a policy, not a manifest/,
-    ],
-    ["half a manifest", bytesOf(V1).slice(0, 500), {}, /malformed/],
-    ["noise", new Uint8Array([1, 2, 3]), {}, /neither JSON nor borsh/],
-    ["a previous one that is none", bytesOf(V1), { previous: new Uint8Array([1]) }, /previous: neither JSON nor borsh/],
-    ["an approval that is none", bytesOf(V1), { approvals: [new Uint8Array([1])] }, /approvals\[0\]/],
-  ])("%s is malformed", async (_, manifest, options, message) => {
-    const answer = reviewManifest(manifest, { policy, ...options });
-    await expect(answer).rejects.toThrow(MalformedError);
-    await expect(reviewManifest(manifest, { policy, ...options })).rejects.toThrow(message);
-  });
-
-  it.each<[string, unknown, RegExp]>([
-    ["an unknown name", { policy, accept: ["bridge"] }, /"bridge" is unknown; known are namespace, nonce/],
-    ["no policy", {}, /parsePolicy/],
-    ["a policy that was not parsed", { policy: { ...policy } }, /parsePolicy/],
-    ["nothing that was measured", { policy, measured: {} }, /expected pcrs or pivotHash/],
-    ["an unknown option", { policy, accepts: [] }, /unknown/],
-    ["text in place of bytes", { policy, previous: "{}" }, /Uint8Array/],
-  ])("%s is a TypeError", async (_, options, message) => {
-    await expect(reviewManifest(bytesOf(V1), options as ReviewOptions)).rejects.toThrow(TypeError);
-    await expect(reviewManifest(bytesOf(V1), options as ReviewOptions)).rejects.toThrow(message);
-  });
 });

@@ -293,7 +293,9 @@ it("refuses other input with its name", async () => {
   const approval = JSON.stringify({ signature: "00", member: { alias: 7, pubKey: "00" } });
   const bare = { name: "b", kind: "nitro", pcrs: { 0: toHex(OTHER), 1: toHex(OTHER), 2: toHex(OTHER) } } as const;
   expect(await faultsOf({ policy }, toUtf8("{}"))).toContain("namespace");
-  expect(await faultsOf({ policy }, toUtf8('{"policy":"bootproof/1"}'))).toEqual(["manifest", ""]);
+  const notManifest = toUtf8('{"policy":"bootproof/1"}');
+  expect(await faultsOf({ policy }, notManifest)).toEqual(["manifest", ""]);
+  await expect(reviewManifest(notManifest, { policy })).rejects.toThrow("this is a policy, not a manifest");
   expect(await faultsOf({ policy, previous: toUtf8('{"policy":"bootproof/1"}') })).toEqual(["manifest", "previous"]);
   const broken = toUtf8(JSON.stringify({ ...JSON.parse(Buffer.from(bytesOf(V1)).toString()), manifestSet: 7 }));
   expect(await faultsOf({ policy }, broken)).toEqual(["manifest", "manifestSet"]);
@@ -317,6 +319,7 @@ it("refuses other input with its name", async () => {
     "options.previous: expected bytes, as a Uint8Array, got a number",
   );
   expect(await faultsOf({ policy }, 7 as never)).toContain("manifest: expected bytes, as a Uint8Array, got a number");
+  for (const none of [{}, { policy: { ...policy } }]) expect(await faultsOf(none)).toMatch(/parsePolicy/);
   expect(await faultsOf({ policy, more: 7 })).toMatch(/^options\.more: unknown/);
   expect(await faultsOf({ policy, measured: {} })).toBe("measured: expected pcrs or pivotHash");
 });
