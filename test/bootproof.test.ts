@@ -92,7 +92,7 @@ describe("a call that asks for what nobody can answer", () => {
     ["evidence.bootProof: unknown; did you mean bootProofs: [bootProof]?", { bootProof: whole.bootProof }],
     ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: whole.bootProof }],
     ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: null }],
-    ["evidence.bootProofs: expected a list; empty where there is none", { activity: whole.activity }],
+    ["evidence.bootProofs: expected a list; pass an empty list if there is none", { activity: whole.activity }],
     ["evidence.appProof: unknown; did you mean appProofs: [appProof]?", { bootProofs: [], appProof: {} }],
     ["evidence.appProofs: expected a list; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
     [

@@ -171,7 +171,7 @@ const BESIDE: Readonly<Record<Piece, string>> = {
   activity: "evidence beside an activity",
 };
 const ADVICE =
-  "which would not be verified: give each piece by itself, or all of them as " +
+  "which would not be verified: pass each separately, or all together as " +
   '{"bootProofs": […], "appProofs": […], "activity": …}';
 
 export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {

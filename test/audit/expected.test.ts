@@ -74,19 +74,19 @@ describe("an auditor with an expectation", async () => {
       "a payload, of a bare document",
       one.document,
       payloadOf("1"),
-      "rejected app.request expected: needs app proofs or an activity to compare with, and a document alone has none",
+      "rejected app.request expected: needs app proofs or an activity to compare with; the entry is only a document",
     ],
     [
       "an organization, of boot proofs alone",
       one.bootProof,
       { organizationId },
-      "rejected app.request expected: needs app proofs or an activity to compare with, and boot proofs alone have none",
+      "rejected app.request expected: needs app proofs or an activity to compare with; the evidence has only boot proofs",
     ],
     [
       "an activity, of app proofs",
       evidence,
       { organizationId, id: "a" },
-      "rejected activity.request expected.id: about an activity, and there is none",
+      "rejected activity.request expected.id: needs an activity, but the evidence has none",
     ],
     [
       "a payload without an organization, of an activity",

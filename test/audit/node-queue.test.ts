@@ -261,7 +261,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const other = worker(test, redis.url, { setting: others });
     const { judge, notes } = await producer(test, redis.url, { setting });
     const lines = linesBy(judge, ENTRIES);
-    await until(() => other.notes.some((note) => /takes nothing from run .* holds another policy/.test(note)));
+    await until(() => other.notes.some((note) => /judges nothing for run .* holds another policy/.test(note)));
     await until(() =>
       notes.some((note) => /none accepts these jobs.*a running worker holds another policy/.test(note)),
     );
@@ -278,7 +278,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(notes).toEqual([]);
     const lines = linesBy(judge, ENTRIES);
     for (const { notes: said } of others)
-      await until(() => said.some((note) => /takes nothing from run .* has another secret, or only one/.test(note)));
+      await until(() => said.some((note) => /judges nothing for run .* has another secret, or only one/.test(note)));
     worker(test, redis.url, { secret: "secret" });
     test.expect(await lines).toBe(expected);
     for (const { end } of others) test.expect((await end()).entries).toBe(0);
@@ -391,7 +391,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       .expect(notes.map((note) => note.replace(/^\S+: /, "")).filter((note) => !note.startsWith("waiting")))
       .toEqual([
         "an answer is refused: its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET",
-        "an answer is refused: its form is not that of this version",
+        "an answer is refused: it does not have the form of this version",
       ]);
     // Nobody waits for this job, so there is no note.
     await redis.client.hset(`{bootproof}:answers:${job.run}`, OTHER_ID, `${sealOf(secret, OTHER_ID, all)}\n${all}`);

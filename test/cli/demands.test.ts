@@ -228,7 +228,7 @@ describe("--payload and --challenge", () => {
   });
 
   it.each([
-    ["--app", "fetches all that it verifies"],
+    ["--app", "fetches all evidence that is verified"],
     ["--attestation", "is for a bare document"],
   ])("are refused with %s", async (option, message) => {
     for (const own of [ID, SENT]) {

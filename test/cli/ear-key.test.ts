@@ -48,7 +48,9 @@ describe("a key", () => {
     chmodSync(path, 0o644);
     const { code, stderr } = await bootproof([...VERIFY, "--ear-key", path]);
     expect(code).toBe(0);
-    expect(stderr).toBe(`warning: ${path} has a private key that others may read: chmod 600 it, or make a new key\n`);
+    expect(stderr).toBe(
+      `warning: ${path} has a private key that others may read: run chmod 600 on it, or make a new key\n`,
+    );
   });
 
   it("is tried first: nothing is read of the evidence, and nothing written", async () => {

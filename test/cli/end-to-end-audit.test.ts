@@ -128,7 +128,7 @@ describe("the built command audits", () => {
     const { out, state, args } = newFiles();
     const { code, stdout, stderr } = await run(...asked, ...args, "--", pretty);
     expect([code, stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
-    const command = /\nMake a line of each: (jq .*) \| bootproof audit … -\n$/.exec(stderr)?.[1];
+    const command = /\nWrite each value as a line: (jq .*) \| bootproof audit … -\n$/.exec(stderr)?.[1];
     expect(command).toBe(`jq -c '.[]' '${pretty.replace("'", "'\\''")}'`);
     const timeout = await run(...asked, "--entry-timeout", "soon", "--", input);
     expect([timeout.code, timeout.stderr]).toEqual([2, expect.stringContaining("soon: expected a duration")]);

@@ -113,7 +113,7 @@ describe("--fail-on-warning", () => {
     expect([code, verdict]).toEqual([1, "verified"]);
     expect(refusedFor.length).toBeGreaterThan(0);
     expect(stderr).toBe(
-      ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...refusedFor, ""].join("\n"),
+      ["bootproof: refused because of --fail-on-warning. What weakens the verdict:", ...refusedFor, ""].join("\n"),
     );
     expect(await bootproof([...WITH_WARNING, "--fail-on-warning", "--quiet"])).toEqual({
       code: 1,

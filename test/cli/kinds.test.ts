@@ -186,7 +186,7 @@ describe("boot proofs in a list", () => {
     for (const command of ["verify", "bundle"]) {
       const { code, stdout, stderr } = await given(command, "--boot-proof", file, "--no-policy");
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toBe(`bootproof: ${file}: there are no boot proofs in it: the list is empty\n`);
+      expect(stderr).toBe(`bootproof: ${file}: the list of boot proofs is empty: expected at least one\n`);
     }
   });
 

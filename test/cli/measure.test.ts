@@ -165,7 +165,7 @@ describe("measure --policy", () => {
     const { code, stdout } = await given(IMAGE, "--policy", policyOf(old, good));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^PINNED: .* as\ndeployment "good"|^PINNED: [^]*deployment\s"good"/);
-    expect(stdout).toContain("pinned and not compared: pivotHash (--binary)");
+    expect(stdout).toContain("pinned, but not compared: pivotHash (--binary)");
     expect((await given(IMAGE, "--binary", BINARY, "--policy", policyOf(old, good))).code).toBe(0);
   });
 

@@ -307,7 +307,7 @@ describe("verify, fetching", () => {
     [
       "an activity by name and by file",
       ["--activity-id", "x", "--boot-proof", BOOT_1, "--no-policy"],
-      "--activity-id: checked against an activity: --activity FILE is required",
+      "--activity-id: requires an activity: give --activity FILE",
     ],
     [
       "an activity without a name",
@@ -438,11 +438,11 @@ describe("verify --app", () => {
     );
     expect(code).toBe(2);
     for (const part of [
-      "--app fetches all that it verifies, and excludes --boot-proof, --app-proof, --activity, " +
+      "--app fetches all evidence that is verified, and excludes --boot-proof, --app-proof, --activity, " +
         "--activity-id, " +
         "--ephemeral-key, --attestation, --request, --address",
       "--app signer: repeated",
-      "--app evidence.json: a file: the name of an application is required",
+      "--app evidence.json: a file: expected the name of an application",
     ])
       expect(stderr).toContain(part);
     const bundle = await online("verify", "bundle.json", "--app", "signer", "--policy", policy);
@@ -546,7 +546,7 @@ describe("the connection", () => {
     const { code, stderr } = await bootproof(["fetch", "--app", "signer", ...args]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `warning: ${args[5]!} has a private key that others may read: chmod 600 it, or make a new key\n`,
+      `warning: ${args[5]!} has a private key that others may read: run chmod 600 on it, or make a new key\n`,
     );
   });
 
@@ -693,9 +693,7 @@ describe("a service that answers anything", () => {
     answer = labBut({ [name]: { ...details, manifestEnvelope: null } });
     const refused = await bootproof(words, present());
     expect([refused.code, refused.stdout]).toEqual([3, ""]);
-    expect(refused.stderr).toContain(
-      `${name}: the answer is not what the interface promises: manifestEnvelope: expected`,
-    );
+    expect(refused.stderr).toContain(`${name}: the answer does not match the interface: manifestEnvelope: expected`);
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {

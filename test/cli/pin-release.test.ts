@@ -251,7 +251,7 @@ describe("diff of two releases", () => {
     expect((await bootproof(["diff", folder("2026.4.3"), folder("2026.4.3", "signer")])).code).toBe(0);
     const { code, stderr } = await bootproof(["diff", folder("2026.9.0"), folder("2026.9.1")]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/4 releases: name one application of one, such as 2026\.9\.0\/evm-parser/);
+    expect(stderr).toMatch(/4 releases: name one application, such as 2026\.9\.0\/evm-parser/);
     expect((await bootproof(["diff", folder("2025.9.3"), folder("2026.9.1")])).code).toBe(2);
   });
 });

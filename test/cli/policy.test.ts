@@ -311,8 +311,8 @@ describe("pin --add-to --out, elsewhere", () => {
     });
 
     it.each([
-      ["another content", `\n${content}`, "named (another content)"],
-      ["another content that is not text", Uint8Array.of(0xff), "named (another content)"],
+      ["another content", `\n${content}`, "named (different content)"],
+      ["another content that is not text", Uint8Array.of(0xff), "named (different content)"],
       ["no such file", undefined, "named (no such file)"],
     ])("is refused with %s there, by name", async (_, there, says) => {
       const { code, stderr, target } = await pin(kind, inFolder(there));
@@ -370,7 +370,7 @@ describe("pin --add-to, beside a sibling", () => {
     expect([refused.code, refused.stdout, readFileSync(path)]).toEqual([2, "", before]);
     const says = refused.stderr.replaceAll(/\s+/g, " ");
     expect(says).toContain("unchanged. A new deployment keeps what its siblings demand:");
-    expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, and this is "live"');
+    expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, but the new value is "live"');
     for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
     const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
     const { labels, commitment } = (readJson(path) as unknown as PolicyFile).deployments[1]!;

@@ -246,7 +246,7 @@ describe("a folder that is refused, with the file's name", () => {
     );
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.1"))),
-      /2026\.9\.1: a version without an application's folder/,
+      /2026\.9\.1: the version has no folder of an application/,
     );
   });
 

@@ -153,7 +153,7 @@ describe("log verify", () => {
     expect([code, stdout.split("\n").slice(0, 2)]).toEqual([
       1,
       [
-        expect.stringMatching(/^BROKEN: .*: entry 2 was removed: entry 3 is in line 2, the line behind entry 1$/),
+        expect.stringMatching(/^BROKEN: .*: entry 2 was removed: entry 3 is in line 2, the line after entry 1$/),
         expect.stringMatching(/^Whole up to there: 1 entry, /),
       ],
     ]);

@@ -183,7 +183,7 @@ describe("an error answer", () => {
     });
     expect(error.message).toBe(
       "update_wallet: the service responded with HTTP 401 SIGNATURE_INVALID: no such signature. " +
-        "Something between here and the service changes the body, or the key is another one.",
+        "Check that the private key matches the public key, and that no proxy changes the body.",
     );
   });
 

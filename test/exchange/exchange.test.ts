@@ -265,7 +265,7 @@ describe("polling", () => {
 it("what is in the answer to another query is refused with the failed checks of its activity", async () => {
   const { settle, asked } = exchange({ kind: "query", operation: "q", organizationId: "o" });
   expect(await settle({ value: { user: {} }, faults: ["a number"] })).toEqual({ kind: "other", value: { user: {} } });
-  await expect(settle(answer())).rejects.toThrow("in a place where none is verified");
+  await expect(settle(answer())).rejects.toThrow("and an activity in this answer is not verified");
   expect(asked[0]).toMatchObject({ activity: activity(), expected: null });
 });
 

@@ -304,7 +304,7 @@ describe("an omitted value", () => {
     ]);
     expect(inspection!.says).toMatchObject({ "(left out)": "1 more" });
     const [, , , , first] = renderInspection(inspection!).split("\n");
-    expect(first).toBe(`! left out, because there is too much: parameters.a: ${left} of ${MANY} entries`);
+    expect(first).toBe(`! left out, because there are too many values: parameters.a: ${left} of ${MANY} entries`);
   });
 
   it("is counted in faults if there are too many pieces", async () => {

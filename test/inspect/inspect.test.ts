@@ -417,7 +417,7 @@ describe("a bundle", () => {
     });
     expect(faults).toEqual(
       expect.arrayContaining([
-        "policy and report without the rest of now, policy and report",
+        "policy and report: expected all of now, policy and report, or none",
         "policy.deployments: empty: expected at least one",
         'report: format: expected "bootproof-report/1"',
       ]),

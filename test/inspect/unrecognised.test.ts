@@ -36,7 +36,7 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["a private key", toUtf8("-----BEGIN PRIVATE KEY-----\nAAAA\n"), "a private key in PEM, which is a secret"],
   ["other PEM", toUtf8("-----BEGIN PUBLIC KEY-----\nAAAA\n"), "PEM without a certificate"],
   ["broken JSON", toUtf8('{"bootProof":\n'), "not strict JSON: the text ends early (line 2, column 1)"],
-  ["other JSON", toUtf8('{"keys":[],"b":1}'), 'JSON with "keys", "b", which no kind of evidence has'],
+  ["other JSON", toUtf8('{"keys":[],"b":1}'), 'JSON with "keys", "b": no kind of evidence has these members'],
   [
     "JSON of many members",
     toUtf8(JSON.stringify([..."abcdefghijk"].reduce((o, n) => ({ ...o, [n]: 1 }), {}))),

@@ -71,7 +71,7 @@ const PARSE: readonly Difference<string>[] = [
     confirmed: (_text, value) => count(value) > 250_000,
   }),
   refusedHere({
-    name: "a number that is larger than a double holds",
+    name: "a number that is too large for a double",
     why: "It is Infinity there, and null once that is written again: two readers see two values.",
     example: "1e999",
     reason: /number/,

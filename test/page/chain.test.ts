@@ -85,7 +85,7 @@ describe("the states", () => {
       policy: "open",
     });
     expect(reasonOf(forged, "anchor")).toContain("the evidence as a whole was rejected");
-    expect(reasonOf(forged, "manifest")).toContain("it rests on what failed above (Document)");
+    expect(reasonOf(forged, "manifest")).toContain("it depends on a link above that failed (Document)");
     expect(reasonOf(forged, "document")).toMatch(/leaf certificate.*\(cose\.signature\)$/);
     expect(await states("stale")).toMatchObject({ anchor: "unproven", policy: "failed" });
   });

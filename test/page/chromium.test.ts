@@ -189,7 +189,9 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   it("says why, where the data cannot be read", async () => {
     const html = pageOf("verified").replace("bootproof-bundle/1", "bootproof-bundle/9");
     const { page } = await open(pageFile(html, "page.html"));
-    expect(await answer(page)).toMatch(/^This browser could not verify it:bundle: expected "bootproof-bundle\/1"/);
+    expect(await answer(page)).toMatch(
+      /^This browser could not verify the evidence:bundle: expected "bootproof-bundle\/1"/,
+    );
   });
 
   it("is readable without JavaScript, and says that the button needs it", async () => {
@@ -263,7 +265,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
         listing(MADE.anchor, "trust-anchor.pem certificate"),
       ]);
       await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await page.getByLabel("Time from which ages are counted").fill(MADE.at);
       await press(page);
       expect(await result(page)).toContain("VERIFIED");
       expect(await page.locator("#said").innerText()).toMatch(/^Verdict: VERIFIED/);
@@ -315,7 +317,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.locator("#file-list li").nth(3).waitFor();
       await page.getByLabel("Organization ID").fill("somebody-else");
       await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await page.getByLabel("Time from which ages are counted").fill(MADE.at);
       await press(page);
       expect(await result(page)).toContain("REJECTED");
       expect(await axe(page)).toEqual([]);
@@ -326,7 +328,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await give(page, MADE.boot, MADE.quote, MADE.policy, MADE.anchor);
       await page.locator("#file-list li").nth(3).waitFor();
       await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await page.getByLabel("Time from which ages are counted").fill(MADE.at);
       const add = async (pointer: string, value: string): Promise<void> => {
         await page.getByRole("button", { name: "Add a value" }).click();
         expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("type");
@@ -537,7 +539,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.locator("#file-list li").nth(3).waitFor();
       expect((await printed(page)).map(({ title }) => title)).toEqual(["Verify", "This page"]);
       await page.getByText("More", { exact: true }).click();
-      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await page.getByLabel("Time from which ages are counted").fill(MADE.at);
       await press(page);
       await result(page);
       const [first, ...others] = await printed(page);

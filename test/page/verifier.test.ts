@@ -190,7 +190,7 @@ describe("a verification", () => {
 });
 
 describe("a time", () => {
-  const fault = ["Time: expected one in UTC, such as 2026-03-04T05:06:07Z."];
+  const fault = ["Time: expected a time in UTC, such as 2026-03-04T05:06:07Z."];
   it.each(["2026-03-04", "2026-03-04T05:06:07", "2026-03-04T05:06:07+00:00", "2026-02-30T00:00:00Z", "4 March 2026"])(
     "is not %s",
     (now) => {
@@ -250,7 +250,7 @@ describe("what is in the way is told, all of it", () => {
       "an anchor that is missing",
       [boot, policyOf("lab.pem")],
       {},
-      [/names the trust anchor lab\.pem; give that file, too/],
+      [/names the trust anchor lab\.pem; add that file, too/],
     ],
     [
       "an anchor that is there twice",
@@ -463,7 +463,7 @@ describe("expected payloads", () => {
     expect(await verdictOf([boot, quote, anchor], asked)).toBe("authentic");
     expect(faultsOf([boot, activity, quote, anchor], asked)).toBe(null);
     expect(faultsOf([boot, activity, quote, anchor], { ...asked, organization: " " })).toEqual([
-      "Payloads beside an activity: whose activity? Give the organization ID, too.",
+      "Payloads with an activity: enter the organization ID of its owner, too.",
     ]);
     expect(faultsOf([document, anchor], asking(row("/price", "1.5")))).toEqual([
       expect.stringMatching(/^A bare attestation document says nothing of .* payloads/),
@@ -476,7 +476,11 @@ describe("expected payloads", () => {
       [row("/a", "hello \u202e")],
       ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
     ],
-    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: expected a value as JSON; the empty text is ""']],
+    [
+      "no value",
+      [EMPTY, row("/a", " ")],
+      ['Expected value 2: expected a value as JSON, such as "" for the empty text"'],
+    ],
     [
       "a number that no double holds",
       [row("/a", "12345678901234567890"), row("/b", "1e999")],
@@ -492,7 +496,7 @@ describe("expected payloads", () => {
     [
       "a mark and nothing else",
       [row("", "", true, "")],
-      ['Expected value 1: expected a value as JSON; the empty text is ""'],
+      ['Expected value 1: expected a value as JSON, such as "" for the empty text"'],
     ],
     [
       "a challenge that can be guessed",
@@ -502,7 +506,7 @@ describe("expected payloads", () => {
     [
       "one pointer twice",
       [row("/a", "1"), row("/a", "1"), row("/a", "1", false, "OTHER")],
-      ["Expected value 2: /a is there twice for this type"],
+      ["Expected value 2: /a is entered twice for this type"],
     ],
     [
       "two challenges of one type",

@@ -91,7 +91,7 @@ describe("the releases in a folder", () => {
     expect(await read(root)).toEqual([["2026.2.0/signer"], ["2026.1.0/2026.2.0/x"]]);
     expect(await refusal(folderOf({ "2026.1.0/2026.2.0/": "" }))).toEqual([
       "/2026.1.0/2026.2.0",
-      "a version without an application's folder",
+      "the version has no folder of an application",
     ]);
   });
 
@@ -132,13 +132,13 @@ describe("a folder is refused", () => {
       "with an empty version",
       () => folderOf({ "2026.1.0/": "" }),
       "/2026.1.0",
-      "a version without an application's folder",
+      "the version has no folder of an application",
     ],
     [
       "with a file above 1 MiB",
       () => folderOf({ "a/manifest": new Uint8Array(MIB + 1) }),
       "/a/manifest",
-      "larger than 1 MiB, the most that is read",
+      "larger than 1 MiB, the limit for reading",
     ],
   ])("%s", async (_, make, file, reason) => {
     expect(await refusal(make())).toEqual([file, reason]);

@@ -52,7 +52,7 @@ describe("a legacy document", () => {
     expect(booted).toMatch(words);
     expect(booted).toContain(`(${pin}), although the legacy document commits to none`);
     expect(unprovenWords(made)).toEqual([]);
-    expect(caveats(made).join("\n")).toContain(`could have made this document, over ${reach}`);
+    expect(caveats(made).join("\n")).toContain(`could have made this document, with ${reach}`);
     for (const text of [...caveats(made), ...unprovenStatements(made)])
       expect(text).not.toMatch(/any manifest and key/);
   });

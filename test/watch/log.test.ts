@@ -79,7 +79,7 @@ describe("a changed log", () => {
   const edit = (text: string): string => text.replace('"prod"', '"dev"');
 
   it.each<[string, string[], number, string, RegExp]>([
-    ["a line removed", without(5), 6, "removed", /^entry 6 was removed: entry 7 is in line 6, the line behind entry 5/],
+    ["a line removed", without(5), 6, "removed", /^entry 6 was removed: entry 7 is in line 6, the line after entry 5/],
     ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 is in line 1, the first line/],
     ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
     ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
@@ -174,7 +174,7 @@ describe("a changed log", () => {
   it("a line put in, with the right number and the right hash", async () => {
     const forged = await lineAfter({ entries: 5, head: lines[4]!.hash }, await finding("signer", { boot: "forged" }));
     const changed = [...texts.slice(0, 5), Buffer.from(forged.bytes).toString("utf8"), ...texts.slice(5)];
-    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was put in$/) as string;
+    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was inserted$/) as string;
     expect(await faultOf(changed)).toEqual({ line: 7, kind: "inserted", message });
     const wild = await lineAfter({ entries: 70, head: "ab".repeat(32) }, await finding("signer", { boot: "wild" }));
     const other = [...texts.slice(0, 5), Buffer.from(wild.bytes).toString("utf8"), ...texts.slice(5)];
@@ -358,7 +358,7 @@ describe("a log in files", () => {
     ["missing", ["b", "b.3"], /^a file is missing: b continues in b\.2: b\.3 begins with entry 9, and b, .* entry 4$/],
     ["repeated", ["b", "b.2", "b.2", "b.3"], /^it has the same first line as b\.2: a file is repeated: /],
     ["swapped", ["b", "b.3", "b.2"], /^the files are not in their order: b\.2 follows b: b\.3 begins/],
-    ["first, and is not", ["b.2", "b"], /^it is in another place, or a file of another log: b begins with entry 1/],
+    ["first, and is not", ["b.2", "b"], /^it is in the wrong place, or a file of another log: b begins with entry 1/],
     ["first, with a third", ["b.2", "b", "b.3"], /^the files are not in their order: b\.3 follows b\.2: b begins/],
   ])("has one that is %s", async (_, names, message) => {
     const { intact, fault, entries } = await inFiles(names, { after: "any" });
@@ -369,7 +369,7 @@ describe("a log in files", () => {
   it("has one whose end was cut off", async () => {
     const { fault } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": parts["b.2"].slice(0, 2) });
     expect(fault).toMatchObject({ line: 7, kind: "file", file: "b.3" });
-    expect(fault!.message).toMatch(/^the end of b\.2 was cut off, or files between them are missing: b\.3 begins/);
+    expect(fault!.message).toMatch(/^the end of b\.2 is missing, or files between them are missing: b\.3 begins/);
   });
 
   it("has one in which a line was edited", async () => {

@@ -341,7 +341,7 @@ describe("a month of a watch", () => {
     expect(polls).toBeGreaterThan(1500);
     const killed = ENDS.slice(1).map((end) => kills[end]);
     expect(Math.min(...killed)).toBeGreaterThan(3);
-    const stale = openingNotes.filter((note) => /^its lock is that of process 1 of watch-\d+: observed/.test(note));
+    const stale = openingNotes.filter((note) => /^its lock belongs to process 1 of watch-\d+: observed/.test(note));
     expect(stale).toHaveLength(killed.reduce((sum, count) => sum + count));
     expect(openingNotes.filter((note) => /was not finished, as after a kill/.test(note)).length).toBeGreaterThan(5);
   });
