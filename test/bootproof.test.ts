@@ -168,7 +168,7 @@ describe("a question without what could answer it", () => {
       { bootProofs: [whole.bootProof], appProofs: whole.appProofs },
       { ...options, expected: { ...asked, ...more } },
     );
-    await expect(call).rejects.toThrow(/about an activity, and there is none/);
+    await expect(call).rejects.toThrow(/needs an activity, but the evidence has none/);
   });
 
   const another = { ...options, expected: { organizationId: "another" } };

@@ -384,7 +384,7 @@ describe("PCRs", () => {
     expect(addedTo(add(old, NEW_MADE, { drop: ["pcrs.8"] }).text).pcrs).toEqual(own.pcrs);
     const absent = await madeOf({ ...manifest(rollOut), generation: "legacy" });
     const demanding = { ...OLD, commitment: "legacy", pcrs: { ...OLD.pcrs, "30": OTHER_PCR } };
-    expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("and this is absent");
+    expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("but the new value is absent");
   });
 
   it("of another role are refused", () => {

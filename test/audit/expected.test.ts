@@ -140,7 +140,7 @@ describe("an auditor with an expectation", async () => {
         (await under.judge(1, toUtf8(JSON.stringify(half)), payloadOf(id) as never)).verdict;
       expect([await verdict(String(at + 1)), await verdict("3")]).toEqual(["verified", "rejected"]);
       const other = { ...half, publicKey: proof.publicKey.slice(0, 130) };
-      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof of its key");
+      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof for its key");
     }
   });
 
@@ -209,7 +209,7 @@ describe("a file of expectations", () => {
   const good = payloadOf("1");
 
   it.each([
-    ["", [": no lines: the program"]],
+    ["", [": the file is empty: the program"]],
     ["{", ["line 1: expected a member name (column 2)"]],
     ["\n", ["line 1: "]],
     [`${line(good)}\n\n`, ["line 2: "]],
@@ -228,7 +228,7 @@ describe("a file of expectations", () => {
     [line({ payload: [] }), ["line 1: expected.payload: empty: expected at least one"]],
     [
       line(payloadOf(7)).replace(":7", ":9007199254740993"),
-      ["line 1: expected.payload[0].values./order/id: 9007199254740993 is a number"],
+      ["line 1: expected.payload[0].values./order/id: 9007199254740993: not exact as a double"],
     ],
     [line({ organizationId: "o", requestedAt: "yesterday" }), ["line 1: expected.requestedAt: expected a valid Date"]],
     [`${line(good)}\n${line(good)}`, ["line 2: entry: the same as in line 1: expected one line for each entry"]],

@@ -211,7 +211,7 @@ describe("a compressed input", () => {
   });
 
   it.each<[string, Uint8Array, RegExp]>([
-    ["cut off", whole.subarray(0, -3), /^its gzip is damaged or cut off \(unexpected end of file\)$/],
+    ["cut off", whole.subarray(0, -3), /^its gzip is damaged or truncated \(unexpected end of file\)$/],
     ["cut off in its header", whole.subarray(0, 7), /unexpected end of file/],
     ["cut off in another member", Buffer.concat([whole, whole.subarray(0, 5)]), /unexpected end of file/],
     ["with another sum", whole.with(-7, whole.at(-7)! ^ 1), /incorrect data check/],
@@ -283,7 +283,7 @@ describe("an input without lines", () => {
     await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
       name: "AuditInputError",
       file: path,
-      message: expect.stringMatching(/each line of an input is an entry$/) as string,
+      message: expect.stringMatching(/expected one entry on each line$/) as string,
       advice: `Write each value as a line: jq -c ${filter} ${path} | bootproof audit … -`,
     });
     const stdin = (): AsyncIterable<Uint8Array> => inPieces(Buffer.from(content), [7, 1 << 26, 1].values());

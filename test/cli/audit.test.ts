@@ -74,7 +74,7 @@ describe("audit", () => {
     ]);
     const other = await audit("--policy", policy, input, "--boot-proof", BOOT_1, fleet.boots[0]!);
     expect(other.code).toBe(1);
-    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\), and so/);
+    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\)\. So is/);
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
   });
 
@@ -131,7 +131,7 @@ describe("audit", () => {
     const cut = await audit("--policy", policy, packed);
     expect([cut.code, cut.stderr]).toEqual([
       2,
-      expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or cut off \(.+\)\nEntries before/),
+      expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or truncated \(.+\)\nEntries before/),
     ]);
     const [out, state] = [newPath("results"), newPath("state")];
     const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "pretty.json");
@@ -220,7 +220,7 @@ describe("audit", () => {
     const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringMatching(/there is something in it already, of which the state does not know/),
+      expect.stringMatching(/the file is not empty, and its results are not in the state/),
     ]);
     writeFileSync(input, boots.join("\n"));
     expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);

@@ -261,7 +261,11 @@ describe("verify FILE", () => {
       () => [changed((bundle) => (bundle["policy"].allowDebug = true)), OWN],
       /policy\.allowDebug: debug mode: .*--allow-debug/,
     ],
-    ["a connection", () => [BUNDLE, "--base-url", "https://localhost"], /--base-url: nothing is fetched here/],
+    [
+      "a connection",
+      () => [BUNDLE, "--base-url", "https://localhost"],
+      /--base-url: not used, since nothing is fetched/,
+    ],
   ])("refuses %s", async (_, args, message) => {
     const given = args();
     const chosen = given.some((word) => /polic/.test(word)) || _ === "no word of a policy" ? given : [...given, OWN];

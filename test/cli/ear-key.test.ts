@@ -79,7 +79,7 @@ describe("a key", () => {
     ],
     ["a small RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey, "pkcs1"), /2048 bits/],
     ["an API key file", { publicKey: "02ab", privateKey: "cd".repeat(32) }, /an API key file, which stamps requests/],
-    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; the private key signs/],
+    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; expected the private key/],
     ["a set of keys", { keys: [privateKey.export({ format: "jwk" })] }, /a set of keys/],
     ["no JSON", "secret", /not a key: expected a private key/],
     ["a list", "[]", /not a key: expected a private key/],

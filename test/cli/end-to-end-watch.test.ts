@@ -77,7 +77,7 @@ describe("the built command keeps watch", () => {
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     const whole = await run("log", "verify", path);
     expect([whole.code, whole.stderr]).toEqual([0, ""]);
-    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot checked: lines cut off/);
+    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot checked: lines removed from/);
     const json = await run("log", "verify", path, "--format", "json");
     const { head } = JSON.parse(json.stdout) as { head: string };
     expect((await run("log", "verify", path, "--head", head)).code).toBe(0);
@@ -324,7 +324,7 @@ describe("the built command, with checkpoints that others keep,", () => {
     );
     expect((await verified()).code).toBe(0);
     const cut = await verified("--checkpoint", note, "--key", publicKey);
-    const sentence = /the log ends with entry \d+, and the checkpoint is of entry \d+: lines were cut off the end/;
+    const sentence = /the log ends with entry \d+, and the checkpoint is of entry \d+: its last lines are missing/;
     expect([cut.code, cut.stdout]).toEqual([1, expect.stringMatching(sentence)]);
     const before = readFileSync(note, "utf8");
     const refused = await run(...args, "--once");
@@ -520,7 +520,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     write({ "roots.jsonl": `${rootTwo}\n` });
     watching.child.kill("SIGHUP");
     await watching.until(() => eventsOf(path).length === 3);
-    expect(watching.stderr).toContain("the setting was read again: the next poll verifies by its trusted roots\n");
+    expect(watching.stderr).toContain("the setting was read again: the next poll uses its trusted roots\n");
     expect(eventsOf(path)).toEqual(["verified", "setting-changed", "rejected"]);
     write({ "roots.jsonl": rootOne });
     watching.child.kill("SIGHUP");
@@ -538,7 +538,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const { code, stdout } = await watching.ended;
     expect([code, stdout]).toEqual([
       1,
-      expect.stringMatching(/ #2 SETTING CHANGED: its trusted roots; by policy .*\n/),
+      expect.stringMatching(/ #2 SETTING CHANGED: its trusted roots; the policy is now .*\n/),
     ]);
     expect((await run("log", "verify", path)).code).toBe(0);
   });
@@ -584,7 +584,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const watching = new Process([...asked.map((word) => (word === policy ? "-" : word)), "--log", path], shell);
     await watching.until(() => entriesOf(path).length === 1);
     watching.child.kill("SIGHUP");
-    const sentence = /warning: \S+Z what came from stdin cannot be read again, and nothing was read: start/;
+    const sentence = /warning: \S+Z nothing was reloaded, since stdin cannot be read again: restart/;
     await watching.until(() => sentence.test(watching.stderr));
     watching.child.kill("SIGTERM");
     expect((await watching.ended).code).toBe(0);

@@ -317,7 +317,7 @@ describe("verify, fetching", () => {
     [
       "a connection with nothing to fetch",
       ["--boot-proof", BOOT_1, "--no-policy", "--base-url", "https://a", "--timeout", "3"],
-      "--base-url, --timeout: nothing is fetched here",
+      "--base-url, --timeout: not used, since nothing is fetched",
     ],
     [
       "a malformed policy, before anything is fetched",
@@ -629,11 +629,11 @@ describe("a service that answers anything", () => {
     ["403", refusal(403, "REQUEST_NOT_AUTHORIZED"), /HTTP 403 .*Give the key's user the right/],
     ["404", json(404, "not JSON"), /HTTP 404\. Check the ids/],
     ["500", json(500, {}), /HTTP 500\. Try again later/],
-    ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. .*redirects are not followed/],
+    ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. Redirects are not followed\./],
     [
       "no JSON",
       json(200, "<html>"),
-      /not what the interface promises: expected a value .*Check that --base-url is the service's own address/,
+      /does not match the interface: expected a value .*Check that --base-url is the service's own address/,
     ],
     ["an empty object", json(200, {}), /bootProof is missing in the response/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
@@ -727,7 +727,7 @@ describe("a service that answers anything", () => {
     if (what.startsWith("another"))
       expect([fetched.code, fetched.stderr]).toEqual([
         3,
-        expect.stringMatching(/returned another activity: (id|organizationId) is another, /),
+        expect.stringMatching(/this is not the requested activity: (id|organizationId) is another, /),
       ]);
     else
       expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
@@ -759,7 +759,7 @@ describe("a service that answers anything", () => {
       present(),
     );
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, and "signer" was requested/);
+    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, expected "signer"/);
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
 

@@ -494,7 +494,7 @@ describe("a signing half", () => {
     );
     expect(error).toBeInstanceOf(ClientError);
     expect(error).toMatchObject({ code: "ephemeral-key", effect: "none" });
-    expect(error.message).toMatch(/^not sent: appProofs\[0\]: .* Give the 130 bytes of the key as ephemeralKey$/);
+    expect(error.message).toMatch(/^not sent: appProofs\[0\]: .* Pass the 130 bytes of the key as ephemeralKey$/);
     expect(service.requests).toEqual([]);
   });
 

@@ -276,7 +276,7 @@ it("does not follow redirects, so that no stamp goes elsewhere", async () => {
   const error = await rejectionOf<ServiceError>(
     (await testClient({ baseUrl: server.baseUrl })).getUser({ userId: "u" }),
   );
-  expect(error.message).toContain("redirects are not followed");
+  expect(error.message).toContain("Redirects are not followed");
   expect(elsewhere.requests).toHaveLength(0);
   await Promise.all([server.close(), elsewhere.close()]);
 });

@@ -90,7 +90,7 @@ describe("a submit", () => {
   ])("refuses a later answer with %s", async (_, more) => {
     const { settle } = exchange();
     await settle(answer(PENDING));
-    await expect(settle(answer(more), true)).rejects.toThrow("it is another activity than the one that first answered");
+    await expect(settle(answer(more), true)).rejects.toThrow("this activity is not the one that first answered");
   });
 
   it("refuses the id of another request, finished or not", async () => {
@@ -128,7 +128,9 @@ describe("a submit", () => {
       asked: { operation: SUBMIT.operation, refusals: [] },
     });
     expect(asked).toEqual([]);
-    await expect(settle(answer({ id: "b" }), true)).rejects.toThrow("another activity");
+    await expect(settle(answer({ id: "b" }), true)).rejects.toThrow(
+      "this activity is not the one that first answered the request",
+    );
     const bindings = new Bindings();
     bindings.bind(SUBMIT, "a", "");
     expect(await exchange(unproven, bindings).settle(answer())).toMatchObject({ kind: "verified" });

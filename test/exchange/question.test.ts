@@ -59,7 +59,7 @@ it.each([
   ["a time that is a number", { ...BODY, timestampMs: 1 }],
   ["a time that is not a decimal", { ...BODY, timestampMs: "soon" }],
 ])("a submit with %s has a fault", (_, body) => {
-  expect(of("submit/x", body)).toMatch(/^type, organizationId, parameters and timestampMs/);
+  expect(of("submit/x", body)).toMatch(/^expected type, organizationId, parameters and timestampMs/);
 });
 
 it("a vote's type and its path belong together", () => {

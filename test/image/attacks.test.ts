@@ -311,7 +311,7 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   ["has bytes behind", section(join(signature.data, Uint8Array.of(0))), ["signature: 1 bytes after the end"]],
   ["has an array without end", section(hex("9fff")), ["signature: an indefinite length"]],
   ["has a head that is longer than needed", section(join(head(4, 1, 1), signature.data.subarray(1))), ["signature: a"]],
-  ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of signatures"]],
+  ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of at least one signature"]],
   ["is an empty array", section(hex("80")), ["signature: expected an array of at least one signature"]],
   [
     "has null for an entry",

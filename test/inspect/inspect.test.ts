@@ -109,7 +109,7 @@ describe("an inspection", () => {
     const { kind, faults, says } = (await inspectUnverified(json(details)))!;
     expect([kind, faults]).toEqual(["boot proof", []]);
     expect(says).toMatchObject({
-      "(form)": expect.stringContaining("what a share holder is shown"),
+      "(form)": expect.stringContaining("which share holders see"),
       attestationDocument: { time: at.toISOString() },
       manifestEnvelope: { manifest: { version: "v2", namespace: { nonce: 7 } }, manifestSetApprovals: [{}, {}] },
       ...(form === "file" && { validation_time_secs: 1_772_600_767 }),

@@ -44,7 +44,11 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ],
   ["an empty object", toUtf8("{}"), "an empty JSON object"],
   ["an empty list", toUtf8("[]"), "an empty JSON list"],
-  ["a list of other things", toUtf8('[7,{"proofPayload":""}]'), "a JSON list of 2, not all of them boot proofs"],
+  [
+    "a list of other things",
+    toUtf8('[7,{"proofPayload":""}]'),
+    "a JSON list of 2, neither all boot proofs nor all app proofs",
+  ],
   ["a JSON text", toUtf8('"hEShATgi"'), "expected an object, got a string"],
   ["an inspection", toUtf8('{"NOT VERIFIED":"…"}'), "the output of bootproof inspect"],
   ["base64 of JSON", toUtf8(toBase64(toUtf8('{"a":1}'))), 'base64 of JSON with "a"'],

@@ -191,7 +191,7 @@ const RFC_8785: readonly Difference<unknown>[] = [
     name: "a number that is not an integer, or none that JSON writes without an exponent",
     why: "A manifest has integers alone, and 1e21 has more than one form.",
     example: [1.5],
-    reason: /not an integer in its only form/,
+    reason: /not an integer in canonical form/,
     confirmed: (value) => someNumber(value, (number) => !Number.isInteger(number) || Math.abs(number) >= 1e21),
   }),
   {
@@ -224,7 +224,7 @@ const beside = new Comparison<unknown>({
       name: "a number that is not an integer",
       why: "A manifest has integers alone, each in its only form.",
       example: 1e21,
-      reason: /not an integer in its only form/,
+      reason: /not an integer in canonical form/,
       confirmed: (value) => someNumber(value, (number) => !/^(?:0|-?[1-9][0-9]*)$/.test(String(number))),
     }),
   ],

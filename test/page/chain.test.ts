@@ -65,7 +65,7 @@ describe("the states", () => {
     const { report: shown } = await SHOWN["an activity"]!();
     expect(shown.checks).toContainEqual(expect.objectContaining({ id: "activity.claims", status: "pass" }));
     expect(reasonOf(shown, "claims")).toMatch(
-      /^app\.request or activity\.request would prove it, .*nothing is expected/,
+      /^app\.request or activity\.request would prove this, .*nothing is expected/,
     );
     expect(await states("an activity, as it was asked for")).toMatchObject({ claims: "proven" });
   });

@@ -181,8 +181,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const { page } = await open(pageFile(withOtherEvidence(html), "page.html"));
     const text = await answer(page);
     expect(text).toMatch(/^ANOTHER RESULT: do not believe what this page says\.Verified in this browser: REJECTED/);
-    expect(text).toContain('verdict: "authentic" on this page, "rejected" in truth');
-    expect(text).toContain('boot[0] bind.user-data: "pass" on this page, "fail" in truth');
+    expect(text).toContain('verdict: "authentic" on this page, "rejected" as verified now');
+    expect(text).toContain('boot[0] bind.user-data: "pass" on this page, "fail" as verified now');
     expect(await axe(page)).toEqual([]);
   });
 
@@ -198,7 +198,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const { page } = await open(pageFile(pageOf("rejected"), "page.html"), { javaScriptEnabled: false });
     const text = await page.locator("body").innerText();
     expect(text).toContain("REJECTED");
-    expect(text).toContain("JavaScript is off: this page can be read, and cannot verify.");
+    expect(text).toContain("JavaScript is off, so this page cannot verify again.");
     expect(text).toContain("bootproof verify FILE --policy POLICY");
     expect(await page.getByRole("button", { name: "Verify again in this browser" }).isDisabled()).toBe(true);
   });
@@ -374,8 +374,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       );
       await page.locator("#file-list li").nth(1).waitFor();
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML or XML page without .*; takes no part \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page without .*; not used \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; not used \d+ bytes, SHA-256/),
       ]);
       await press(page);
       await page.locator("#faults li").first().waitFor();

@@ -90,7 +90,7 @@ describe("a page", () => {
     const evidence = { bootProofs: [forged.bootProof] };
     const { report } = await verifyEvidence(evidence, { policy: strict, now });
     await expect(pageWith(SCRIPT, { evidence, options: plainOptions({ policy, now }), report })).rejects.toThrow(
-      /^the report is not of this evidence and these options: verdict is "rejected", and "verified" anew$/,
+      /^the report is not of this evidence and these options: verdict is "rejected", expected "verified"$/,
     );
   });
 
@@ -242,7 +242,9 @@ describe("the bundle of a page", () => {
   it("is not of provenance, which no browser verifies", async () => {
     const content = await contentOf(boot);
     const evidence = { ...boot, provenance: [{}] };
-    await expect(pageWith(SCRIPT, { ...content, evidence })).rejects.toThrow(/evidence\.provenance: a page takes none/);
+    await expect(pageWith(SCRIPT, { ...content, evidence })).rejects.toThrow(
+      /evidence\.provenance: expected none: a page cannot have it/,
+    );
   });
 
   it("finds another report, and other evidence", async () => {

@@ -527,7 +527,7 @@ describe("a demand that compares nothing", () => {
 
   it("no release, and what readRelease did not make, are errors", async () => {
     await expect(checkReleases([], NONE)).rejects.toThrow(/no release to check/);
-    await expect(checkReleases([{ ...(await release) }], NONE)).rejects.toThrow(/readRelease returned/);
+    await expect(checkReleases([{ ...(await release) }], NONE)).rejects.toThrow(/results of readRelease/);
     await expect(readRelease([["manifest", "text" as never]])).rejects.toThrow(TypeError);
   });
 });

@@ -221,7 +221,7 @@ it("what is wrong with approvals and their set names the file", async () => {
   };
   const [a, c] = ["a-lab-signer-20260100.approval", "c-lab-signer-20260100.approval"];
   expect(await changed((files) => files.set("d.approval", files.get(c)!).delete(c))).toEqual([
-    'approval-name d.approval: its member is "c", but the file's name begins differently',
+    'approval-name d.approval: its member is "c", but the file\'s name begins differently',
   ]);
   expect(await changed((files) => files.set("a-again.approval", files.get(a)!))).toEqual([
     `approval-twice ${a}: a second approval of "a"`,
@@ -274,7 +274,7 @@ describe("a history", () => {
     ]);
     const { histories } = await checkReleases(releases, NONE);
     expect(histories[0]!.faults.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name those that you accept ' +
+      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name the accepted namespaces ' +
         "(--namespace, namespaces)",
       "nonce-twice: has the nonce 20260100 of signer, and another hash",
     ]);

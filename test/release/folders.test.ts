@@ -138,7 +138,7 @@ describe("a folder is refused", () => {
       "with a file above 1 MiB",
       () => folderOf({ "a/manifest": new Uint8Array(MIB + 1) }),
       "/a/manifest",
-      "larger than 1 MiB, the limit for reading",
+      "larger than 1 MiB, the most that is read",
     ],
   ])("%s", async (_, make, file, reason) => {
     expect(await refusal(make())).toEqual([file, reason]);

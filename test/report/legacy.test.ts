@@ -38,7 +38,7 @@ describe("a legacy document", () => {
     for (const part of SAID.source.split("|")) expect(word?.statements.join("\n")).toContain(part);
     expect(renderText(made)).toContain("\nNot proven: its application says that\n");
     expect(headlineFacts(made).lines[0]).toMatch(/namespace "\S+" \(not proven: its application says so\)$/);
-    expect(caveats(made).join("\n")).toContain("over any manifest and key");
+    expect(caveats(made).join("\n")).toContain("with any manifest and key");
   });
 
   it.each<[string, NonNullable<Judgement["deployments"]>, string, RegExp]>([

@@ -83,7 +83,7 @@ describe("a checkpoint", () => {
   const made = (changed: string): string => madeNote(changed, origin);
   it.each<[string, string | Uint8Array, RegExp]>([
     ["nothing", "", /not a signed note/],
-    ["no signature", `${body}\n`, /no line with a signature/],
+    ["no signature", `${body}\n`, /no signature follows the empty line/],
     ["no empty line", body, /not a signed note/],
     ["no line feed at its end", note.slice(0, -1), /not a signed note/],
     ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
@@ -203,7 +203,9 @@ describe("a log and its checkpoint", () => {
   it("show a log that was cut", async () => {
     const cut = await verified(textOf(lines.slice(0, 3)));
     expect(cut).toMatchObject({ intact: false, entries: 0, fault: { line: 3, kind: "checkpoint" } });
-    expect(cut.fault!.message).toMatch(/^the log ends with entry 3, and the checkpoint is of entry 4: lines were cut/);
+    expect(cut.fault!.message).toMatch(
+      /^the log ends with entry 3, and the checkpoint is of entry 4: its last lines are missing/,
+    );
     expect(await verified("")).toMatchObject({ intact: false, fault: { line: 1, kind: "checkpoint" } });
   });
 

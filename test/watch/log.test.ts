@@ -59,7 +59,7 @@ describe("an intact log", () => {
       ),
     ).toEqual(lines.map(() => '{"log":'));
     expect([answer.firstAt, answer.lastAt]).toEqual([lines[0]!.entry.at, lines[8]!.entry.at]);
-    expect(answer.open.join()).toMatch(/lines cut off the end.*rewritten as a whole.*each verdict/s);
+    expect(answer.open.join()).toMatch(/lines removed from the end.*rewritten as a whole.*each verdict/s);
     expect((await verified("")).head).toBe(NO_LINE);
   });
 
@@ -135,7 +135,7 @@ describe("a changed log", () => {
       texts.map((text, at) => (at === 4 ? `${text} ` : text)),
       5,
       "malformed",
-      /spacing, order or escapes/,
+      /expected the watch's own spacing, order and escapes/,
     ],
     [
       "the members of its tool in another order",
@@ -144,7 +144,7 @@ describe("a changed log", () => {
       ),
       5,
       "malformed",
-      /spacing, order or escapes/,
+      /expected the watch's own spacing, order and escapes/,
     ],
     [
       "an unknown member in its tool",
@@ -219,7 +219,7 @@ describe("a changed log", () => {
     expect(edited).toMatchObject({ intact: false, entries: 8, head: lines[7]!.hash, fault: { line: 9 } });
     const grown = await verified(whole, { head: lines[5]!.hash });
     expect(grown).toMatchObject({ intact: false, entries: 6, head: lines[5]!.hash, fault: { kind: "head" } });
-    expect(grown.fault!.message).toMatch(/^the log ends with line 9, .* behind line 6, and lines were added since/);
+    expect(grown.fault!.message).toMatch(/^the log ends with line 9, .* at line 6, and lines were added since/);
     const empty = await verified(whole, { head: NO_LINE });
     expect(empty).toMatchObject({ intact: false, entries: 0, head: NO_LINE, firstAt: null, lastAt: null });
   });
@@ -345,7 +345,7 @@ describe("a log in files", () => {
   const head = rotated.at(-1)!.hash;
 
   it("is whole in their order, and as one", async () => {
-    const open = [expect.stringMatching(/^lines cut off/), expect.stringMatching(/^that each/)];
+    const open = [expect.stringMatching(/^lines removed from/), expect.stringMatching(/^that each/)];
     const whole = { intact: true, entries: 10, firstEntry: 1, head, fault: null, open };
     expect(await inFiles(["b", "b.2", "b.3"])).toMatchObject(whole);
     expect(await verified(textOf(rotated))).toMatchObject(whole);
