@@ -54,7 +54,7 @@ async function callTheService(lab: Lab): Promise<void> {
   );
 
   step(
-    "2. A tag is renamed over HTTP, with a stamped request. The answer comes verified, or not at all",
+    "2. A tag is renamed over HTTP, with a stamped request. Only a verified answer is returned",
     "const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(apiKey) });",
     "const verified = client.withVerification(policy);",
     'const { activity, report } = await verified.updateUserTag({ userTagId, newUserTagName: "treasurers" });',
@@ -83,15 +83,15 @@ async function callTheService(lab: Lab): Promise<void> {
     );
   if (!(refusal instanceof RejectedActivityError))
     throw refusal ?? new Error("the demo went wrong: nothing was refused");
-  say(`The call throws ${refusal.constructor.name}, and nothing of the answer gets through:\n`);
+  say(`The call throws ${refusal.constructor.name}, and returns nothing of the answer:\n`);
   say(renderFailures(refusal.report, { color }).trimEnd());
 }
 
 /** Verifies evidence that was captured from a real deployment. */
 async function verifyCaptured(): Promise<void> {
   step(
-    "4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",
-    "One of its enclaves is pinned, and the app proof of another is held against that.",
+    "4. Real hardware: evidence that was captured from a deployment on AWS Nitro",
+    "One of its enclaves is pinned, and the app proof of another enclave must match that policy.",
   );
   const read = (name: string): unknown =>
     JSON.parse(readFileSync(fileURLToPath(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url)), "utf8"));

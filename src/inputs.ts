@@ -231,7 +231,7 @@ function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifyS
   const { bootProofsOnly = isOnlyOne } = options;
   const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
   if (policy !== null && options.trustAnchors !== undefined)
-    throw new TypeError("options.trustAnchors: a policy names its own");
+    throw new TypeError("options.trustAnchors: not allowed with a policy; name trust anchors in the policy");
   const context = contextOf(options, policy);
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(ephemeralKey)];
   return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly, provenanceVerifier };
@@ -313,7 +313,7 @@ function evidenceList(example: string): Shape<readonly unknown[]> {
   return {
     read: (value, place) => {
       if (Array.isArray(value)) return [...(value as unknown[])];
-      const hint = value === undefined ? "empty where there is none" : `did you mean ${example}?`;
+      const hint = value === undefined ? "pass an empty list if there is none" : `did you mean ${example}?`;
       return place.fault(`expected a list; ${hint}`);
     },
   };
@@ -440,8 +440,8 @@ export function copyDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,
 ): { readonly bytes: Uint8Array; readonly given: InputPiece } {
-  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: for boot proofs only");
-  if (context.expectation !== null) throw new TypeError("expected: for activities and app proofs only");
+  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: allowed only for boot proofs");
+  if (context.expectation !== null) throw new TypeError("expected: allowed only for activities and app proofs");
   const { subject, piece } = given("boot[0]", document);
   if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: expected bytes, as a Uint8Array");
   return { bytes: new Uint8Array(piece.value), given: { subject, piece } };

@@ -45,7 +45,7 @@ export const plainPolicyShape = /* @__PURE__ */ objectOf<PlainPolicy>({
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
   if (!ParsedPolicy.is(policy) || policy.bytes() === null)
-    throw new TypeError("policy: expected one that was read from text or bytes");
+    throw new TypeError("policy: expected a policy that was read from text or bytes");
   return policyContent(policy);
 }
 

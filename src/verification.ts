@@ -147,7 +147,7 @@ function reportOf(answer: Report | AnyVerification): Report {
   throw new TypeError(
     isPromise
       ? "expected a verification, got a promise of one: await it"
-      : "expected a verification or report that this package made, the very object: a copy proves nothing",
+      : "expected the verification or report object that this package returned: a copy proves nothing",
   );
 }
 

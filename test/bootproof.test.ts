@@ -84,7 +84,7 @@ describe("a call that asks for what nobody can answer", () => {
     ["evidence.bootProof: unknown; did you mean bootProofs: [bootProof]?", { bootProof: whole.bootProof }],
     ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: whole.bootProof }],
     ["evidence.bootProofs: expected a list; did you mean bootProofs: [bootProof]?", { bootProofs: null }],
-    ["evidence.bootProofs: expected a list; empty where there is none", { activity: whole.activity }],
+    ["evidence.bootProofs: expected a list; pass an empty list if there is none", { activity: whole.activity }],
     ["evidence.appProof: unknown; did you mean appProofs: [appProof]?", { bootProofs: [], appProof: {} }],
     ["evidence.appProofs: expected a list; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
     [
@@ -160,7 +160,7 @@ describe("a question without what could answer it", () => {
       { bootProofs: [whole.bootProof], appProofs: whole.appProofs },
       { ...options, expected: { ...asked, ...more } },
     );
-    await expect(call).rejects.toThrow(/about an activity, and there is none/);
+    await expect(call).rejects.toThrow(/needs an activity, but the evidence has none/);
   });
 
   const another = { ...options, expected: { organizationId: "another" } };

@@ -57,7 +57,7 @@ describe("a policy that names files", () => {
     const value = parsePolicy(JSON.parse(text) as object, { readFile: () => anchorPem });
     for (const other of [value, { ...policy }, null])
       expect(() => plainPolicy(other as typeof policy)).toThrow(
-        "policy: expected one that was read from text or bytes",
+        "policy: expected a policy that was read from text or bytes",
       );
   });
 });

@@ -82,7 +82,7 @@ export class Call {
     const opened = this.#open(pathIn(url), body);
     const { question } = opened.exchange;
     if ("isProven" in question && !question.isProven)
-      throw new TypeError(`${question.operation}: not sent: it is signed without generateAppProofs: true`);
+      throw new TypeError(`${question.operation}: not sent: the signed body lacks generateAppProofs: true`);
     return this.#settled(opened, await send(question), []);
   }
 
@@ -125,7 +125,7 @@ export class Call {
   /** Throws TypeError before anything is sent. A call that submitted gets no answer that is compared by id alone. */
   #open(path: string, body: JsonValue | undefined): Opened {
     const operation = operationOf(path);
-    const question = operation === null ? "it is not the path of an operation" : questionOf(operation, body);
+    const question = operation === null ? "the path is not that of an operation" : questionOf(operation, body);
     if (typeof question === "string") throw new TypeError(`${operation?.name ?? path}: not sent: ${question}`);
     if (question.kind === "activity") {
       const own = this.#submits.find(({ firstId }) => firstId === question.activityId) ?? this.#submits.at(-1);

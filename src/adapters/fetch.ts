@@ -83,7 +83,7 @@ class FetchDoor {
 
   constructor(options: VerifiedFetchOptions) {
     const { baseUrl, fetch = globalThis.fetch, otherOrigins = [], allowUnproven = false, policy } = options;
-    if (typeof fetch !== "function") throw new TypeError("options.fetch: this runtime has no fetch of its own");
+    if (typeof fetch !== "function") throw new TypeError("options.fetch: required, as there is no global fetch");
     this.#base = new URL(checkedBaseUrl(baseUrl));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
     this.#verifier = new ActivityVerifier(sourceOf(options), policy, options);
@@ -119,7 +119,7 @@ class FetchDoor {
     const private_ = names.find((name) => name.startsWith("x-stamp") || name === "x-auth-proxy-config-id");
     if (private_ === undefined || (url !== null && this.#otherOrigins.includes(url.origin))) return;
     const origin = url?.origin ?? "an unknown origin";
-    const advice = "Its answer would not be verified: allow it with otherOrigins";
+    const advice = "Its answer would not be verified. To send it, name the origin in otherOrigins";
     throw new ClientError("request", `not sent: a request with ${private_} to ${origin}. ${advice}`);
   }
 

@@ -33,7 +33,7 @@ export function instanceLike(client: ForeignClient): ForeignMembers {
   const chain = prototypesOf(client);
   // A subclass may have a constructor with other parameters.
   const base = chain.findLast((one) => Object.hasOwn(one, "request"))?.constructor;
-  if (typeof base !== "function") throw new TypeError("client: its class has no method request");
+  if (typeof base !== "function") throw new TypeError("client: expected a class with a method request");
   const { config, stamper, constructor } = foreignMembers(client);
   const made = Reflect.construct(base, [config, stamper], constructor as () => void) as ForeignMembers;
   for (const [name, value] of Object.entries(client)) if (typeof value !== "function") made[name] = value;

@@ -65,7 +65,7 @@ export class UnverifiedMethodError extends Error {
   readonly method: string;
 
   constructor(method: string, why: string) {
-    super(`${method}: ${why}. To call it all the same, name it in allowUnproven.`);
+    super(`${method}: ${why}. To call it without verification, name it in allowUnproven.`);
     this.method = method;
   }
 }
@@ -167,7 +167,7 @@ class Wrapper {
 
   #invoke(name: string, instance: ForeignMembers, args: readonly unknown[]): unknown {
     const method = instance[name];
-    if (typeof method !== "function") return this.#refuse(name, "it is not a method of the client's class");
+    if (typeof method !== "function") return this.#refuse(name, "the client's class has no such method");
     return (method as Method).call(instance, ...args);
   }
 
@@ -227,7 +227,7 @@ class Wrapper {
     const finished = call.finished(returned, !this.#isFlat || name === "request");
     const isOwn = !isAwaited || returned === undefined || isSigned(returned);
     if (finished === null || (call.isSilent && !isOwn) || isSignedSubmit(returned))
-      return this.#refuse(name, "it returns a value that this wrapper did not see received, or a stamped submit");
+      return this.#refuse(name, "it returns a stamped submit, or a value from a request that this wrapper did not see");
     const { value, report } = finished;
     keepReport(report, value, (value as ForeignMembers | undefined)?.["activity"]);
     return value;
@@ -258,7 +258,7 @@ function pendingOf({ organizationId, type }: SubmitQuestion, id: string): Foreig
   return { activity: { id, organizationId, type, status: PENDING } };
 }
 
-const ELSEWHERE = "it is sent to another service, whose results nothing verifies";
+const ELSEWHERE = "it uses another service, and results of that service cannot be verified";
 const PENDING = "ACTIVITY_STATUS_PENDING";
 const NO_STAMPER = { stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "" }) };
 

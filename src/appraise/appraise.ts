@@ -220,8 +220,8 @@ function reportScope({ pins, scope, differing }: Compared, checklist: Checklist)
 }
 
 const OLD_SETUP =
-  "the policy sets no maxAge: this setup document may be an old one that is shown again, of an enclave that no " +
-  "longer waits for its quorum key";
+  "the policy sets no maxAge: this setup document may be an old one, and its enclave may no " +
+  "longer wait for its quorum key";
 
 /** Checks age. A setup document without a limit is a warning, since shares are released for it whatever its age. */
 function appraiseAge(
@@ -302,12 +302,12 @@ const NONE_GIVEN: AppProofFault = {
   advice: "Give the app proofs (--app-proof), or the activity that has them (--activity).",
 };
 const NONE_TIMED: AppProofFault = {
-  text: "the policy requires an app proof, and none that was given has a time",
+  text: "the policy requires an app proof, and no given app proof has a time",
   advice: "Give an app proof that has a time (timestampMs).",
 };
 const NOT_ALLOWED: AppProofFault = {
-  text: "the policy demands an app proof that the request was allowed, and none was verified",
-  advice: "Give the app proof of the decision; if that denies, do not use the result.",
+  text: "the policy demands an app proof that allows the request, and none was verified",
+  advice: "Give the app proof of the decision; if the decision is a denial, do not use the result.",
 };
 const OTHER_TYPE = "Give app proofs of the types that the policy allows; do not use any other.";
 const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";

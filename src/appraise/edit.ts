@@ -289,7 +289,7 @@ const RULES = ["maxAge", "appProofs"] as const;
 
 function refuseRules(policy: MadePolicy["policy"]): void {
   const rule = RULES.find((name) => policy[name] !== undefined);
-  if (rule !== undefined) throw refused(rule, "a rule of the whole policy, which adding its deployments would drop");
+  if (rule !== undefined) throw refused(rule, "a rule of the whole policy, and adding only deployments would drop it");
 }
 
 function refuseDebug(before: Policy, adding: Policy): void {
@@ -347,7 +347,7 @@ function movedNames(before: readonly DeploymentPins[], after: readonly Deploymen
     const now = after[index]!.name;
     return now === name ? [] : [`${name} is ${now} from now on`];
   });
-  return moved.length === 0 ? [] : [`names by place: ${listed(moved, ", ")}`];
+  return moved.length === 0 ? [] : [`deployments without a name are called by their place: ${listed(moved, ", ")}`];
 }
 
 function anchorsStay({ trustAnchors }: Policy): string[] {

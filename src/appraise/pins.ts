@@ -287,7 +287,7 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
       met: `${set.threshold} of ${set.members.length} members, as pinned`,
       unmet: sameMembers ? "the threshold is lower than pinned" : "the members are not the pinned ones",
       ...(sameMembers && {
-        advice: "The set names the same people, but fewer of them are enough than the policy demands.",
+        advice: "The set has the same members, but its threshold is lower than the policy demands.",
       }),
     },
   );
@@ -328,7 +328,7 @@ function qosPin<K extends PinName>(
     shape,
     compare: (pin, { bootProof }) =>
       bootProof === null
-        ? unmet("pinned, but a bare document has none", "Give the boot proof in place of its document alone.")
+        ? unmet("pinned, but a bare document has none", "Give the whole boot proof instead of only its document.")
         : compare(pin, bootProof),
   };
 }

@@ -298,7 +298,7 @@ function refuseTogether(pins: Pins, place: Place): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
     const { needs, excludes = [] } = PINS[name];
     if (needs !== undefined && !Object.hasOwn(pins, needs))
-      place.at(name).fault(`counts within a ${needs}, and none is pinned`);
+      place.at(name).fault(`has a meaning only within a ${needs}: pin that, too`);
     const both = excludes.filter((other) => Object.hasOwn(pins, other));
     if (both.length > 0)
       place.at(name).fault(`no evidence meets it together with ${both.join(", ")}: a manifest has only one of them`);

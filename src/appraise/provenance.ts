@@ -138,7 +138,7 @@ function identityFaults(read: Omit<Members, "trustedRoot">, open: readonly Prove
   if (!isGithub(issuer)) {
     return [
       ...contradictions,
-      ...(open.length > 0 ? [`open: only with the issuer ${GITHUB_ISSUER}, which demands these members`] : []),
+      ...(open.length > 0 ? [`open: allowed only with the issuer ${GITHUB_ISSUER}, which demands these members`] : []),
       ...((repository ?? identity) === undefined ? ["expected repository or identity: otherwise anyone may sign"] : []),
     ];
   }

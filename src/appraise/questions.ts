@@ -151,7 +151,7 @@ function noAnswers(pins: Questioned): string[] {
     ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr))
       ? ["a PCR of zeros identifies no enclave"]
       : []),
-    ...(pcrs.length > 1 ? ["each of several pcrs must pin it"] : []),
+    ...(pcrs.length > 1 ? ["each alternative of pcrs must pin them"] : []),
     ...publicKeyNotes(pins),
   ];
 }
@@ -227,7 +227,7 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
       ? ["only pcrs 3 pins the operator: any other deployment of that account and role passes"]
       : []),
     ...(pins.commitment === "legacy"
-      ? [`legacy: any application of ${role} could have made this document, over ${legacyReach(answers)}`]
+      ? [`legacy: any application of ${role} could have made this document, with ${legacyReach(answers)}`]
       : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
       ? [

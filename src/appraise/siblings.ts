@@ -247,7 +247,7 @@ const ANEW: Row<unknown> = {
   keep: ({ name, own, addition: { pins } }) =>
     own !== undefined || pins.manifestHash !== undefined ? KEPT : refused(name, "demand-unmet", NOT_PINNED_ANEW),
 };
-const NOT_PINNED_ANEW = "pinned there, and nothing here says which value the new version has";
+const NOT_PINNED_ANEW = "pinned by a sibling, but the value of the new version is not known";
 
 const MANIFEST_HASH: Row<readonly string[]> = {
   keep: ({ name, own, addition: { facts } }) => {
@@ -348,7 +348,7 @@ const PROVENANCE: Row<PinTypes["provenance"]["pin"]> = {
   keep: ({ name, wanted, own, raw, addition, terms }) => {
     if (own !== undefined) {
       const lost = wanted.findIndex((demand) => !own.some((other) => keepsDemand(demand, other)));
-      return lost < 0 ? KEPT : refusedBuild("demand-unmet", `provenance[${lost}] there is demanded of no build here`);
+      return lost < 0 ? KEPT : refusedBuild("demand-unmet", `provenance[${lost}] of a sibling is not kept here`);
     }
     if (terms.bundles.length > 0) return renewed(wanted, raw as readonly ProvenanceFile[], addition, terms);
     if (addition.facts.length > 0) return refusedBuild("demand-not-shown", "no bundle shows who built the new version");
@@ -435,7 +435,7 @@ const UNUSED_BUNDLES: DemandRefusal = {
   demand: "provenance",
   ...OF_CALLER,
   message: "no deployment of the same namespace demands it, so the bundles would pin nothing",
-  advice: "Say who has to have built it: --repository URL and --trusted-root FILE.",
+  advice: "Pin who must have built it: --repository URL and --trusted-root FILE.",
 };
 
 function differ(demand: string, { pins }: Addition, siblings: readonly string[]): DemandRefusal {
@@ -444,8 +444,8 @@ function differ(demand: string, { pins }: Addition, siblings: readonly string[])
     demand,
     deployment: pins.name,
     siblings,
-    message: `${siblings.map(quoted).join(" and ")} have the same minNonce, and what they demand differs`,
-    advice: `Take one of them out of the policy first. ${dropWords(demand)}`,
+    message: `${siblings.map(quoted).join(" and ")} have the same minNonce, but different demands`,
+    advice: `Remove one of them from the policy first. ${dropWords(demand)}`,
   };
 }
 
@@ -470,7 +470,7 @@ const MAX_VALUE = 300;
 
 function unmet(demand: string, expected: string, actual: string): Answer {
   const [wanted, shown] = [expected, actual].map((text) => cut(text.replaceAll("\n", ", "), MAX_VALUE));
-  return refused(demand, "demand-unmet", `${wanted} is demanded, and this is ${shown}`);
+  return refused(demand, "demand-unmet", `${wanted} is demanded, but the new value is ${shown}`);
 }
 
 function quoted(text: string): string {

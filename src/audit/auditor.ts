@@ -171,7 +171,7 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
   return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
 }
 
-const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof of its key";
+const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof for its key";
 
 /** Returns the cache key of a boot proof, which covers all of its JSON, or null if that is too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {

@@ -27,9 +27,9 @@ export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
   const { entries, expected, numbers } = own;
   if (numbers !== undefined && numbers.length !== entries.length)
-    throw new TypeError("batch.numbers: expected one for each entry");
+    throw new TypeError("batch.numbers: expected a number for each entry");
   if (expected !== undefined && expected.length !== entries.length)
-    throw new TypeError("batch.expected: expected one for each entry, or null");
+    throw new TypeError("batch.expected: expected an expectation or null for each entry");
   return own;
 }
 

@@ -88,10 +88,10 @@ function entryOfMembers(json: JsonObject): Entry {
   reader.refuseUnknown(EVIDENCE_MEMBERS);
   // If null counted as absent, evidence and the policy's rules about app proofs would be skipped silently.
   for (const name of EVIDENCE_MEMBERS)
-    if (json[name] === null) reader.fault(name, "null: leave it away if it is not there");
+    if (json[name] === null) reader.fault(name, "null: omit the member if there is no value");
   const evidence = evidenceIn(reader, []);
   const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
-  if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "no evidence in it");
+  if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "contains no evidence");
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 

@@ -66,5 +66,5 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],
-  reason: "expected: needs app proofs or an activity to compare with, and a document alone has none",
+  reason: "expected: needs app proofs or an activity to compare with; the entry is only a document",
 };

@@ -11,10 +11,10 @@ import type { AuditSetting } from "./setting.js";
  * The reason for an entry whose judging failed twice. It is the same for every judge, so that results do not depend on
  * it.
  */
-export const UNJUDGED_REASON = "it could not be judged: twice, what judged it failed";
+export const UNJUDGED_REASON = "it could not be judged: judging it failed twice";
 
 /** The reason for an entry that was stopped twice because it took too long. It is the same for every limit. */
-export const TOO_SLOW_REASON = "it could not be judged: twice, it took longer than one entry may take";
+export const TOO_SLOW_REASON = "it could not be judged: it twice took longer than one entry may take";
 
 export function unjudgedResult(n: number): AuditResult {
   return malformedResult(n, UNJUDGED_REASON);

@@ -99,7 +99,7 @@ class LineReader {
 
   finish(): ReadonlyMap<string, Expected> {
     if (this.#line === 0)
-      this.#faults.push({ path: "", message: "no lines: the program that wrote it may have failed" });
+      this.#faults.push({ path: "", message: "the file is empty: the program that wrote it may have failed" });
     if (this.#faults.length > 0) throw new MalformedError("expected", this.#faults);
     return this.#byEntry;
   }

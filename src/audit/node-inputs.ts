@@ -222,14 +222,14 @@ async function* unpackedBy(
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (!code.startsWith("Z_")) throw error;
-    throw new AuditInputError(name, `its ${packing.name} is damaged or cut off (${message})`, DAMAGED);
+    throw new AuditInputError(name, `its ${packing.name} is damaged or truncated (${message})`, DAMAGED);
   } finally {
     engine.destroy();
     await feeding;
   }
   // Zeros fill blocks. Node silently drops everything that follows them.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
-    throw new AuditInputError(name, `something follows its ${packing.name}, after zero bytes`, DAMAGED);
+    throw new AuditInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
 }
 
 const DAMAGED =
@@ -254,7 +254,7 @@ function notUnpacked({ name: packing, program }: Packing, name: string): AuditIn
   const from = name === STDIN_INPUT ? program : `${program} ${shellWord(name)}`;
   return new AuditInputError(
     name,
-    `compressed with ${packing}, which is not unpacked here`,
+    `compressed with ${packing}, which bootproof cannot unpack`,
     `Unpack it: ${from} | bootproof audit … -`,
   );
 }
@@ -269,10 +269,10 @@ type OtherForm = "a list over several lines" | "an object over several lines" | 
 
 /** `jq -c .` writes each value as a line, `jq -c '.[]'` each item of a list. */
 const FORMS: Readonly<Record<OtherForm, readonly [message: string, filter: string]>> = {
-  "a list over several lines": ["a JSON list over several lines: each line of an input is an entry", "'.[]'"],
-  "an object over several lines": ["JSON over several lines: each line of an input is an entry", "."],
+  "a list over several lines": ["a JSON list over several lines: expected one entry on each line", "'.[]'"],
+  "an object over several lines": ["JSON over several lines: expected one entry on each line", "."],
   "a list on one line": [
-    "one line with a JSON list that is neither of boot proofs nor of app proofs: each line of an input is an entry",
+    "one line with a JSON list of neither boot proofs nor app proofs: expected one entry on each line",
     "'.[]'",
   ],
 };
@@ -283,7 +283,7 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): AuditI
   const file = shellWord(name);
   const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
   const command = name === STDIN_INPUT ? `… | ${jq}` : ofFile;
-  return new AuditInputError(name, message, `Make a line of each: ${command} | bootproof audit … -`);
+  return new AuditInputError(name, message, `Write each value as a line: ${command} | bootproof audit … -`);
 }
 
 /**

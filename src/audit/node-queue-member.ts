@@ -124,7 +124,7 @@ export class QueueMember {
       if (policy === undefined) this.once(`warning: its maxmemory-policy cannot be read. ${NOEVICTION}`);
       else if (policy === "noeviction" || !/^maxmemory:[1-9]/m.test(info)) continue;
       else if (policy.startsWith("volatile-")) this.once(`it drops keys with a lifetime ${drops}`);
-      else throw new QueueError("eviction", `${this.connection.shown}: it drops keys, jobs too, ${drops}`);
+      else throw new QueueError("eviction", `${this.connection.shown}: it drops keys, also jobs, ${drops}`);
     }
   }
 }

@@ -152,7 +152,7 @@ export function readAnswer(id: string, { first, entries }: Part, written: string
 }
 
 const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
-const FORM = "its form is not that of this version";
+const FORM = "it does not have the form of this version";
 
 const TOLD = objectOf<ToldSetting>(TOLD_SETTING);
 
@@ -183,7 +183,7 @@ export function difference(own: Peer, other: Peer): string | null {
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;
   if (own.policy !== other.policy)
     return (
-      "holds another policy, or other content of the files that it names " +
+      "has another policy, or other content of the files that it names " +
       `(${other.policy.slice(0, 16)}…, this one ${own.policy.slice(0, 16)}…)`
     );
   return "has another secret, or only one of them has one (BOOTPROOF_QUEUE_SECRET)";

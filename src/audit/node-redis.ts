@@ -51,7 +51,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /alert number|alert (?:certificate|unknown ca)/,
     "it refuses the certificate of this client: check --queue-cert and --queue-key",
   ],
-  [CERTIFICATE, "its certificate is not accepted: the authority that issued it belongs into --queue-ca"],
+  [CERTIFICATE, "its certificate is not trusted: give the authority that issued it with --queue-ca"],
 ];
 
 const START_MS = 10_000;

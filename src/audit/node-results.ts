@@ -51,14 +51,14 @@ export class ResultsFile {
       if (mark === null && size > 0 && hasState)
         throw new AuditFileError(
           path,
-          "there is something in it already, of which the state does not know: give another name; or, to go on with " +
+          "the file is not empty, and its results are not in the state: give another file; or, to resume " +
             "a run, the --state that it was started with",
         );
       if (mark !== null && (size < mark.length || (await results.#tail()) !== mark.tail))
         throw new AuditFileError(
           path,
-          "this is not the file of results that the state is of, or it was changed since: give the one that it is " +
-            "of; or start anew, with another state and another file for the results",
+          "this is not the file of results for this state, or it was changed since: give the right file; " +
+            "or start anew, with another state and another file for the results",
         );
       await inWords(path, file.handle.truncate(results.#length));
       if (mark === null) await syncFolder(dirname(path));
@@ -89,7 +89,7 @@ export class ResultsFile {
     const { size } = await inWords(this.path, this.#handle.stat());
     if (size !== this.#length) throw new AuditFileError(this.path, "somebody else has written to it, or cut it off");
     if (await isInPlace(this.#handle, this.path)) return;
-    throw new AuditFileError(this.path, "it was taken away, or something else is in its place: the results are lost");
+    throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 
   /** Resolves once everything that was written is on the disk. */
@@ -124,7 +124,7 @@ async function opened(path: string, flags: string): Promise<OpenedFile> {
   const handle = await openedFile(path, flags);
   try {
     if (!(await handle.stat()).isFile())
-      throw new AuditFileError(path, "a device, a pipe or the like, where results are to be kept");
+      throw new AuditFileError(path, "expected a regular file for results, got a device, a pipe or the like");
     return { handle, lock: await lockOf(path) };
   } catch (error) {
     await handle.close();
@@ -159,7 +159,7 @@ async function openedFile(path: string, flags: string): Promise<FileHandle> {
   if (!gone) return inWords(path, Promise.reject(known));
   throw new AuditFileError(
     path,
-    "the results so far are not there, and the state alone has no part of them: give the file that they are in; or " +
+    "the file of the results so far is missing, and the state does not contain them: give that file; or " +
       "start anew, with another state",
   );
 }

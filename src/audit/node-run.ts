@@ -145,7 +145,7 @@ async function refuseInside(file: string, inputs: readonly string[]): Promise<vo
     if (found !== null && found === (await realpath(file).catch(() => null)))
       throw new AuditFileError(file, "it is an input of the audit: results would overwrite it");
     if (folder !== null && found !== null && `${folder}${sep}`.startsWith(`${found}${sep}`))
-      throw new AuditFileError(file, `inside ${input}, which is audited: it would be an entry of it`);
+      throw new AuditFileError(file, `inside ${input}, which is audited: it would become an entry`);
   }
 }
 

@@ -253,10 +253,10 @@ class InputReader {
 
   #changed(name: string): AuditInputError {
     const which = this.#from!.input > 0 ? "it, or an input before it," : "it";
-    const what = name === STDIN_INPUT ? "is another one than" : "was changed since";
+    const what = name === STDIN_INPUT ? "differs from that of" : "was changed since";
     return new AuditInputError(
       name,
-      `${which} ${what} the run that the state is of: give it as it was; or start anew, with another state and ` +
+      `${which} ${what} the run of this state: restore it; or start anew, with another state and ` +
         `another file for the results`,
     );
   }
@@ -285,6 +285,6 @@ async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<Fou
     if (entry.isDirectory()) yield* filesIn(path, shown);
     else if (entry.isFile() || (await readable(shown, stat(path))).isFile()) yield { path, shown };
     // Nothing is omitted silently.
-    else throw new AuditInputError(shown, "neither a file nor a folder: link to files alone, and audit it from there");
+    else throw new AuditInputError(shown, "neither a file nor a folder: audit a folder of links to files only");
   }
 }

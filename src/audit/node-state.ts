@@ -126,9 +126,9 @@ const ANEW = "Nothing was changed. Start anew with another state and another fil
 /** Writes are atomic, so a damaged file was damaged by something else. */
 function stateOf(path: string, text: string): StateFile {
   const json: unknown = attempt(() => parseJson(text)).value;
-  if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or no state of an audit. ${ANEW}`);
+  if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or not the state of an audit. ${ANEW}`);
   if (json["state"] !== STATE_FORMAT)
-    throw new AuditFileError(path, `no state of an audit, or one that another version of bootproof wrote. ${ANEW}`);
+    throw new AuditFileError(path, `not the state of an audit, or written by another version of bootproof. ${ANEW}`);
   const { value: state, faults } = readShape(STATE, json);
   if (state === undefined) throw new AuditFileError(path, `damaged: ${faultText(faults)}. ${ANEW}`);
   return state;

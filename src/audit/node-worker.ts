@@ -213,7 +213,7 @@ class QueueWorker {
     const judge = await judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
     const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
-    if (!isWell) throw new Error("an empty entry ends the judge, too");
+    if (!isWell) throw new Error("the judge fails even for an empty entry");
     return judge;
   }
 
@@ -224,12 +224,12 @@ class QueueWorker {
     const setting: AuditSetting = { ...told, ...this.#held };
     try {
       if ((await settingDigest(setting)) !== digest)
-        throw new Error("the setting on the server is not that of the job");
+        throw new Error("the setting on the server is not the one of the job");
       await nodeAuditor(setting);
       return setting;
     } catch (error) {
       const reason = printable((error as Error).message);
-      this.#member.once(`run ${run.slice(0, 8)}…: takes nothing from it: ${reason}`);
+      this.#member.once(`run ${run.slice(0, 8)}…: its jobs are not judged here: ${reason}`);
       return null;
     }
   }
@@ -237,7 +237,7 @@ class QueueWorker {
   async #tick(): Promise<void> {
     for (const producer of await this.#member.meet("workers", "producers")) {
       const why = difference(this.#member.peer, producer);
-      if (why !== null) this.#member.once(`takes nothing from run ${producer.id.slice(0, 8)}…: its producer ${why}`);
+      if (why !== null) this.#member.once(`judges nothing for run ${producer.id.slice(0, 8)}…: its producer ${why}`);
     }
     const before = performance.now() - IDLE_MS;
     for (const [digest, { judge, active, usedAt }] of this.#seats) {

@@ -82,7 +82,7 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
   const provenance = listOf("provenance", MAX_PROVENANCE);
   const activity = reader.get("activity");
   if ((appProofs?.length ?? 0) + appProofsInside(activity) > MAX_APP_PROOFS)
-    reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
+    reader.fault("appProofs", `together with the activity's, more than ${MAX_APP_PROOFS}`);
   return {
     bootProofs: bootProofs ?? [],
     ...(appProofs && { appProofs }),
@@ -119,10 +119,10 @@ function judgementOf(reader: MemberReader): Judgement | null {
   const names = JUDGEMENT.filter((name) => Object.hasOwn(reader.object, name));
   const options = reader.get("options");
   if (names.length === 0) {
-    if (options !== undefined) reader.fault("options", "given without the members now, policy and report");
+    if (options !== undefined) reader.fault("options", "allowed only with the members now, policy and report");
     return null;
   }
-  if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
+  if (names.length < 3) reader.fault("", `${names.join(" and ")}: expected all of now, policy and report, or none`);
   const now = instantMember(reader, "now");
   const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
   const report = reader.nested("report");

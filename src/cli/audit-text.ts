@@ -72,7 +72,7 @@ function count(number: number): string {
 export function interruptedText(entries: number, hasState: boolean): string {
   const goesOn = hasState
     ? "the same command resumes from there"
-    : "without --state a run cannot be resumed: the next one starts anew";
+    : "without --state it cannot be resumed: the next run starts from the beginning";
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
@@ -92,7 +92,7 @@ export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditF
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-const ENDS = { done: "", failed: ", then stopped at the first that is not accepted", aborted: " so far" } as const;
+const ENDS = { done: "", failed: ", then stopped at the first entry not accepted", aborted: " so far" } as const;
 
 function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)
@@ -102,7 +102,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
       return `${count(verdicts[verdict])} ${verdict}${age}`;
     });
   const refused = verdicts.verified + verdicts.authentic - accepted;
-  const why = refused === 0 ? "" : `; ${count(refused)} REFUSED for a warning, though verified or authentic`;
+  const why = refused === 0 ? "" : `; ${count(refused)} REFUSED because of a warning, although verified or authentic`;
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
@@ -124,12 +124,12 @@ function failureLines({ failures }: AuditSummary): string[] {
 /** Without these lines, entries that were compared with nothing would look like the others. */
 function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
-  const without = withoutExpected === 0 ? [] : [`No line of --expected names ${entries} compared with nothing`];
+  const without = withoutExpected === 0 ? [] : [`No line of --expected is for ${entries} compared with nothing`];
   if (unmet === null || unmet.count === 0) return without;
   const rest = unmet.count - unmet.first.length;
   const named = unmet.first.map(({ line, entry }) => `line ${line} (${entry.slice(0, 16)}…)`).join(", ");
   const lines = unmet.count === 1 ? "1 line of --expected" : `${count(unmet.count)} lines of --expected`;
-  return [...without, `No entry is that of ${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`];
+  return [...without, `The input has no entry for ${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`];
 }
 
 function deploymentLines({ deployments }: AuditSummary): string[] {

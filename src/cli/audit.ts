@@ -91,7 +91,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
 /** Refuses options of the threads of this machine beside those of a queue. */
 function refuseThreads(args: ArgumentReader): void {
   if (args.has("queue") && args.has("workers"))
-    args.fault("--workers sets the threads of this machine: with --queue, bootproof worker verifies. Leave it out");
+    args.fault("--workers is for the threads of this machine: with --queue, leave it out (bootproof worker has it)");
   if (args.has("queue") && args.has("entry-timeout"))
     args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
   for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
@@ -99,7 +99,7 @@ function refuseThreads(args: ArgumentReader): void {
 }
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
-  const taken = bootProofs.length > 1 ? `. --boot-proof takes every word after it: give INPUT first` : "";
+  const taken = bootProofs.length > 1 ? `. --boot-proof takes every word after it: put INPUT before it` : "";
   if (inputs.length === 0) args.fault(`INPUT is required: a file of lines, a folder, or - for stdin${taken}`);
   args.refuseTwice(
     "INPUT",
@@ -110,7 +110,7 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
 function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state, expected }: Flags<"audit">): void {
   if (state === STDIN) args.fault("--state -: a file is required");
   if (state !== undefined && (out === undefined || out === STDIN))
-    args.fault("--state requires --out FILE: what a reader of stdout received is not known");
+    args.fault("--state requires --out FILE: with stdout it is not known which results were received");
   const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
   if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
     args.fault("--out and --state name the same file: give two files");
@@ -240,7 +240,7 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
   for (const [index, { verdict, failed }] of judged.entries())
     if (verdict === "rejected")
       io.stderr.write(
-        `warning: boot proof ${index + 1} of --boot-proof is rejected (${failed.join(", ")}), and so is every entry ` +
+        `warning: boot proof ${index + 1} of --boot-proof is rejected (${failed.join(", ")}). So is every entry ` +
           `that needs it\n`,
       );
 }

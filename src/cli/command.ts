@@ -171,8 +171,8 @@ function swallowedOptions({ options }: Command, words: readonly string[]): Probl
 
 function tookDash(option: string, value: string): string {
   return (
-    `${option}: took ${value} as its value: a shell variable may be unset. A value that begins with "-" is ` +
-    `written ${option}=VALUE`
+    `${option}: took ${value} as its value: a shell variable may be unset. For a value that begins with "-", ` +
+    `write ${option}=VALUE`
   );
 }
 

@@ -16,7 +16,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   worker: {
     heading: "evidence",
-    summary: "verify for the audits of other machines, through a queue",
+    summary: "verify entries for audits on other machines, through a queue",
     load: async () => (await import("./worker.js")).addWorkerCommand,
   },
   fetch: {
@@ -41,7 +41,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   log: {
     heading: "evidence",
-    summary: "verify the log of bootproof watch: no line removed, edited or moved",
+    summary: "check that no line of a bootproof watch log was removed, edited or moved",
     load: async () => (await import("./log.js")).addLogCommand,
   },
   pin: {
@@ -80,13 +80,13 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   inspect: {
     heading: "explain",
     summary: "show the contents of evidence, a bundle or a policy, without verifying it",
-    operands: { "<file>": "what to look at; - for stdin" },
+    operands: { "<file>": "the file to show; - for stdin" },
     load: async () => (await import("./inspect.js")).addInspectCommand,
   },
   diff: {
     heading: "explain",
     summary: "show what changed between two files, worst first, without verifying them",
-    operands: { "<a>": "the file before; - for stdin", "<b>": "the file after; - for stdin" },
+    operands: { "<a>": "the old file; - for stdin", "<b>": "the new file; - for stdin" },
     load: async () => (await import("./diff.js")).addDiffCommand,
   },
   completion: {
@@ -102,7 +102,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   lab: {
     heading: "service",
-    summary: "run a local service with software enclaves, to try things against",
+    summary: "run a local service with software enclaves, for trying and testing",
     load: async () => (await import("./lab.js")).addLabCommand,
   },
   keygen: {

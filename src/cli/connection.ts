@@ -41,12 +41,12 @@ const WHY_NO_KEY =
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
 export const NO_ORGANIZATION =
-  "--organization-id: boot proofs name no organization, so it could not be checked: add app proofs or the activity, " +
+  "--organization-id: boot proofs name no organization, so there is nothing to check: add app proofs or an activity, " +
   "or leave it out";
 
 /** The message says this, since `--payload` alone says nothing about the activity beside it. */
 export const ORGANIZATION_OF_THE_ACTIVITY =
-  "there is an activity beside --payload or --challenge, so its organization is required too: give " +
+  "with an activity, --payload and --challenge also require its organization: give " +
   "--organization-id, or the request with --request";
 
 /** Returns whether an option or the environment has any part of an API key. */
@@ -162,7 +162,7 @@ export function addressFault(option: "--base-url" | "--upstream", text: string):
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
   return (
     `${option} ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]): others on the way ` +
-    "could read the requests and send them again under their stamps. Use https://, or a tunnel: " +
+    "could read the requests and send them again with their stamps. Use https://, or a tunnel: " +
     "ssh -L 8080:HOST:PORT, and http://localhost:8080"
   );
 }

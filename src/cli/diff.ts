@@ -63,7 +63,7 @@ async function sideOfFolder(files: InputFiles, path: string): Promise<Side | und
   const [release, ...others] = releases;
   if (release === undefined) return undefined;
   if (others.length > 0)
-    return files.fault(path, `${releases.length} releases: name one application of one, such as ${release.name}`);
+    return files.fault(path, `${releases.length} releases: name one application, such as ${release.name}`);
   const { manifest, approvals, faults } = release;
   for (const { file, message } of faults) files.fault(file, message);
   if (manifest === null) return undefined;

@@ -185,7 +185,7 @@ async function judgePageOfDocument(
   const own = answerable({ bootProofs: [] }, underPolicy(options, undefined, file), request);
   if (builds.provenance !== undefined || own.expected !== undefined || own.ephemeralKey !== undefined)
     throw new UsageError([
-      `${file}: a page of a bare attestation document, which has no key, no request and no builds`,
+      `${file}: the page has a bare attestation document: leave out options about keys, requests and builds`,
     ]);
   return judgeDocument(file, bytes, page!, own);
 }
@@ -230,7 +230,7 @@ function refuseTooManyBuilds(file: string, { provenance = [] }: Evidence, given:
   const all = provenance.length + given;
   if (all > MAX_PROVENANCE)
     throw new UsageError([
-      `--provenance: ${all} bundles of provenance with those in ${file}, at most ${MAX_PROVENANCE} allowed`,
+      `--provenance: ${all} bundles of provenance, including those in ${file}: at most ${MAX_PROVENANCE} allowed`,
     ]);
 }
 

@@ -76,5 +76,5 @@ function explanationOf(library: Explanations, word: string, see: string): Found 
 function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
   const near = nearestWords(asked);
   const hint = near.length === 0 ? "run bootproof explain for a list" : `did you mean ${near.join(", ")}?`;
-  return `${word}: no check, verdict, status, exit code or term: ${hint}`;
+  return `${word}: not a check, verdict, status, exit code or term: ${hint}`;
 }

@@ -80,7 +80,7 @@ async function fetchBundle(
   if (bootProofs.length + missing.length === 0)
     throw unreachable(connection, [
       `the service has no app proofs of the activity ${id ?? `in ${file}`}: ` +
-        "submit activities with generateAppProofs; nothing else proves them",
+        "submit activities with generateAppProofs: true; without app proofs they cannot be verified",
     ]);
   if (id !== undefined) refuseMistaken(activity, id, connection);
   if (missing.length > 0)
@@ -120,7 +120,7 @@ function refuseMistaken(activity: JsonValue, id: string, connection: Connection)
     .filter(([name, value]) => answered[name] !== value)
     .map(
       ([name, value]) =>
-        `get_activity: the service returned another activity: ${name} is ${shown(answered[name], "missing")}, ` +
+        `get_activity: this is not the requested activity: ${name} is ${shown(answered[name], "missing")}, ` +
         `${value} was requested`,
     );
   const { status } = answered;

@@ -20,7 +20,7 @@ export function brokenJson(bytes: Uint8Array, fault: string): string {
   if (rest === null) return fault;
   if (fault.startsWith("text after the end") && /^[{[]/.test(rest))
     return `${fault}: several JSON documents in one file: put them into one array (jq -s .)`;
-  return CUT_OFF.test(rest) ? `${fault}: the file is cut off: write or fetch it again` : fault;
+  return CUT_OFF.test(rest) ? `${fault}: the file is truncated: write or fetch it again` : fault;
 }
 
 /** Returns the text from the position in the parser's message, or null if it has none. */

@@ -21,7 +21,7 @@ Examples:
     $ bootproof inspect releases/2026.9.0/signer`;
 
 const KNOWN =
-  "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
+  "Known kinds: boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
   "bundles, policies, reports, releases, approvals, PCRs of images, requests and enclave images";
 
 export const addInspectCommand = commandOf<"inspect", [file: string]>(

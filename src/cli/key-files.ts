@@ -7,7 +7,7 @@ import type { CommandName } from "./option-table.js";
 
 export function warnOfReaders(path: string, io: Io): void {
   io.stderr.write(
-    printable(`warning: ${path} has a private key that others may read: chmod 600 it, or make a new key`) + "\n",
+    printable(`warning: ${path} has a private key that others may read: run chmod 600 on it, or make a new key`) + "\n",
   );
 }
 

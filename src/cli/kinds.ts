@@ -81,7 +81,7 @@ function entryOfLog(json: JsonValue | undefined): string | null {
   if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
   const event = json["event"];
   if (typeof event !== "string" || !/^[a-z-]{1,40}$/.test(event)) return null;
-  return `this is an entry of a log (${event}), which has no evidence: it says what happened to the watch`;
+  return `this is an entry of a log (${event}), which has no evidence: it records what happened to the watch`;
 }
 
 /** Finds other evidence in the same file, which would not be verified. */
@@ -92,7 +92,7 @@ function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, optio
   );
   if (beside.length === 0) return null;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
-  return isBundle ? `${holds}: a bundle is verified as a whole by bootproof verify FILE` : `${holds}: ${A_FILE_EACH}`;
+  return isBundle ? `${holds}: use bootproof verify FILE, which verifies the whole bundle` : `${holds}: ${A_FILE_EACH}`;
 }
 
 const A_FILE_EACH =

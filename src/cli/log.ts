@@ -52,7 +52,7 @@ Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or
 const addVerify = commandOf<"log verify", [paths: string[]]>(
   "log verify",
   {
-    description: "Check that every line of a log is as it was written, and report the first that is not, and how.",
+    description: "Check that every line of a log is as written, and report how the first wrong line was changed.",
     help: VERIFY_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
@@ -142,7 +142,7 @@ function text(name: string, { intact, entries, firstAt, lastAt, head, fault, ope
     `${intact ? "WHOLE" : "BROKEN"}: ${printable(name)}: ${found}`,
     ...(fault === null ? [] : [`Whole up to there: ${count}${span}`]),
     `Head: ${head}`,
-    ...open.map((one) => `Not shown by this: ${printable(one)}`),
+    ...open.map((one) => `Not checked: ${printable(one)}`),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -150,7 +150,7 @@ function text(name: string, { intact, entries, firstAt, lastAt, head, fault, ope
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   "log checkpoint",
   {
-    description: "Verify a log, and sign the number and the hash of its last entry: a note that others keep.",
+    description: "Verify a log, and sign the number and the hash of its last entry. Others keep the signed note.",
     help: CHECKPOINT_HELP,
   },
   async ({ args, flags: { key, origin, out = STDIN }, io }, paths) => {
@@ -178,7 +178,7 @@ export const addLogCommand = groupOf(
   { description: "Verify the log that bootproof watch keeps.", help: LOG_HELP },
   {
     verify: {
-      summary: "check that every line is as it was written, and name the first that is not",
+      summary: "check that every line is as it was written, and name the first line that is not",
       operands: { "<file...>": "the log, or its files in their order; - for stdin" },
       add: addVerify,
     },

@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 };
 const NO_APPLICATION = "no second ramdisk: a constant that every such image has";
 const NOBODY_RUNS_IT =
-  "This does not prove that an enclave runs it: verify a boot proof that attests the same values (bootproof verify).";
+  "This does not prove that an enclave runs the image: verify a boot proof with the same values (bootproof verify).";
 
 export function measuredJson({ image, binary, flags, pcrs, comparison, now }: MeasureResult): object {
   const hexed = Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, toHex(value)]));
@@ -123,7 +123,7 @@ function signatureText(signature: Signature, now: Date): string {
   const until = `${certificate.notBefore.toISOString()} to ${certificate.notAfter.toISOString()}`;
   const note = isValidAt(signature, now)
     ? `valid ${until}`
-    : `NOTE: valid ${until}, not now: neither this command nor a booting enclave checks that`;
+    : `NOTE: valid ${until}, not now. Neither this command nor a booting enclave refuses that`;
   return `good, ${algorithm} by ${subject}; ${note}`;
 }
 
@@ -158,7 +158,7 @@ function nearestLines(nearest: MeasuredDeployment, page: Page): string[] {
 }
 
 const ONLY_PCR0 =
-  "PCR0 alone covers the whole image. PCR1 and PCR2 cover a part of it each, and PCR8 only who signed it: pin pcrs.0";
+  "pin pcrs.0: PCR0 alone covers the whole image. PCR1 and PCR2 each cover a part of it, and PCR8 only its signer";
 
 const ASK: Readonly<Record<string, string>> = {
   "pcrs.3": " (--role-arn)",
@@ -169,5 +169,5 @@ const ASK: Readonly<Record<string, string>> = {
 
 function notCompared({ notCompared: pins }: MeasuredDeployment, page: Page): string[] {
   const names = pins.map((pin) => `${pin}${ASK[pin] ?? ""}`).join(", ");
-  return pins.length === 0 ? [] : wrapped(page, "  ", `pinned and not compared: ${names}`);
+  return pins.length === 0 ? [] : wrapped(page, "  ", `pinned, but not compared: ${names}`);
 }

@@ -32,7 +32,7 @@ export async function readBootProofs(files: InputFiles, paths: readonly string[]
     const read = await readPiece(files, path, "--boot-proof");
     if (read === undefined) continue;
     const list = bootProofList(read.value);
-    if (list?.length === 0) files.fault(path, "there are no boot proofs in it: the list is empty");
+    if (list?.length === 0) files.fault(path, "the list of boot proofs is empty: expected at least one");
     const most = { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS };
     if (list === null) pieces.push(namedPiece(nameOf(path), read.value, read));
     else pieces.push(...listed(path, read, bounded(files, path, list, most)));

@@ -84,5 +84,5 @@ export async function pinnedWithBuilds(
 }
 
 const SHOWN_BY_THE_BUNDLE =
-  "Pinned what the bundle shows of the build, under the trusted root that you gave: read workflow, ref, runner and " +
+  "Pinned the build that the bundle names, under the trusted root that you gave: read workflow, ref, runner and " +
   "signer before you rely on them. The next release has another ref and commit.";

@@ -130,7 +130,7 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   const { length } = policy.deployments;
   return [
     `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, no matter whose ` +
-      "enclave it is: compare it with a source you trust before you rely on it.",
+      "enclave it is: compare the pins with a source that you trust before you rely on them.",
     ...(length < judged.length
       ? [`${judged.length} boot proofs are of ${length === 1 ? "one deployment" : `${length} deployments`}.`]
       : []),
@@ -213,7 +213,7 @@ async function pinBuild(flags: Flags<"pin">, files: InputFiles, io: Io): Promise
     made,
     messages: [
       "Pinned the measurements of these files. Trust them only as far as you trust their build: no enclave attests " +
-        "them, and nothing shows which source they come from.",
+        "them, and nothing shows from which source code they were built.",
       ...scopeWarnings(made.notes),
       ...(made.notes.length > 0 ? [BUILD_REMEDY] : []),
     ],

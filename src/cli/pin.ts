@@ -175,12 +175,12 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
 
 function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name, drop } = flags;
-  if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY: it is about its demands");
+  if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY, whose demands it names");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
-    args.fault(`--out ${out}: is an input too, and would be lost: choose another file`);
+    args.fault(`--out ${out}: is also an input, and would be overwritten: choose another file`);
 }
 
 /** Returns the files of the sources, without the policy of --add-to. */
@@ -294,7 +294,7 @@ async function refuseRejecting(
   const report = await rejectedUnder(parsePolicy(text, options), verified);
   if (report === null) return;
   const failed = report.checks.some(({ id, status }) => status === "fail" && id.startsWith("provenance."));
-  const message = `${nameOf(path)}: unchanged, since the result would refuse this boot proof: ${failuresText(report)}`;
+  const message = `${nameOf(path)}: unchanged, since the result would reject this boot proof: ${failuresText(report)}`;
   throw new UsageError([{ message: printable(message), ...(failed && { advice: BUILD_REMEDY }) }]);
 }
 
@@ -307,8 +307,8 @@ function failuresText({ checks }: Report): string {
 }
 
 const BUILD_REMEDY =
-  "Give the bundles of the builds that are demanded (--provenance FILE). To add the deployment without this demand: " +
-  "--drop provenance. A deployment that is before it in the file, and accepts the same boot proof, counts first.";
+  "Give the bundles of the demanded builds (--provenance FILE). To add the deployment without this demand, use " +
+  "--drop provenance. If an earlier deployment in the file accepts the same boot proof, that one is used.";
 
 const NOTHING_ADDED = "with no deployment added: the policy has it already";
 
@@ -337,11 +337,11 @@ async function filesElsewhere({ path }: PolicySource, text: string, target: stri
   const others = names.flatMap((name) => {
     const found = bytesOrReason(there!, name);
     if (typeof found === "string") return [`${name} (${found})`];
-    return equalBytes(found, here!(name)) ? [] : [`${name} (another content)`];
+    return equalBytes(found, here!(name)) ? [] : [`${name} (different content)`];
   });
   return others.length === 0
     ? null
-    : `${NAMES_FILES}, and there they are others: ${listed(others, ", ")}. ${beside(path)}`;
+    : `${NAMES_FILES}, and these are missing or different there: ${listed(others, ", ")}. ${beside(path)}`;
 }
 
 const NAMES_FILES = "the policy names files relative to its own folder";

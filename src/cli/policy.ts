@@ -42,7 +42,7 @@ written.`;
 const addCheck = commandOf<"policy check", [file: string]>(
   "policy check",
   {
-    description: "List the faults of a policy file; or what each of its deployments pins and leaves open.",
+    description: "List the faults of a policy file or, without faults, what each deployment pins and leaves open.",
     help: CHECK_HELP,
   },
   async ({ args, flags, files, io }, path) => {
@@ -63,7 +63,10 @@ const addCheck = commandOf<"policy check", [file: string]>(
 
 const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
   "policy drop",
-  { description: "Remove a deployment from a policy: what only it accepted no longer passes.", help: DROP_HELP },
+  {
+    description: "Remove a deployment from a policy: evidence that only it accepted no longer passes.",
+    help: DROP_HELP,
+  },
   async ({ args, files, io }, path, name) => {
     if (path === STDIN) args.fault("stdin cannot be rewritten: give the file of the policy");
     args.throwFaults();
@@ -89,7 +92,7 @@ const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
   },
 );
 
-const DROP_THESE_TOO = "To stop accepting it, drop the deployments that still accept it too.";
+const DROP_THESE_TOO = "To stop accepting that evidence, drop these deployments, too.";
 
 export const addPolicyCommand = groupOf(
   {
@@ -98,12 +101,12 @@ export const addPolicyCommand = groupOf(
   },
   {
     check: {
-      summary: "list the faults of a policy, or what it pins and leaves open",
+      summary: "list the faults of a policy or, without faults, what it pins and leaves open",
       operands: { "<file>": "the policy; - for stdin" },
       add: addCheck,
     },
     drop: {
-      summary: "remove a deployment from a policy: what only it accepted no longer passes",
+      summary: "remove a deployment from a policy: evidence that only it accepted no longer passes",
       operands: {
         "<policy>": "the policy, which is rewritten in place",
         "<name>": "the deployment's name, or its place (deployments[0]) if it has none",

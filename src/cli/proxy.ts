@@ -46,7 +46,7 @@ Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be us
 export const addProxyCommand = commandOf(
   "proxy",
   {
-    description: "Run a local proxy before the service, which passes on verified results of activities only.",
+    description: "Run a local proxy for the service. Of results of activities, it passes on only verified ones.",
     usage: "--upstream URL --policy FILE [--port N] (--api-key-file KEY | --boot-proof FILE…)",
     help: EXAMPLES,
   },
@@ -89,7 +89,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
   if (args.has("boot-proof")) {
     if (args.has("api-key-file"))
-      args.fault("--api-key-file and --boot-proof exclude each other: evidence is fetched, or is in files");
+      args.fault("--api-key-file and --boot-proof exclude each other: evidence is either fetched or read from files");
     return undefined;
   }
   if (hasKey(args, io)) return keySourceOf(args, flags, io);

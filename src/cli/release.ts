@@ -36,7 +36,7 @@ const DEMANDS = ["manifest-set", "policy", "no-manifest-set"] as const;
 const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
   "release check",
   {
-    description: "Check releases: each one's approvals over its manifest, its place, and the history they form.",
+    description: "Check releases: the approvals of each manifest, the place of each release, and their history.",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }, folders) => {
@@ -64,7 +64,7 @@ const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
     const check = (): ReturnType<typeof checkReleases> => checkReleases(releases, { ...demand!, ...chosen });
     const result = await files.decodedAsync(folders.join(", "), check);
     files.throwFaults();
-    if (unread.length > 0) io.stderr.write(`not read, of no release: ${listed(unread.map(printable), ", ")}\n`);
+    if (unread.length > 0) io.stderr.write(`not read, part of no release: ${listed(unread.map(printable), ", ")}\n`);
     io.stdout.write(format === "json" ? jsonDocument(result!) : renderReleaseCheck(result!, textOptions(io)));
     return result!.good ? EXIT.good : EXIT.rejected;
   },
@@ -85,11 +85,11 @@ async function demandOf(flags: Flags<"release check">, files: InputFiles): Promi
 }
 
 export const addReleaseCommand = groupOf(
-  { description: "Check what a service published of its releases. bootproof pin --release FOLDER pins them." },
+  { description: "Check the releases that a service published. To pin them, use bootproof pin --release FOLDER." },
   {
     check: {
-      summary: "check the approvals of releases, and what changed from each to the next",
-      operands: { "<folder...>": "releases: of one application, of one version, or of many" },
+      summary: "check the approvals of releases, and the changes from each release to the next",
+      operands: { "<folder...>": "releases of one application, of one version, or of many versions" },
       add: addReleaseCheck,
     },
   },

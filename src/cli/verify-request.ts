@@ -126,7 +126,7 @@ function isFileName(word: string): boolean {
 }
 
 function refuseApps(args: ArgumentReader, apps: readonly string[]): void {
-  for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: the name of an application is required`);
+  for (const app of apps.filter(isFileName)) args.fault(`--app ${app}: a file: expected the name of an application`);
   args.refuseTwice("--app", apps);
 }
 
@@ -144,7 +144,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
   ] as const;
   refuseBeside(args, "attestation", "is for a bare document", besideDocument);
   const besideApp = [...EVIDENCE_FILES, "activity-id", "ephemeral-key", "attestation", ...OF_REQUEST] as const;
-  refuseBeside(args, "app", "fetches all that it verifies", besideApp);
+  refuseBeside(args, "app", "fetches all evidence that is verified", besideApp);
   refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "names an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
@@ -152,7 +152,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBund
 
 function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
   if (args.has("bundle-policy") && !isBundle)
-    args.fault("--bundle-policy requires a bundle or a page, which has the policy");
+    args.fault("--bundle-policy requires a bundle or a page that contains the policy");
   if (choosesPolicy(args)) return;
   if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
   else args.fault(WHY_A_POLICY, PIN_FIRST);
@@ -167,7 +167,7 @@ function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isB
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
   for (const name of ["activity-id", "request"] as const) {
-    if (args.has(name) && !isFetched) args.fault(`--${name}: checked against an activity: --activity FILE is required`);
+    if (args.has(name) && !isFetched) args.fault(`--${name}: requires an activity: give --activity FILE`);
   }
 }
 
@@ -208,7 +208,7 @@ function refuseIdleConnection(args: ArgumentReader): void {
   const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
   if (idle.length > 0)
     args.fault(
-      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here: only --app, --activity-id, ` +
+      `${idle.map((name) => `--${name}`).join(", ")}: not used, since nothing is fetched: only --app, --activity-id, ` +
         `or --ephemeral-key without a boot proof, fetches evidence`,
     );
 }
@@ -230,11 +230,9 @@ function expectedOf(
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   const hasOwner = (organizationId ?? flags.request) !== undefined;
   if (args.has("activity-id") && !hasOwner)
-    args.fault(
-      "--activity-id: the organization is required too: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)",
-    );
+    args.fault("--activity-id also requires the organization: give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   if (args.has("address") && !hasOwner)
-    args.fault("--address: the organization is required too: give --organization-id, or the request with --request");
+    args.fault("--address also requires the organization: give --organization-id, or the request with --request");
   const payload = payloadsOf(args, flags);
   if (payload !== undefined && args.has("activity") && !hasOwner)
     args.fault(`--activity: ${ORGANIZATION_OF_THE_ACTIVITY}`);

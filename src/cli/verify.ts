@@ -97,7 +97,7 @@ export const addVerifyCommand = commandOf(
   },
 );
 
-const REFUSED = "bootproof: --fail-on-warning: refused, since this weakens the verdict:";
+const REFUSED = "bootproof: refused because of --fail-on-warning. What weakens the verdict:";
 
 async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const { flags, source } = request;

@@ -41,8 +41,8 @@ function eventWords(entry: EventEntry): string {
     case "setting-changed": {
       const { changed, policy, policyDigest } = entry;
       const name = policy === null ? "" : ` ${quoted(policy)}`;
-      if (changed.length === 0) return `SETTING READ: it is the one before the refused reload`;
-      return `SETTING CHANGED: ${partsText(changed)}; by policy${name} ${digestText(policyDigest)}`;
+      if (changed.length === 0) return `SETTING READ: the setting is the same as before the refused reload`;
+      return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digestText(policyDigest)}`;
     }
     case "setting-refused":
       return `SETTING REFUSED since ${entry.since}: ${faultsText(entry.faults)}`;
@@ -81,7 +81,7 @@ function pollsText(polls: number): string {
 function findingText(entry: FindingEntry): string {
   const { n, at, verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
-  const stale = entry.stale ? ", for its age alone" : "";
+  const stale = entry.stale ? " only because of its age" : "";
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
@@ -131,13 +131,13 @@ export function messageText(message: WatchMessage, once: boolean): string {
     }
     case "setting-read": {
       const { changed } = message;
-      const said = changed.length === 0 ? "nothing has changed" : `the next poll verifies by ${partsText(changed)}`;
+      const said = changed.length === 0 ? "nothing has changed" : `the next poll uses ${partsText(changed)}`;
       return `note: ${at} the setting was read again: ${said}\n`;
     }
     case "setting-refused": {
       const { faults, since, again } = message;
       const still = again ? ` still, since ${since.toISOString()}` : "";
-      const next = "The setting before stays, and each poll reads it again: correct the file";
+      const next = "The previous setting stays in use, and each poll tries to reload: correct the file";
       return `warning: ${at} the reload was refused${still}: ${faultsText(faults)}. ${next}\n`;
     }
     case "not-handed-on": {
@@ -161,7 +161,7 @@ export function silentText({ watched, since, message }: Silent, at: Date): strin
 }
 
 export function unseenText(unseen: readonly Watched[], at: Date): string {
-  const why = "the watch ended before it had a boot proof to verify";
+  const why = "the watch ended before it received a boot proof";
   return `warning: ${at.toISOString()} ${namesOf(unseen)}: NOT WATCHED: ${why}\n`;
 }
 
@@ -172,6 +172,6 @@ export function waitingText(what: string, log: string | undefined): string {
 
 /** Returns the message after a SIGHUP that read nothing. */
 export function notReadText(at: Date): string {
-  const why = "what came from stdin cannot be read again, and nothing was read: start the watch anew";
+  const why = "nothing was reloaded, since stdin cannot be read again: restart the watch to use new files";
   return `warning: ${at.toISOString()} ${why}\n`;
 }

@@ -150,7 +150,7 @@ function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs = 0):
     args.fault(`--outage-repeat ${outageRepeat!}: expected a minute at least`);
   const silence = durationOf(args, "max-silence", maxSilence, WEEK);
   if (silence !== undefined && silence <= intervalMs)
-    args.fault(`--max-silence ${maxSilence!}: expected a time longer than --interval: a shorter one ends every watch`);
+    args.fault(`--max-silence ${maxSilence!}: expected more than --interval: a shorter time would end every watch`);
   return {
     ...(after !== undefined && { outageAfter: after }),
     ...(repeat !== undefined && { outageRepeatMs: repeat }),

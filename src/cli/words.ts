@@ -45,7 +45,7 @@ function refuseBesideOthers(program: Command, asking: string, argv: readonly str
   const isAlone = argv.at(-1) === asking && command !== undefined && !(isVersion && command !== program);
   if (isAlone) return;
   throw new UsageError(
-    [`${asking}: is used with other arguments: use it alone. Nothing was done`],
+    [`${asking}: got other arguments, too: use it alone. Nothing was done`],
     seeHelpOf(command ?? program),
   );
 }

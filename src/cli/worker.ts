@@ -28,7 +28,7 @@ may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
 export const addWorkerCommand = commandOf(
   "worker",
   {
-    description: "Verify what bootproof audit --queue puts into a queue, on all cores, until it is ended.",
+    description: "Verify the entries that bootproof audit --queue puts into a queue, on all cores, until interrupted.",
     usage: "[--queue URL] (--policy FILE | --no-policy) [--workers N]",
     help: EXAMPLES,
   },

@@ -33,12 +33,12 @@ export function buildsOf(
   if (demanding === undefined) return NONE;
   const demands = `the deployment ${demanding.name} of the policy demands provenance`;
   if (provenance === undefined || provenance.length === 0)
-    throw new TypeError(`options.provenance: required, since ${demands}: the Sigstore bundles of its build`);
+    throw new TypeError(`options.provenance: required, since ${demands}. Pass the Sigstore bundles of its build`);
   if (provenance.length > MAX_PROVENANCE)
     throw new TypeError(`options.provenance: ${provenance.length} bundles, expected at most ${MAX_PROVENANCE}`);
   if (provenanceVerifier === undefined)
     throw new TypeError(
-      `options.provenanceVerifier: required, since ${demands}: await sigstoreVerifier() of bootproof/provenance ` +
+      `options.provenanceVerifier: required, since ${demands}. Pass await sigstoreVerifier() of bootproof/provenance ` +
         "(npm install @sigstore/verify)",
     );
   return {

@@ -114,20 +114,20 @@ function serviceText({ status, serviceMessage, category }: ServiceFacts): string
 }
 
 const ADVICE_BY_CATEGORY: Readonly<Record<string, string>> = {
-  SIGNATURE_MISSING: "Something between here and the service removes the stamp's header.",
-  SIGNATURE_INVALID: "Something between here and the service changes the body, or the key is another one.",
-  PUBLIC_KEY_NOT_FOUND: "Register the key with the organization, or use one that is.",
+  SIGNATURE_MISSING: "Check proxies on the way to the service: one of them removes the stamp's header.",
+  SIGNATURE_INVALID: "Check that the private key matches the public key, and that no proxy changes the body.",
+  PUBLIC_KEY_NOT_FOUND: "Register the key with the organization, or use a registered key.",
   API_KEY_EXPIRED: "Make a new API key or session.",
   ORGANIZATION_NOT_FOUND: "Check the organization's id and the base address.",
   REQUEST_NOT_AUTHORIZED: "Give the key's user the right to do this, or use another key.",
 };
 const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
-  400: "Correct the request; if its time is refused, check this machine's clock.",
-  401: "Check that the key is registered with this organization, and this machine's clock.",
+  400: "Correct the request. If the service refuses its time, check this machine's clock.",
+  401: "Check that the key is registered with this organization. Also check this machine's clock.",
   403: "Give the key's user the right to do this, or use another key.",
   404: "Check the ids, the organization and the base address.",
   408: "Try again.",
-  413: "Send less at once.",
+  413: "Send a smaller request.",
   429: "Wait, and send fewer requests.",
 };
 
@@ -136,7 +136,7 @@ function adviceFor(status: number, category: string | null): string {
   if (known !== undefined) return known;
   // Some runtimes report status 0 for a redirect that they do not follow.
   if (status === 0 || (status >= 300 && status < 400))
-    return "It points elsewhere, and redirects are not followed: give the service's own base address.";
+    return "Redirects are not followed. Use the base address of the service itself.";
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 
@@ -160,7 +160,7 @@ export function requestError(operation: string, faults: readonly Fault[]): Clien
 }
 
 export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
-  return new ClientError("answer", `the answer is not what the interface promises: ${faultText(faults)}`, {
+  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, {
     operation,
     faults,
     effect,
@@ -223,11 +223,11 @@ function rejectionText(report: Report, facts: Rejected): string {
 export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: Rejected): string {
   if (operation !== null)
     return (
-      `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
+      `The service may have carried out ${activityId ?? "the activity"}: check the activity before you ` +
       `submit again.`
     );
   if (hasAppProofs) return "Do not rely on it.";
-  return "It has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
+  return "The activity has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
 }
 
 /**

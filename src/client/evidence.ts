@@ -101,7 +101,7 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
   const bootProof = bootProofIn("get_latest_boot_proof", answer);
   const label = isJsonObject(bootProof) ? (bootProof["enclaveApp"] ?? null) : null;
   if (typeof label !== "string" || label === appName) return bootProof;
-  const message = `${JSON.stringify(shownName(label))}, and ${JSON.stringify(shownName(appName))} was requested`;
+  const message = `${JSON.stringify(shownName(label))}, expected ${JSON.stringify(shownName(appName))}`;
   throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 

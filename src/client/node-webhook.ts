@@ -28,9 +28,9 @@ export interface NodeResponse {
 }
 
 const BODY_WAS_READ =
-  "the body was read before nodeWebhookHandler was called, and what was signed is its bytes: put the handler before " +
-  'body parsers such as express.json(), or behind express.raw({ type: "*/*" })';
-const CUT_OFF = "the request was cut off before its end";
+  "the body was read before nodeWebhookHandler was called, but its bytes must be verified: put the handler before " +
+  'body parsers such as express.json(), or after express.raw({ type: "*/*" })';
+const CUT_OFF = "the request ended before its body was complete";
 
 /**
  * Makes a `webhookHandler` for Node's http. The body must be unread, or its bytes must be in `request.body` or

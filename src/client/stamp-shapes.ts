@@ -83,7 +83,7 @@ function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
   );
   const [shape] = names;
   if (shape === undefined || names.length > 1)
-    throw notSent("the stamper returned no {header, value} and no {stampHeaderName, stampHeaderValue}");
+    throw notSent("the stamper returned neither {header, value} nor {stampHeaderName, stampHeaderValue}");
   const members = SHAPES[shape];
   const { [members.header]: name, [members.value]: value } = own as Record<string, unknown>;
   const header = typeof name === "string" && Object.hasOwn(own, members.header) ? name : "";

@@ -159,7 +159,7 @@ function besideKey(given: unknown, path: string): string {
 function wholeKey(named: string, beside: string | null, path: string, bootProofs: BootProofCache): string {
   if (beside !== null) {
     if (beside.endsWith(named)) return beside;
-    throw keyError(path, "ephemeralKey is not the key of the app proof, nor has it as its signing half");
+    throw keyError(path, "ephemeralKey does not match the key of the app proof");
   }
   if (named.length === 2 * QOS_PUBLIC_KEY_LENGTH) return named;
   const remembered = bootProofs.rememberedKey(named);
@@ -167,7 +167,7 @@ function wholeKey(named: string, beside: string | null, path: string, bootProofs
   throw keyError(
     path,
     `the app proof names only the signing half of its key (${P256_POINT_LENGTH} bytes), and no boot proof of it was ` +
-      `verified before. Give the ${QOS_PUBLIC_KEY_LENGTH} bytes of the key as ephemeralKey`,
+      `verified before. Pass the ${QOS_PUBLIC_KEY_LENGTH} bytes of the key as ephemeralKey`,
   );
 }
 
@@ -178,7 +178,7 @@ function keyError(path: string, message: string): ClientError {
 function keysOf(located: readonly LocatedAppProof[]): readonly string[] {
   const keys = [...new Set(located.flatMap(({ key }) => key ?? []))];
   if (keys.length <= MAX_BOOT_PROOFS) return keys;
-  throw new RangeError(`app proofs of ${keys.length} keys: at most ${MAX_BOOT_PROOFS} in one call`);
+  throw new RangeError(`app proofs of ${keys.length} keys: expected at most ${MAX_BOOT_PROOFS} keys in one call`);
 }
 
 /** A missing boot proof fails a check of its app proofs. Rejects with {@link ClientError} (`evidence`). */

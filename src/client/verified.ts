@@ -170,7 +170,7 @@ class ClientVerifier {
     );
     if (settled.kind === "unfinished")
       await this.#activities.verify(settled.asked, { signal, unfinished: settled.activity });
-    if (settled.kind !== "verified") throw new Error(`${sent.name}: an activity that is not verified was accepted`);
+    if (settled.kind !== "verified") throw new Error(`${sent.name}: an unverified activity was accepted`);
     const { report, verified } = settled.verified;
     return { ...readVerified<Result>(settled.activity, operation, sent.name), report, verified };
   }

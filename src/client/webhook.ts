@@ -134,7 +134,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
   const verify = await ed25519();
   if (!(await verify(key, signed, headers.signature))) {
-    throw new WebhookError("signature", "the signature is not one of the key over this body and these headers");
+    throw new WebhookError("signature", "the signature is not valid for this key, body and headers");
   }
   const delivery = { eventId: headers.eventId, keyId: headers.keyId, timestamp, ...readBody(body, headers.eventId) };
   const until = new Date(receivedAt.getTime() + Math.max(rememberMs, 2 * toleranceMs));
@@ -196,7 +196,7 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
   if (Math.abs(now.getTime() - time.getTime()) <= toleranceMs) return time;
   throw new WebhookError(
     "stale",
-    `sent at ${time.toISOString()}, too far from ${now.toISOString()}: an old delivery, or a wrong clock`,
+    `sent at ${time.toISOString()}, too far from ${now.toISOString()}: old delivery, or this machine's clock is wrong`,
   );
 }
 
@@ -207,7 +207,7 @@ function keyOf(jwks: unknown, keyId: string): Uint8Array {
   if (named.length !== 1)
     throw new WebhookError(
       "key",
-      `${named.length} keys in the key set are called ${keyId}, expected one: fetch the set again`,
+      `${named.length} keys in the key set have the id ${keyId}, expected one: fetch the set again`,
     );
   const { kty, crv, alg, use, x, d } = named[0]!;
   const isGood =
@@ -361,7 +361,7 @@ async function keySet(jwks: WebhookHandlerOptions["jwks"], keyId: string): Promi
 async function dealWith(delivery: Delivery, options: WebhookHandlerOptions): Promise<number> {
   const { organizationId } = delivery.activity;
   if (!options.organizationIds.includes(organizationId)) {
-    throw new WebhookError("organization", "the activity is of an organization that is not expected here", {
+    throw new WebhookError("organization", "the activity belongs to an organization that is not in organizationIds", {
       eventId: delivery.eventId,
     });
   }

@@ -173,7 +173,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   const list = equalJson(lists[0], lists[1]) ? lists[0]! : lists.flat();
   if (list.length > MAX_APP_PROOFS)
     return holders[0]!.fault("appProofs", `${list.length} entries, expected at most ${MAX_APP_PROOFS}`);
-  return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
+  return list.length === 0 ? holders[0]!.fault("appProofs", "empty, so nothing about this activity is proven") : list;
 }
 
 /** The members of an intent or result that are not null. */

@@ -87,7 +87,7 @@ function hasOtherNames(proof: JsonObject): boolean {
 }
 
 const OTHER_NAMES =
-  "if an application names its members like this, make the standard form of them with the library's " +
+  "if the application uses these member names, convert its app proof with the library's " +
   "appProofOf({ publicKey, payload, signature })";
 
 /** Members of an app proof of any application, under any names of its own. */
@@ -289,7 +289,7 @@ function typeOf(reader: MemberReader): string | undefined {
 
 function timestampOf(reader: MemberReader, type: string | undefined): number | undefined {
   if (!Object.hasOwn(reader.object, "timestampMs") && !KNOWN_PAYLOAD_TYPES.includes(type ?? ""))
-    return reader.fault("timestampMs", "missing: a policy may allow that for the type (appProofs.untimed)");
+    return reader.fault("timestampMs", "missing: only a policy can allow that (appProofs.untimed)");
   const text = decimalMember(reader, "timestampMs");
   if (text === undefined) return undefined;
   return Number(text) <= MAX_TIME_MS ? Number(text) : reader.fault("timestampMs", "out of range");
@@ -307,7 +307,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
   const proof = payload.nested("policyOutcomeProof");
   if (proof === undefined) return undefined;
   const outcome = POLICY_OUTCOMES.find((known) => known === proof.get("outcome"));
-  if (outcome === undefined) proof.fault("outcome", "not an outcome that is known");
+  if (outcome === undefined) proof.fault("outcome", "not a known outcome");
   const digests = optionalStrings(proof, DIGESTS);
   const userRequestApprovals = proof.get("userRequestApprovals");
   return {

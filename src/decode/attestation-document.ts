@@ -111,9 +111,9 @@ class DocumentReader {
     const unknown: string[] = [];
     for (const key of this.#map.keys()) {
       if (typeof key !== "string") this.#fault("", "a key that is not text");
-      else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
+      else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that is never allowed");
       else if (key === "nitrotpm_pcrs") {
-        this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
+        this.#fault(key, "this is a NitroTPM document: it is about a whole instance, not an enclave");
       } else if (!DOCUMENT_KEYS.includes(key)) unknown.push(key);
     }
     return unknown;
@@ -121,9 +121,7 @@ class DocumentReader {
 
   #moduleId(): string | undefined {
     const value = this.#map.get("module_id");
-    return typeof value === "string" && value !== ""
-      ? value
-      : this.#fault("module_id", "expected a text that is not empty");
+    return typeof value === "string" && value !== "" ? value : this.#fault("module_id", "expected a non-empty text");
   }
 
   #digest(): "SHA384" | undefined {
@@ -156,7 +154,7 @@ class DocumentReader {
 
   #cabundle(): Certificate[] | undefined {
     const value = this.#map.get("cabundle");
-    if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "expected an array with an entry");
+    if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "expected a non-empty array");
     if (value.length > MAX_CABUNDLE)
       return this.#fault("cabundle", `${value.length} entries, expected at most ${MAX_CABUNDLE}`);
     const certificates = value.map((entry, index) => this.#certificate(`cabundle[${index}]`, entry));

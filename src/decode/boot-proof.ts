@@ -180,7 +180,7 @@ function attestationDocument(reader: MemberReader): Uint8Array | undefined {
 }
 
 export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMENT_MEMBER]): string {
-  return `differs from ${other}, which is the same field`;
+  return `differs from ${other}, another name of the same field`;
 }
 
 /** Renames the document's alias, unless both are present: they may differ. */

@@ -68,7 +68,7 @@ class Names {
       if (wanted === undefined) continue;
       const first = seen.get(wanted);
       const fault = (message: string): unknown => faults.push({ path: memberPath(path, name, index), message });
-      if (!Object.hasOwn(this.#read, name)) fault(`another spelling of ${shownName(wanted)}, which is read here`);
+      if (!Object.hasOwn(this.#read, name)) fault(`another spelling of ${shownName(wanted)}, the required spelling`);
       else if (first === undefined) seen.set(wanted, name);
       else if (!equalJson(object[first], object[name])) fault(`differs from ${shownName(first)}, its other spelling`);
     }

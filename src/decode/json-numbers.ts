@@ -30,7 +30,7 @@ function plainNumber(literal: string, path: string, faults: Fault[]): number | s
   const number = Number(literal);
   if (isExactly(number, literal)) return number;
   const shown = literal.length > MAX_SHOWN ? `${literal.slice(0, MAX_SHOWN)}…` : literal;
-  faults.push({ path, message: `${shown} is a number that would be shown as another, ${String(number)}` });
+  faults.push({ path, message: `${shown}: not exact as a double, it would be shown as ${String(number)}` });
   return literal;
 }
 

@@ -231,7 +231,7 @@ class JsonParser {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
     if (++this.#values > this.#maxValues) throw this.#fault(tooMany(this.#maxValues));
     if (this.#budget && --this.#budget.left < 0)
-      throw this.#fault("more values than all of its kind may have together");
+      throw this.#fault("too many values: the limit for all texts of this kind together is reached");
     this.#space();
     switch (this.#text[this.#at]) {
       case "{":
@@ -347,7 +347,7 @@ class JsonParser {
     if (literal === "") throw this.#fault(this.#at < this.#text.length ? "expected a value" : "the text ends early");
     if (this.#literalNumbers) return new JsonNumber(literal);
     const number = Number(literal);
-    if (!Number.isFinite(number)) throw this.#fault("a number that is larger than a double holds", start);
+    if (!Number.isFinite(number)) throw this.#fault("a number that is too large for a double", start);
     return number;
   }
 

@@ -76,7 +76,7 @@ export function notBundle(text: string): string | null {
   }
   const has = (name: string): boolean => isJsonObject(json) && (json[name] ?? null) !== null;
   if (has("verificationMaterial") && (has("dsseEnvelope") || has("messageSignature"))) return null;
-  return "not a Sigstore bundle, which has verificationMaterial and dsseEnvelope";
+  return "not a Sigstore bundle: expected verificationMaterial and dsseEnvelope";
 }
 
 /** Returns the JSON text of a bundle. Throws {@link MalformedError} (`json`) if it has none or is too large. */
@@ -175,13 +175,13 @@ function checkInclusion(proof: MemberReader | undefined): void {
   else if (names.some((name) => name.length > MAX_CHECKPOINT_NAME))
     proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
   else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
-    proof.fault("checkpoint", "a name with characters that no log has in its name");
+    proof.fault("checkpoint", "a name with characters that are not allowed in a log's name");
   // A Sigstore library needs half a second for a number of a million digits.
   if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "expected an integer of 64 bits");
   const [, treeSize, rootHash] = note.split("\n", 3);
   if (!isInteger(treeSize)) proof.fault("checkpoint", "its second line is not the size of a log");
   for (const [name, signed] of Object.entries({ treeSize, rootHash }))
-    if (!isSame(proof.get(name), signed)) proof.fault(name, "not that of the signed checkpoint");
+    if (!isSame(proof.get(name), signed)) proof.fault(name, "differs from the signed checkpoint");
 }
 
 /** Whether the value is an integer of at most 20 digits. An absent value is 0. */

@@ -42,7 +42,7 @@ export function decodePublishedPcrs(bytes: Uint8Array): Readonly<Record<number, 
       faults.push({ path: name, message: "is not a PCR of an image (0, 1, 2, 8)" });
     else if (value?.length !== PCR_LENGTH)
       faults.push({ path: name, message: `expected ${2 * PCR_LENGTH} hex digits` });
-    else if (isAllZero(value)) faults.push({ path: name, message: "zeros, which every debug enclave has" });
+    else if (isAllZero(value)) faults.push({ path: name, message: "all zeros, as in every debug enclave" });
     else if (Object.hasOwn(pcrs, index)) faults.push({ path: name, message: "appears twice" });
     else pcrs[index] = value;
   }

@@ -34,5 +34,5 @@ export function canonicalQosJson(value: QosJsonInput): string {
 
 function integer(literal: string): string {
   if (/^(?:0|-?[1-9][0-9]*)$/.test(literal)) return `"${literal}"`;
-  throw new MalformedError("json", [{ path: "", message: `${literal} is not an integer in its only form` }]);
+  throw new MalformedError("json", [{ path: "", message: `${literal} is not an integer in canonical form` }]);
 }

@@ -96,7 +96,7 @@ const OF_EVIDENCE = {
   }),
   role: row(
     "PCR3: role and account",
-    critical("Another IAM role or account runs it, or none that is measured (zeros)."),
+    critical("The enclave runs under another IAM role or account, or without a role (zeros)."),
   ),
   "signing-certificate": row(
     "PCR8: certificate that signed the image",
@@ -133,7 +133,7 @@ const OF_EVIDENCE = {
   ),
   "provenance.runner": row(
     "runner of the build",
-    critical("It was built on a machine of another kind, which may be anybody's."),
+    critical("It was built on another kind of machine, which may be anybody's."),
   ),
   "provenance.predicate-type": row(
     "predicate of the statement",
@@ -167,11 +167,11 @@ const OF_POLICIES = {
     critical("Evidence of another kind passes now. Evidence of the previous kind does not."),
   ),
   "policy.pin": row("pin", {
-    removed: critical("no longer pinned, so that any passes."),
+    removed: critical("no longer pinned, so any value passes."),
     wider: critical("more passes than before."),
-    changed: critical("others pass now, and the previous ones do not."),
+    changed: critical("other values pass now, and the previous ones do not."),
     narrower: notable("less passes than before."),
-    added: notable("pinned now, so that others no longer pass."),
+    added: notable("pinned now, so other values no longer pass."),
   }),
   "policy.open": row("question left open", {
     changed: critical("The policy now leaves this question open."),
@@ -223,9 +223,9 @@ const OF_WHAT_RUNS = {
   "document.user-data": row("user data of the document", {
     changed: notable("The enclave commits to something else; under QOS that is another manifest."),
     alone: critical(
-      "The document commits to another manifest, but the manifest beside it did not change: one of them is wrong.",
+      "The document commits to another manifest, but the given manifest did not change: one of the two is wrong.",
     ),
-    follows: minor("The hash of the manifest, which changes with everything in it."),
+    follows: minor("The hash of the manifest changes with everything in the manifest."),
   }),
   "bundle.boot-proof": row("boot proof of the bundle", {
     changed: notable("The bundle has one more boot proof."),
@@ -251,7 +251,7 @@ const OF_WHAT_RUNS = {
   "provenance.commit": row("commit of the build", notable("It was built from other sources: compare the two commits.")),
   "provenance.trigger": row(
     "trigger of the build",
-    notable("Another event started the build, which others may be allowed to cause."),
+    notable("Another event started the build: check who is allowed to cause it."),
   ),
   "provenance.subject": row("subjects of the statement", notable("The statement is about other files.")),
   "release.application": row("released application", {
@@ -283,8 +283,8 @@ const OF_LITTLE_WEIGHT = {
   "member.alias": row("alias of a member", minor("The same key under another name.")),
   approval: row("approval", {
     changed: minor("The approval is different; the set decides who may approve."),
-    added: minor("One approval more; the set decides who may approve."),
-    removed: minor("One approval fewer; the threshold decides how many are needed."),
+    added: minor("There is one more approval; the set decides who may approve."),
+    removed: minor("There is one approval fewer; the threshold decides how many are needed."),
   }),
   "document.time": row("time of the document", {
     lower: notable("The document is older than before: find out why if a newer one was expected."),
@@ -302,7 +302,7 @@ const OF_LITTLE_WEIGHT = {
   "document.module-id": row("module id", minor("The enclave runs on another instance, or was started again.")),
   "certificate.leaf": row(
     "certificate of the enclave",
-    minor("Each enclave has its own, and a new one every few hours."),
+    minor("Each enclave has its own certificate, and gets a new one every few hours."),
   ),
   "certificate.intermediate": row(
     "intermediate certificates",
@@ -330,10 +330,10 @@ const OF_LITTLE_WEIGHT = {
   "release.version": row("version of the release", minor("It is another release.")),
   "policy.name": row("name of the policy", minor("Only reports show it.")),
   "policy.deployment-name": row("name of a deployment", minor("Only reports show it.")),
-  "policy.comment": row("comment", minor("For people and editors: it changes nothing.")),
+  "policy.comment": row("comment", minor("This text is for people and editors, and has no effect.")),
   order: row("order", minor("The same entries are in another order.")),
-  encoding: row("encoding", minor("The same content in other bytes.")),
-  other: row("other", minor("It has no meaning to this tool: compare both files at this place.")),
+  encoding: row("encoding", minor("The content is the same, but its bytes differ.")),
+  other: row("other", minor("This tool does not know its meaning: compare both files at this place.")),
 };
 
 /** All changes, worst first. The ids are public. */

@@ -148,7 +148,7 @@ const READERS: Readonly<Record<Side["kind"], Reader>> = {
     bundle: await readBundle(bytes, literal()),
   }),
   "provenance bundle": async ({ recognised: { bytes, json }, literal }) => {
-    if (json === undefined) throw notCompared("several provenance bundles, a line each: give one");
+    if (json === undefined) throw notCompared("several provenance bundles, one on each line: give only one");
     return { kind: "provenance bundle", provenance: decodedProvenance(bytes, literal()) };
   },
 };

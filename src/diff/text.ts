@@ -84,7 +84,7 @@ function titleOf(what: Change["what"], entry: string): string {
 }
 
 function partsText(kind: string, parts: readonly string[]): string {
-  return `${printable(kind)}: only what both have was compared (${parts.map(printable).join(", ")}).`;
+  return `${printable(kind)}: only the parts that both have were compared (${parts.map(printable).join(", ")}).`;
 }
 
 function placesText(places: readonly string[]): string {

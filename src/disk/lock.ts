@@ -112,7 +112,7 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
   if (state === "ended") return true;
   const staleMs = STALE_BEATS * beatMs;
   if (state === "running" && (await isYoung(path, staleMs))) throw new InUseError(inUse(path, taking, holder));
-  taking.onWait(`its lock is that of ${nameOf(holder, self)}: observed for up to ${staleMs / 1000} s`);
+  taking.onWait(`its lock belongs to ${nameOf(holder, self)}: watching it for up to ${staleMs / 1000} s`);
   for (let look = 0; look < STALE_BEATS * LOOKS_PER_BEAT; look++) {
     await new Promise((resolve) => setTimeout(resolve, beatMs / LOOKS_PER_BEAT));
     // A failed read shows neither a beat nor its absence.
@@ -303,7 +303,7 @@ function nameOf({ pid, host, space }: Holder, self: Place): string {
 
 function inUse(path: string, { what, self }: Taking, holder: Holder | null): string {
   if (holder !== null) return `in use by ${nameOf(holder, self)}: one process a ${what}. It renews its lock, ${path}`;
-  return `in use by another process: one process a ${what}. If it does not run any more, remove ${path}`;
+  return `in use by another process: only one process may use a ${what}. If that process has ended, remove ${path}`;
 }
 
 function lost(path: string, holder: Holder | null, staleMs: number): string {

@@ -150,7 +150,7 @@ export class Exchange {
   }
 }
 
-const OTHER_ACTIVITY = "it is another activity than the one that first answered the request";
+const OTHER_ACTIVITY = "this activity is not the one that first answered the request";
 
 async function settleUnverified<V>(
   question: UnverifiedQuestion,

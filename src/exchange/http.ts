@@ -51,7 +51,7 @@ export function stampIn(headers: Headers): { readonly stamp: string } | { readon
 }
 
 const UNPROVEN =
-  "generateAppProofs is not true: without app proofs its result cannot be verified. Set it beside parameters, or " +
+  "generateAppProofs is not true: without app proofs the result cannot be verified. Set it beside parameters, or " +
   "allow unproven requests (allowUnproven, --allow-unproven)";
 
 /** Makes the question of a request. Throws {@link HttpFault}. */

@@ -74,7 +74,7 @@ export function questionOf(
   const { organizationId, activityId } = members;
   const owner = isText(organizationId) ? organizationId : null;
   if (kind !== "activity") return { kind, operation, organizationId: owner };
-  if (owner === null || !isText(activityId)) return "organizationId and activityId: expected both";
+  if (owner === null || !isText(activityId)) return "expected both organizationId and activityId";
   return { kind, operation, organizationId: owner, activityId };
 }
 
@@ -84,7 +84,7 @@ function submitQuestion(
 ): SubmitQuestion | string {
   const isTime = typeof timestampMs === "string" && decimalMilliseconds(timestampMs) !== null;
   if (!isText(type) || !isText(organizationId) || !isJsonObject(parameters) || !isTime)
-    return "type, organizationId, parameters and timestampMs (milliseconds as a string): expected all of them";
+    return "expected type, organizationId, parameters and timestampMs (milliseconds as a string)";
   const isVote = [...VOTES.values()].includes(type);
   if (isVote ? VOTES.get(operation) !== type : kind === "vote") return `type: ${operation} has another type`;
   const isProven = generateAppProofs === true || parameters["generateAppProofs"] === true;

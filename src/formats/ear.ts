@@ -123,7 +123,7 @@ const EAR_OPTIONS: MembersOf<EarOptions> = {
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = typedOptions("options", options, EAR_OPTIONS);
   if (own.key !== undefined && !isMadeReport(report))
-    throw new TypeError("report: only a report of a verification in this process can be signed");
+    throw new TypeError("report: expected a report of this process: no other report can be signed");
   return earToken(report, own);
 }
 
@@ -409,7 +409,7 @@ export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
     .then(async (token) => compactVerify(token, await importJWK(key.publicJwk, key.alg)))
     .then(() => true)
     .catch(() => false);
-  if (!signs) throw new TypeError("signing key: its members do not belong together, or are damaged");
+  if (!signs) throw new TypeError("signing key: damaged, or its members are of different keys");
   return key;
 }
 

@@ -50,7 +50,7 @@ export function signingKeyOf(jwk: unknown): SigningKey {
   const kind = kindOf(members);
   refuseOtherUse(members);
   const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));
-  if (missing.includes("d")) throw refused("it is a public key; the private key signs");
+  if (missing.includes("d")) throw refused("it is a public key; expected the private key");
   if (missing.length > 0) throw refused(`${missing.join(", ")} missing, or not text`);
   if (members["kty"] === "RSA") refuseWeakRsa(members);
   const [first] = kind.algorithms;
@@ -64,7 +64,7 @@ export function signingKeyOf(jwk: unknown): SigningKey {
 
 function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
   if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
-  if (!isText(kty)) throw refused("it is not JSON Web Key: it has no kty (RFC 7517)");
+  if (!isText(kty)) throw refused("it is not a JSON Web Key: it has no kty (RFC 7517)");
   if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
   const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
@@ -81,13 +81,13 @@ function isKnownCurve(crv: unknown): crv is string {
 
 /** Refuses a key for another use (RFC 7517 sections 4.2 and 4.3). */
 function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, unknown>>): void {
-  if (use !== undefined && use !== "sig") throw refused('its "use" is not "sig": it is for something else');
+  if (use !== undefined && use !== "sig") throw refused('its "use" is not "sig", so it is not for signing');
   const signs = operations === undefined || (Array.isArray(operations) && operations.includes("sign"));
-  if (!signs) throw refused('its "key_ops" has no "sign": it is for something else');
+  if (!signs) throw refused('its "key_ops" has no "sign", so it is not for signing');
 }
 
 function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
-  if (oth !== undefined) throw refused("RSA of more than two primes");
+  if (oth !== undefined) throw refused("RSA with more than two primes");
   const bits = 6 * String(n).replace(/^A+/, "").length;
   if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
 }

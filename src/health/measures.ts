@@ -49,7 +49,7 @@ const BUILD: Measure = {
 const READY: Measure = {
   name: "bootproof_ready",
   type: "gauge",
-  help: "1 if /readyz reports 200, 0 in an outage, under a refused reload, and before the first success.",
+  help: "1 if /readyz reports 200. 0 in an outage, while a reload is refused, and before the first success.",
   values: ({ isReady }) => single(isReady ? 1 : 0),
 };
 
@@ -57,13 +57,13 @@ const WATCH: readonly Measure[] = [
   {
     name: "bootproof_watch_polls_total",
     type: "counter",
-    help: "Polls of everything that is watched.",
+    help: "Polls, each of all watched applications and keys.",
     values: ({ polls }) => single(polls),
   },
   {
     name: "bootproof_watch_failed_polls_total",
     type: "counter",
-    help: "Polls in which it could not be fetched or read.",
+    help: "Polls in which this application or key could not be fetched or read.",
     values: (state) => each(state, ({ failedPolls }) => failedPolls),
   },
   {
@@ -75,7 +75,7 @@ const WATCH: readonly Measure[] = [
   {
     name: "bootproof_watch_outage",
     type: "gauge",
-    help: "1 while it cannot be fetched or read.",
+    help: "1 while this application or key cannot be fetched or read.",
     values: (state) => each(state, ({ outageSince }) => (outageSince === null ? 0 : 1)),
   },
   {
@@ -87,13 +87,13 @@ const WATCH: readonly Measure[] = [
   {
     name: "bootproof_watch_refused",
     type: "gauge",
-    help: "1 while its newest boot proof is refused.",
+    help: "1 while the newest boot proof of this application or key is refused.",
     values: (state) => each(state, ({ isRefused }) => (isRefused ? 1 : 0)),
   },
   {
     name: "bootproof_watch_setting_refused",
     type: "gauge",
-    help: "1 while a reload of the policy is refused, and the one before stays.",
+    help: "1 while a reload of the policy is refused. The previous policy stays in use.",
     values: ({ settingRefusedSince }) => single(settingRefusedSince === null ? 0 : 1),
   },
   {
@@ -105,25 +105,25 @@ const WATCH: readonly Measure[] = [
   {
     name: "bootproof_watch_last_good_poll_timestamp_seconds",
     type: "gauge",
-    help: "When it was last seen. No series before the first time.",
+    help: "Time of the last good poll. No series before the first good poll.",
     values: (state) => each(state, ({ seenAt }) => seconds(seenAt)),
   },
   {
     name: "bootproof_watch_last_good_poll_age_seconds",
     type: "gauge",
-    help: "Seconds since it was last seen; before the first time since the start.",
+    help: "Seconds since the last good poll, or since the start if there was none.",
     values: (state, now) => each(state, ({ seenAt }) => age(seenAt ?? state.startedAt, now)),
   },
   {
     name: "bootproof_watch_evidence_timestamp_seconds",
     type: "gauge",
-    help: "The time in its newest verified attestation document.",
+    help: "Time in the newest verified attestation document.",
     values: (state) => each(state, ({ evidenceAt }) => seconds(evidenceAt)),
   },
   {
     name: "bootproof_watch_evidence_age_seconds",
     type: "gauge",
-    help: "Seconds since the time in its newest verified attestation document.",
+    help: "Seconds since the time in the newest verified attestation document.",
     values: (state, now) => each(state, ({ evidenceAt }) => age(evidenceAt, now)),
   },
 ];
@@ -152,19 +152,19 @@ function workOf(prefix: string): readonly Measure[] {
     {
       name: `${prefix}_last_good_timestamp_seconds`,
       type: "gauge",
-      help: "The last contact with the queue or judged batch. No series before the first.",
+      help: "Time of the last contact with the queue or last judged batch. No series before the first.",
       values: ({ goodAt }) => single(seconds(goodAt)),
     },
     {
       name: `${prefix}_last_good_age_seconds`,
       type: "gauge",
-      help: "Seconds since the last contact with the queue or judged batch; before the first since the start.",
+      help: "Seconds since the last contact with the queue or last judged batch, or since the start if there was none.",
       values: ({ goodAt, startedAt }, now) => single(age(goodAt ?? startedAt, now)),
     },
     {
       name: `${prefix}_evidence_timestamp_seconds`,
       type: "gauge",
-      help: "The newest time in a verified attestation document.",
+      help: "Newest time in a verified attestation document.",
       values: ({ evidenceAt }) => single(seconds(evidenceAt)),
     },
     {

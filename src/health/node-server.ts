@@ -96,7 +96,7 @@ async function reply(request: IncomingMessage, response: ServerResponse, pages: 
 }
 
 async function pageFor(method: string, page: (() => Page | Promise<Page>) | undefined): Promise<Page> {
-  if (page === undefined) return { status: 404, text: "not found: /metrics, /healthz or /readyz\n" };
+  if (page === undefined) return { status: 404, text: "not found: the paths are /metrics, /healthz and /readyz\n" };
   if (method !== "GET" && method !== "HEAD") return { status: 405, text: "GET or HEAD only\n" };
   return page();
 }

@@ -43,7 +43,7 @@ export function readSignature(section: Uint8Array): SignatureReading {
   const entries = attemptAt(faults, "signature", () => decodeCbor(section));
   const list = Array.isArray(entries) ? entries : [];
   if (entries !== undefined && list.length === 0)
-    faults.push({ path: "signature", message: "expected an array of signatures, of one at least" });
+    faults.push({ path: "signature", message: "expected an array of at least one signature" });
   const [first] = list;
   const entry = first === undefined ? undefined : members(first, ["signing_certificate", "signature"]);
   if (first !== undefined && entry === undefined)
@@ -101,7 +101,7 @@ function readMessage(entry: Record<"signature", CborValue> | undefined, faults: 
   if (bytes[0] !== 0x84) fault("a tag around it: expected no tag");
   if (!message.unprotectedIsEmpty) fault("its unprotected header is not empty");
   const algorithm = readAlgorithm(message.protectedHeader);
-  if (algorithm === null) fault("its protected header is not an algorithm alone: -7, -35 or -36");
+  if (algorithm === null) fault("its protected header must have only an algorithm: -7, -35 or -36");
   else if (message.signature.length !== SIGNATURE_LENGTH[algorithm])
     fault(`${message.signature.length} bytes, but ${algorithm} has ${SIGNATURE_LENGTH[algorithm]}`);
   return { algorithm, message, register: readRegister(message.payload, `${path}.payload`, faults) };

@@ -86,7 +86,7 @@ async function shownDetails(
 ): Promise<DescribedObject> {
   const claims = [time?.name, deployment].filter((name) => typeof name === "string");
   return {
-    "(form)": "provisioning details: what a share holder is shown",
+    "(form)": "provisioning details, which share holders see",
     ...(await shownObject({ ephemeralPublicKey: value.ephemeralPublicKey ?? undefined })),
     ...Object.fromEntries(claims.map((name) => [name, file[name]])),
   };
@@ -129,7 +129,7 @@ export async function inspectAppProof(
   return { faults: [...faultList(faults), ...faultList(own).map((fault) => `proofPayload: ${fault}`)], says };
 }
 
-const UNTIMED = "not signed: verification takes it only where the policy names its type in appProofs.untimed";
+const UNTIMED = "not signed: verification accepts it only if the policy lists its type in appProofs.untimed";
 
 /** Returns whether a policy may allow a payload without a time. No policy is known here. */
 function mayBeUntimed({ type, json }: Reading<AppProofPayload>["value"] = {}): boolean {

@@ -236,7 +236,7 @@ export const KINDS = {
   approval: {
     is: "an approval of a manifest",
     takenBy: [],
-    advice: "give the folder that it is in, with the manifest: bootproof release check FOLDER",
+    advice: "check the folder that contains it and the manifest: bootproof release check FOLDER",
     json: (json) => has(json, "signature", "member"),
     binary: ["borsh", decodes(decodeApproval)],
   },
@@ -285,7 +285,7 @@ export const KINDS = {
   "trusted root": {
     is: "a trusted root of Sigstore",
     takenBy: ["--trusted-root"],
-    advice: "a policy contains it, and a page verifies no provenance",
+    advice: "name it in a policy; a page cannot verify provenance",
     format: ["mediaType", "application/vnd.dev.sigstore.trustedroot"],
     lines: true,
   },

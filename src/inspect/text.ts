@@ -44,7 +44,7 @@ function inspectionText(inspection: Inspection, page: Page): string {
     page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...marked(inspection.faults, page, "red"),
     ...marked(
-      inspection.leftOut.map((place) => `left out, because there is too much: ${place}`),
+      inspection.leftOut.map((place) => `left out, because there are too many values: ${place}`),
       page,
       "bold",
     ),

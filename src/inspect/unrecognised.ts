@@ -42,7 +42,7 @@ function describeBinary(bytes: Uint8Array): string {
 
 const MAX_NAMES = 8;
 const OTHER_NAMES =
-  "probably an app proof whose application has its own names for the members: make the standard form of it with the " +
+  "probably an app proof whose application has its own names for the members: convert it with the " +
   "library's appProofOf({ publicKey, payload, signature })";
 export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
@@ -57,7 +57,7 @@ function describeJson(text: string): string | null {
 function describeValue(value: JsonValue): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return "an empty JSON list";
-    const kinds = "not all of them boot proofs, or all app proofs";
+    const kinds = "neither all boot proofs nor all app proofs";
     return `a JSON list of ${value.length}, ${kinds}; the first is ${jsonKind(value[0])}`;
   }
   if (!isJsonObject(value)) return `expected an object, got ${jsonKind(value)}`;
@@ -68,7 +68,7 @@ function describeValue(value: JsonValue): string {
   if (names.length === 0) return "an empty JSON object";
   const rest = names.length - MAX_NAMES;
   const shown = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(shownName(name)));
-  return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}, which no kind of evidence has`;
+  return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}: no kind of evidence has these members`;
 }
 
 function isAppProofOfOtherNames(value: JsonObject): boolean {

@@ -126,7 +126,7 @@ export const APP_PROOF_FAULTS = behaviours({
     forge: () => ({ generation: "setup" }),
   },
   "duplicated-payload-member": {
-    what: "the signed payloads have a member twice",
+    what: "a member occurs twice in each signed payload",
     fails: ["app.payload"],
     appProof: () => ({ text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_OTHER",') }),
   },
@@ -142,7 +142,7 @@ export const APP_PROOF_FAULTS = behaviours({
     appProof: payload((json) => put("timestampMs", String(Number(json["timestampMs"]) + 365 * DAY))(json)),
   },
   "custom-proof-only": {
-    what: "the only app proof is of an unknown type: neither a decision nor an address",
+    what: "the only app proof is of an unknown type: it proves neither a decision nor an address",
     fails: ["policy.app-proof"],
     appProofs: (proofs, { sign }) => proofs.slice(0, 1).map((proof) => sign(proof, customPayload(signedAt(proof)))),
   },
@@ -178,7 +178,7 @@ export const ACTIVITY_FAULTS = behaviours({
       inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   "another-activitys-answer": {
-    what: "the response is another organization's activity, with the app proofs of the right one",
+    what: "the response is another organization's activity, with the app proofs of the requested activity",
     fails: ["activity.request", "activity.claims", "activity.coverage"],
     activity: ({ id, appProofs = [] }, { honest, reader }) => ({
       ...foreignActivity(honest, reader),
@@ -187,14 +187,14 @@ export const ACTIVITY_FAULTS = behaviours({
     }),
   },
   "denied-outcome": {
-    what: "the enclave denied what the service reports as completed",
+    what: "the enclave denied the activity that the service reports as completed",
     fails: ["activity.claims"],
     appProof: payload((json) =>
       "policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json,
     ),
   },
   "coverage-gap": {
-    what: "the activity's result holds an address that no app proof backs",
+    what: "the activity's result contains an address without an app proof",
     fails: ["activity.coverage"],
     appProofs: withoutAddressProofs,
     activity: inside("result", { addresses: [OTHER_ADDRESS] }),
@@ -229,7 +229,7 @@ export const ANSWER_FAULTS = behaviours({
     activity: put("status", "ACTIVITY_STATUS_PENDING"),
   },
   "altered-intent": {
-    what: "the intent says more than was submitted",
+    what: "the intent has a member that was not submitted",
     fails: ["activity.request"],
     needs: [VERIFIED_CALLS],
     activity: inside("intent", { note: "not submitted" }),
@@ -267,7 +267,7 @@ export const NEW_WALLET_FAULTS = behaviours({
   "foreign-wallet-answer": {
     ...NEW_WALLETS,
     what:
-      "the new wallet is another organization's, with genuine proofs of it, and that organization's id in the " +
+      "the new wallet belongs to another organization, with genuine proofs of it and that organization's id in the " +
       "result",
     fails: ["activity.claims"],
     activity: ofResult(CREATE_WALLET, (_, { honest, reader }) => {
@@ -312,7 +312,7 @@ export const NEW_WALLET_FAULTS = behaviours({
   },
   "wallet-list": {
     ...NEW_WALLETS,
-    what: "the first address is another wallet's, with a genuine proof of it, and the result lists that wallet too",
+    what: "the first address is of another wallet, with a genuine proof, and the result lists that wallet, too",
     fails: ["activity.claims", "activity.coverage"],
     activity: ofResult(CREATE_WALLET, (activity) => {
       const { walletId } = soleMember(activity, "result");
@@ -325,7 +325,7 @@ export const NEW_WALLET_FAULTS = behaviours({
   },
   "nested-addresses": {
     ...NEW_WALLETS,
-    what: "the addresses are in a list inside their list, and no app proof backs them",
+    what: "the addresses are in a nested list, and have no app proofs",
     fails: ["activity.coverage"],
     activity: ofResult(CREATE_WALLET, (activity) => ({ addresses: [addressesOf(activity)] })),
     appProofs: (proofs, answering) => (isOf(CREATE_WALLET, answering) ? withoutAddressProofs(proofs) : proofs),

@@ -115,17 +115,17 @@ const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & A
     replica: 1,
   },
   "another-request": {
-    what: "a genuine proof of another request: all values differ but type, timestampMs and the challenge",
+    what: "a genuine proof of another request: only type, timestampMs and the challenge are the same",
     fails: ["app.request"],
     payload: ofAnotherRequest,
   },
   replayed: {
-    what: "the last proof that it gave without a fault, once more",
+    what: "the last proof that it made without a fault is sent again",
     fails: ["app.request"],
     replays: true,
   },
   "another-challenge": {
-    what: "a genuine proof with the challenge of somebody else, otherwise of this request",
+    what: "a genuine proof of this request, but with another caller's challenge",
     fails: ["app.request"],
     payload: (payload, pointer) => changedAt(payload, stepsOf(pointer), pointer, otherChallenge) as JsonObject,
   },
@@ -135,7 +135,7 @@ const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & A
     publicKey: (whole) => whole.slice(0, P256_POINT_LENGTH),
   },
   "der-leading-zero": {
-    what: "the signature is DER whose first integer has a zero byte too many",
+    what: "the signature is DER, but its first integer has an extra zero byte",
     fails: ["app.decode"],
     canShow: (raw) => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
     signature: (raw) => {
@@ -144,7 +144,7 @@ const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & A
     },
   },
   "der-trailing-bytes": {
-    what: "the signature is DER with a byte behind it",
+    what: "the signature is DER, followed by an extra byte",
     fails: ["app.decode"],
     canShow: (raw) => derSignature(raw).length < DER_LIMIT,
     signature: (raw) => concatBytes(derSignature(raw), Uint8Array.of(0)),
@@ -294,7 +294,7 @@ function changedAt(
 ): JsonValue {
   if (step === undefined && value !== undefined) return change(value, pointer);
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, step!))
-    throw new TypeError(`payload${pointer}: missing, and the fault alters it`);
+    throw new TypeError(`payload${pointer}: missing, but the fault must alter it`);
   const changed = changedAt((value as JsonObject)[step!], rest, pointer, change);
   return Array.isArray(value) ? value.with(Number(step), changed) : { ...value, [step!]: changed };
 }

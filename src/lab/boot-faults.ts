@@ -69,7 +69,7 @@ export const DOCUMENT_FAULTS = behaviours({
     forge: certificate(CHAIN.leaf, () => ({ issuerKey: generateKeyPair("secp384r1") })),
   },
   "weak-certificate": {
-    what: "a certificate names SHA-256 beside its signature",
+    what: "the outer algorithm of a certificate is ECDSA with SHA-256",
     fails: ["chain.algorithm"],
     forge: certificate(CHAIN.zone, () => ({ outerAlgorithm: algorithmIdentifier(OID.ecdsaWithSha256) })),
   },
@@ -136,7 +136,7 @@ export const MANIFEST_FAULTS = behaviours({
 
 export const BINDING_FAULTS = behaviours({
   "another-enclaves-proof": {
-    what: "the boot proof is another enclave's, genuine and of the same release",
+    what: "the boot proof is genuine, but belongs to another enclave of the same release",
     fails: ["app.key"],
     bootProof: (_, { fleet, release, at }) => fleet.standby(release, at),
   },
@@ -169,7 +169,7 @@ export const BINDING_FAULTS = behaviours({
     forge: pcrs((map) => map.set(0, flipped(map.get(0)!))),
   },
   "debug-mode": {
-    what: "the enclave runs in debug mode: its measurements are zeros, and the manifest agrees",
+    what: "the enclave runs in debug mode: its measurements are zeros, as are those in the manifest",
     fails: ["mode.debug"],
     forge: (target) => ({
       ...manifest(({ enclave }) => ({
@@ -202,7 +202,7 @@ export const BINDING_FAULTS = behaviours({
 
 export const POLICY_FAULTS = behaviours({
   "another-release": {
-    what: "an approved release runs that is not pinned: it has other measurements",
+    what: "the enclave runs an approved release that is not pinned: it has other measurements",
     fails: ["policy.deployment", "policy.pcrs"],
     forge: (target) => ({
       ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: flipped(enclave.pcr0) } }))(target),
@@ -238,7 +238,7 @@ export const POLICY_FAULTS = behaviours({
     })),
   },
   "another-share-set": {
-    what: "others hold the shares of the quorum key",
+    what: "other members hold the shares of the quorum key",
     fails: ["policy.deployment", "policy.share-set"],
     forge: alterManifest(() => ({
       parts: () => ({ shareSet: memberSet(2, stranger().shareMembers) }),
@@ -246,7 +246,7 @@ export const POLICY_FAULTS = behaviours({
     })),
   },
   "legacy-enclave": {
-    what: "an older enclave runs, which commits to nothing",
+    what: "the enclave is an older one that commits to no key",
     fails: ["policy.deployment", "policy.commitment"],
     forge: () => ({ generation: "legacy" }),
   },

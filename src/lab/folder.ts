@@ -41,7 +41,7 @@ export async function claimFolder(path: string): Promise<LabFolder> {
 function notOwn(): LabFolderError {
   return new LabFolderError(
     `not empty, and not the folder of a lab (it has no ${MARKER}); nothing was written. Give a folder that is empty, ` +
-      "or not there yet",
+      "or does not exist yet",
   );
 }
 
@@ -108,7 +108,7 @@ class LabFolder {
     const digest = digestOf(content);
     if (Object.hasOwn(this.#written, name) && this.#written[name]!.includes(digest)) return digest;
     throw new LabFolderError(
-      `${name} exists, but not as a lab wrote it; it is unchanged. Move it elsewhere, or give an empty folder`,
+      `${name} is not as a lab wrote it, and was not changed. Move it elsewhere, or give an empty folder`,
     );
   }
 }

@@ -67,7 +67,7 @@ async function answer(
     else send(response, 200, await bodyOf(request, service, resources));
   } catch (error) {
     if (!request.complete) return void response.destroy();
-    const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed; this is a bug of it");
+    const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed: a bug in the lab");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));
     send(response, refusal.status, refusal.body);
   }
@@ -105,7 +105,7 @@ async function bodyOf(request: IncomingMessage, service: Service, resources: Res
   const { method = "this method" } = request;
   const wanted = methodsOf(resource);
   if (!wanted.includes(method)) {
-    const message = `${method} is not for this path: expected ${wanted.join(" or ")}`;
+    const message = `${method} is not allowed for this path: expected ${wanted.join(" or ")}`;
     throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
   if (resource === undefined) return service.handle({ path, headers: request.headers, body });

@@ -231,7 +231,7 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
     put: (json) => {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
-      if (!isList) throw invalid('expected {"faults": ["name"]}; an empty list turns all off');
+      if (!isList) throw invalid('expected {"faults": ["name"]}; an empty list turns all faults off');
       try {
         misbehaviour.set(names);
       } catch (error) {
@@ -288,7 +288,7 @@ class RunningLab implements Omit<Lab, keyof Seed> {
 
   application(name: string): LabApplication {
     const found = this.applications.find((one) => one.name === name);
-    if (found === undefined) throw new RangeError(`the lab was started without an application ${name}`);
+    if (found === undefined) throw new RangeError(`the lab has no application ${name}: name it when the lab starts`);
     return found;
   }
 

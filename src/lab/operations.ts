@@ -86,7 +86,7 @@ const EFFECTS: {
     const { expirationSeconds = DEFAULT_SESSION_SECONDS } = parameters;
     const record = userOf(tx, organization, userId);
     if (userId !== actor.user.userId && !isRoot(organization, actor))
-      throw notAllowed("only a root user makes sessions for others");
+      throw notAllowed("only a root user can make sessions for other users");
     if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
       throw invalid(`parameters.expirationSeconds: expected 1 to ${MAX_SESSION_SECONDS}`);
     }

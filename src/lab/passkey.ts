@@ -66,7 +66,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
     const isAllowed =
       allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
     if (rpId !== this.rpId || !isAllowed)
-      throw new DOMException("no passkey of this authenticator is accepted", "NotAllowedError");
+      throw new DOMException("this authenticator has none of the requested passkeys", "NotAllowedError");
     const challenge = bytesOf(wanted);
     const clientData = {
       type: "webauthn.get",

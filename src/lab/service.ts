@@ -100,9 +100,9 @@ export class Service {
       const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
       const waiting = tx.get("activities", id);
       if (waiting?.activity.organizationId !== organizationId)
-        throw notFound("there is no activity of this fingerprint in the organization");
+        throw notFound("the organization has no activity with this fingerprint");
       if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
-        throw invalid("the activity waits for no votes");
+        throw invalid("the activity does not wait for votes");
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
       // A voter may request proofs that the submitter did not.
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };

@@ -84,19 +84,19 @@ export const SIGNATURE_FAULTS = behaviours({
     activity: signedAnew(({ curve }) => keyAt(OTHER_SEED, { path: "m/0'", curve })),
   },
   "signature-over-another-payload": {
-    what: "the signatures are the key's, over other payloads of the same encoding",
+    what: "the signatures are by the right key, but over other payloads of the same encoding",
     fails: ["activity.signature"],
     needs: SIGNS_PAYLOADS,
     activity: ofSignatures((key, intent) => signedPayload(key, otherPayload(intent))),
   },
   "signature-of-another-hash": {
-    what: "the signatures are the key's, over the payloads with another hash function",
+    what: "the signatures are by the right key, but with another hash function",
     fails: ["activity.signature"],
     needs: SIGNS_PAYLOADS,
     activity: ofSignatures((key, intent) => signedPayload(key, otherHash(key, intent))),
   },
   "altered-recovery-id": {
-    what: "the v of each signature is the other one",
+    what: "the recovery id v of each signature is wrong",
     fails: ["activity.signature"],
     needs: SIGNS_PAYLOADS,
     activity: ofSignatures((key, intent, honest) =>
@@ -104,7 +104,7 @@ export const SIGNATURE_FAULTS = behaviours({
     ),
   },
   "missing-signature": {
-    what: "there is one signature fewer than payloads",
+    what: "one payload has no signature",
     fails: ["activity.signature"],
     needs: ["sign_raw_payloads", VERIFIED_CALLS],
     activity: ofResult(SIGN_PAYLOADS, (activity) => ({ signatures: signaturesIn(activity).slice(1) })),
@@ -116,7 +116,7 @@ export const SIGNATURE_FAULTS = behaviours({
     activity: ofResult(SIGN_PAYLOADS, (activity) => ({ signatures: [...signaturesIn(activity)].reverse() })),
   },
   "another-recipient": {
-    what: "the signed transaction is the key's, and goes to another recipient",
+    what: "the transaction is signed by the right key, but has another recipient",
     fails: ["activity.signature"],
     needs: ["sign_transaction", VERIFIED_CALLS],
     activity: ofTransactions((key, intent) => {

@@ -53,7 +53,7 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
     if (isExpired(found, now)) throw new Refusal("API_KEY_EXPIRED", `the API key ${found.apiKeyName} has expired`);
     return { record, publicKey, signature, scheme };
   }
-  throw new Refusal("PUBLIC_KEY_NOT_FOUND", "the stamp's public key is registered with no user");
+  throw new Refusal("PUBLIC_KEY_NOT_FOUND", "no user has registered the stamp's public key");
 }
 
 export function isExpired(key: ApiKey, now: Date): boolean {
@@ -90,7 +90,7 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
     checkAuthenticatorData(authenticatorData, record.relyingParties[credentialId]);
     return { record, publicKey, signature: toHex(signature), scheme: PASSKEY_SCHEME };
   }
-  throw new Refusal("PUBLIC_KEY_NOT_FOUND", "the stamp's passkey is registered with no user");
+  throw new Refusal("PUBLIC_KEY_NOT_FOUND", "no user has registered the stamp's passkey");
 }
 
 /** Checks the client data, whose challenge is the body's hash as hex text. */

@@ -29,11 +29,11 @@ const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
 export function checkWebhookUrl(value: string): void {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw invalid("parameters.value: the webhook's URL is not one of http or https");
+    throw invalid("parameters.value: expected an http or https URL for the webhook");
   if (!LOOPBACK.test(url.hostname)) {
     throw invalid(
       `parameters.value: ${url.hostname} is not this machine: the lab delivers to the loopback only, so that a test ` +
-        `can send nothing out of it`,
+        `cannot send data to other machines`,
     );
   }
 }

@@ -91,9 +91,9 @@ function startReport(text: string): void {
       if (packed.differences.length > 0 && find(IDS.other) === null) markAsOther();
     } catch (error) {
       show(place, [
-        paragraph("This browser could not verify it:", { class: "message bad" }),
+        paragraph("This browser could not verify the evidence:", { class: "message bad" }),
         paragraph(reasonOf(error)),
-        paragraph("Nothing follows from that about the evidence. bootproof verify needs no browser."),
+        paragraph("This says nothing about the evidence. To verify it without a browser, use bootproof verify."),
       ]);
     }
   });
@@ -104,7 +104,7 @@ function answerOf(report: Report, differences: PackedReport["differences"]): Mar
   if (differences.length === 0)
     return [paragraph("The same result, verified in this browser.", { class: "message good" }), paragraph(sentence)];
   const shown = differences.slice(0, MAX_SHOWN).map(({ place, packed, anew }) => {
-    const said = `${shortened(packed)} on this page, ${shortened(anew)} in truth`;
+    const said = `${shortened(packed)} on this page, ${shortened(anew)} as verified now`;
     return element("li", {}, `${printable(place)}: ${said}`);
   });
   const rest = differences.length - shown.length;
@@ -161,7 +161,7 @@ class Verifier {
 
   #showClock(): void {
     const now = new Date().toISOString();
-    find(IDS.nowHint)!.textContent = `Such as 2026-03-04T05:06:07Z. Empty: this device’s clock, now ${now}.`;
+    find(IDS.nowHint)!.textContent = `Such as 2026-03-04T05:06:07Z. If empty: this device’s clock, now ${now}.`;
   }
 
   async #add(files: readonly File[]): Promise<void> {
@@ -301,7 +301,7 @@ function listItem(file: ListedFile, label: string): Markup {
       "span",
       {},
       element("strong", {}, name),
-      ` ${is}${role === null ? "; takes no part" : ""} `,
+      ` ${is}${role === null ? "; not used" : ""} `,
       element("span", { class: "about" }, `${size}, SHA-256 `, element("code", {}, shortDigest(file)), "…"),
     ),
     element("button", { type: "button", "aria-label": `Remove ${label}` }, "Remove"),
@@ -309,7 +309,7 @@ function listItem(file: ListedFile, label: string): Markup {
 }
 
 async function readFile(file: File): Promise<PageInputFile | string> {
-  if (file.size > MAX_BUNDLE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
+  if (file.size > MAX_BUNDLE_BYTES) return printable(`${file.name}: larger than 8 MiB, the limit of a file`);
   const buffer = await file.arrayBuffer().catch(() => null);
   if (buffer === null) return printable(`${file.name}: cannot be read; is it a folder?`);
   const bytes = new Uint8Array(buffer);

@@ -38,7 +38,7 @@ export function chainSection(report: Report): Markup {
 const MEANINGS: Readonly<Record<LinkState, string>> = {
   proven: "its checks hold",
   failed: "a check failed",
-  word: "only an image that nothing vouches for states it",
+  word: "only the image states it, and nothing vouches for the image",
   open: "nothing was checked, or there is nothing to check",
   unproven: "nothing failed, and nothing is proven",
 };
@@ -131,7 +131,7 @@ function statementDetails({ statements, state }: Link): Markup | null {
 export function straySection(report: Report): MarkupNode[] {
   const checks = checksOfNoChain(report);
   if (checks.length === 0) return [];
-  const why = "The report does not say which boot proof these were verified with: it says so only for what is claimed.";
+  const why = "The report does not name the boot proof of these checks: it names one only for app proofs with claims.";
   return [
     element(
       "section",

@@ -148,7 +148,7 @@ function ifFailed({ checks }: Findings): Judged | null {
 
 function ifNotChecked({ id, checks }: Findings): Judged | null {
   const [first] = checks;
-  if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "No check of this report is about it." };
+  if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "This report has no check about this link." };
   if (checks.some(({ status }) => status !== "skip")) return null;
   return { state: "open", reason: `No check could be run: ${listOnce(checks.map(({ detail }) => detail))}.` };
 }
@@ -157,18 +157,18 @@ function ifRejected({ rejected, above }: Findings): Judged | null {
   if (!rejected) return null;
   const why =
     above === undefined
-      ? "the evidence as a whole was rejected: trust nothing in it"
-      : `it rests on what failed above (${above.title})`;
+      ? "the evidence as a whole was rejected: do not trust any of it"
+      : `it depends on a link above that failed (${above.title})`;
   return { state: "unproven", reason: `Nothing failed here, but ${why}.` };
 }
 
 function ifUndecided({ id, checks, claims }: Findings): Judged | null {
-  if (claims === undefined) return { state: "unproven", reason: "The report claims nothing of this boot proof." };
+  if (claims === undefined) return { state: "unproven", reason: "The report has no claims about this boot proof." };
   const deciding = checks.filter((check) => DECIDED_BY[id].includes(check.id));
   if (deciding.some(({ status }) => /^(?:pass|warn)$/.test(status))) return null;
   if (id === "other") return { state: "unproven", reason: "This version does not know what these checks prove." };
   const why = deciding.length === 0 ? "the report has no such check" : listOnce(deciding.map(({ detail }) => detail));
-  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove it, and was not run: ${why}.` };
+  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove this, but was not run: ${why}.` };
 }
 
 function listOnce(texts: readonly string[]): string {
@@ -177,12 +177,12 @@ function listOnce(texts: readonly string[]): string {
 
 function ifDebug({ id, claims }: Findings): Judged | null {
   if (id !== "measurements" || claims?.image.debug !== true) return null;
-  return { state: "unproven", reason: "Debug mode was found and allowed: what code runs is not proven." };
+  return { state: "unproven", reason: "Debug mode was found and allowed: it is not proven which code runs." };
 }
 
-const WORTHLESS = "It agrees with itself, and proves nothing.";
+const WORTHLESS = "These statements are consistent, but prove nothing.";
 const LEGACY_WORD =
-  "The enclave committed to no manifest (legacy), and the policy pins none: this is what an application in it says.";
+  "The enclave committed to no manifest (legacy) and the policy pins none: only its application states this.";
 
 function ifWord({ id, claims }: Findings): Judged | null {
   const speaker = claims === undefined ? null : speakerOf(claims);
@@ -192,7 +192,7 @@ function ifWord({ id, claims }: Findings): Judged | null {
     return id === "policy" ? null : { state: "word", reason: `${LEGACY_WORD} ${WORTHLESS}` };
   }
   const why = claims.image.pinned
-    ? "Debug mode leaves open what code says this."
-    : "No policy pins the image: this is what an unknown one says.";
+    ? "In debug mode it is not known which code states this."
+    : "No policy pins the image: an unknown image states this.";
   return { state: "word", reason: `${why} ${WORTHLESS}` };
 }

@@ -74,7 +74,7 @@ function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: C
 
 function digestOf(sha256: string | null): Markup {
   return sha256 === null
-    ? element("span", { class: "digest" }, "passed as a value, not as bytes: no digest")
+    ? element("span", { class: "digest" }, "no digest: passed as a value, not as bytes")
     : element("span", { class: "digest" }, "SHA-256 ", shownValue(sha256));
 }
 
@@ -144,7 +144,7 @@ function documentBytes(document: Uint8Array): Bytes {
 
 function certificateBytes({ cabundle = [], certificate }: Reading<AttestationDocument>["value"]): Bytes {
   const chain = cabundle.map(({ der }, index) => [`Certificate ${index} of the bundle (DER)`, der] as const);
-  return [...chain, ...present({ "Certificate of the leaf, whose key signed the document (DER)": certificate?.der })];
+  return [...chain, ...present({ "Leaf certificate, whose key signed the document (DER)": certificate?.der })];
 }
 
 function appBytes(json: unknown): Bytes {
@@ -170,7 +170,7 @@ function activityBytes(json: unknown): Bytes {
   const { appProofs } = (unwrap(json, "activity") ?? {}) as { readonly appProofs?: unknown };
   if (!Array.isArray(appProofs)) return [];
   return appProofs.slice(0, MAX_APP_PROOFS).flatMap((proof, index) => {
-    return appBytes(proof).map(([name, bytes]) => [`App proof ${index} of it: ${name}`, bytes] as const);
+    return appBytes(proof).map(([name, bytes]) => [`Its app proof ${index}: ${name}`, bytes] as const);
   });
 }
 

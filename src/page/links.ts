@@ -63,6 +63,6 @@ export const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
   approvals: "A bare attestation document comes without approvals.",
   key: "Only the application defines what the key of a bare document is for.",
   "app-proofs": "There is no app proof for this boot proof.",
-  claims: "There is no app proof or activity that could claim anything.",
+  claims: "There is no app proof or activity, so nothing is claimed.",
   policy: "Without a policy, neither the owner of the enclave nor the code in it is checked.",
 };

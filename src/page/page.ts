@@ -89,7 +89,7 @@ function ownEvidence(evidence: EvidenceInput): EvidenceInput {
   const { bootProofs, appProofs, activity, provenance } = evidenceMembers(evidence);
   if (provenance.length > 0)
     throw new MalformedError("page", [
-      { path: "evidence.provenance", message: "a page takes none, since browsers cannot verify it" },
+      { path: "evidence.provenance", message: "expected none: a page cannot have it, since browsers cannot verify it" },
     ]);
   return {
     bootProofs: bootProofs.map(ownPiece),
@@ -128,7 +128,7 @@ async function bundleText(evidence: Evidence, options: PlainOptions, { report, b
   const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
   if (difference !== undefined) {
     const { place, packed, anew } = difference;
-    throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, and ${anew} anew`);
+    throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, expected ${anew}`);
   }
   // Every character that could end the element, or begin another one, is escaped.
   const text = printableJson(JSON.stringify({ ...file, report: remade.report })).replaceAll("<", "\\u003c");
@@ -153,7 +153,7 @@ function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptio
 }
 
 function tooLarge(part: string, most: number): MalformedError {
-  const message = `its ${part} would be larger than ${most / 1024 / 1024} MiB, the most that is read`;
+  const message = `its ${part} would be larger than ${most / 1024 / 1024} MiB, the limit for reading`;
   return new MalformedError("page", [{ path: "evidence", message }]);
 }
 
@@ -169,7 +169,7 @@ function makersNotes(report: Report): Notice[] {
     ...(activity !== null && activity.asked.length > 0 ? ["the request"] : []),
   ];
   if (chosen.length === 0) return [];
-  const text = `“You” and “your” on this page mean its maker, who chose ${chosen.join(", ")}.`;
+  const text = `On this page, “you” and “your” mean its maker, who chose ${chosen.join(", ")}.`;
   return [{ kind: "note", text }];
 }
 

@@ -9,7 +9,7 @@ const LOADS_NOTHING = "It loads nothing and sends nothing, and works without a n
 const CARRIES: Readonly<Record<PageKind, string>> = {
   report: `It carries the evidence, the policy and the report as one bundle, and the program. ${LOADS_NOTHING}.`,
   document: `It carries the attestation document. ${LOADS_NOTHING}.`,
-  verifier: `It carries the program that verifies. ${LOADS_NOTHING}: what you give it stays in this browser.`,
+  verifier: `It carries the program that verifies. ${LOADS_NOTHING}: your files stay in this browser.`,
 };
 
 const OF_EVIDENCE = {
@@ -17,19 +17,19 @@ const OF_EVIDENCE = {
   advice: "So verify the evidence in the file, with a bootproof that you trust, by a policy of your own:",
   command: "bootproof verify FILE --policy POLICY",
   about:
-    "It takes the evidence out of the file, and judges nothing else that the file shows. Without a policy of your " +
-    "own give --no-policy, or --bundle-policy for the policy that this page’s maker chose: then it says “authentic” " +
+    "It reads the evidence from the file, and verifies nothing else that the file shows. Without a policy of your " +
+    "own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is then “authentic” " +
     "at best.",
 };
 
 const ADVICE: Readonly<Record<PageKind, typeof OF_EVIDENCE>> = {
   report: OF_EVIDENCE,
-  document: { ...OF_EVIDENCE, about: "It takes the document out of the file, and judges nothing else." },
+  document: { ...OF_EVIDENCE, about: "It reads the document from the file, and verifies nothing else." },
   verifier: {
     word: "The maker of this file could have made it say anything, whatever the evidence. ",
     advice: "So make your own, with a bootproof that you trust:",
     command: "bootproof page > verifier.html",
-    about: `Each that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte.`,
+    about: `Every page that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte.`,
   },
 };
 
@@ -65,11 +65,7 @@ function againPart(): Markup[] {
     element(
       "noscript",
       {},
-      element(
-        "p",
-        {},
-        "JavaScript is off: this page can be read, and cannot verify. The command below needs no browser.",
-      ),
+      element("p", {}, "JavaScript is off, so this page cannot verify again. The command below needs no browser."),
     ),
     element("div", { role: "status", id: IDS.answer }),
   ];

@@ -23,8 +23,8 @@ export type PolicyChoice = keyof typeof POLICY_CHOICES;
 const FAIL_ON_WARNING = "A warning is a failure";
 
 const PAYLOADS =
-  "What the application has to have signed. The values of one type belong together: an app proof of that type has to " +
-  "have all of them, and so has every other one of that type.";
+  "Values that the application must have signed. All values of one type belong together: each app proof of that type " +
+  "must have all of them.";
 
 /** Title of a page that has no verdict yet. */
 export const NOTHING_VERIFIED = "Nothing verified yet";
@@ -79,13 +79,13 @@ function expectedPart(): Markup[] {
         IDS.policyBundle,
         `${POLICY_CHOICES.bundle}, which its maker chose and which may only tighten (“authentic” at best)`,
       ),
-      checkbox(IDS.failOnWarning, `${FAIL_ON_WARNING}: a good verdict that something weakens is refused`),
+      checkbox(IDS.failOnWarning, `${FAIL_ON_WARNING}: a good verdict is refused if anything weakens it`),
     ),
     element(
       "fieldset",
       {},
       element("legend", {}, "The request"),
-      field(IDS.organization, "Organization ID", "The owner of the evidence. Empty: not checked."),
+      field(IDS.organization, "Organization ID", "The owner of the evidence. If empty, the owner is not checked."),
       field(IDS.addresses, "Addresses", "An app proof must cover each. Separate them by spaces."),
     ),
     element(
@@ -100,11 +100,16 @@ function expectedPart(): Markup[] {
       "details",
       { class: "more" },
       element("summary", {}, "More"),
-      field(IDS.now, "Time by which ages are counted", "Such as 2026-03-04T05:06:07Z. Empty: this device’s clock.", {
-        hintId: IDS.nowHint,
-      }),
-      field(IDS.nonce, "Nonce", "In hex: each document has to carry it."),
-      field(IDS.key, "Ephemeral key", "130 bytes in hex: each boot proof has to attest it."),
+      field(
+        IDS.now,
+        "Time from which ages are counted",
+        "Such as 2026-03-04T05:06:07Z. If empty: this device’s clock.",
+        {
+          hintId: IDS.nowHint,
+        },
+      ),
+      field(IDS.nonce, "Nonce", "In hex. Each attestation document must contain it."),
+      field(IDS.key, "Ephemeral key", "130 bytes in hex. Each boot proof must attest it."),
       checkbox(IDS.allowDebug, "Let debug mode pass with a warning: nothing about its code is proven"),
     ),
   ];

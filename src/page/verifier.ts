@@ -141,7 +141,7 @@ function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
 
 const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;
 const NOTHING = "There is nothing to verify yet: give a boot proof, a bundle or a bare attestation document.";
-const NO_BOOT_PROOF = "There is no boot proof: app proofs and activities are worth what the enclave behind them is.";
+const NO_BOOT_PROOF = "There is no boot proof: add the boot proof of the enclave that signed the app proofs.";
 
 function namesOf(files: readonly ListedFile[]): string {
   return files.map(({ name }) => name).join(", ");
@@ -201,7 +201,7 @@ function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): Pl
 
 const WHY_A_POLICY =
   "There is no policy among your files: add its file (bootproof pin makes one), or choose above what " +
-  "to accept in its place.";
+  "to accept instead.";
 
 function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[]): PlainOptions["policy"] {
   const [file, ...others] = of("policy");
@@ -216,7 +216,7 @@ function policyOf(of: FilesOf, { policy: choice }: FormValues, faults: string[])
   return "bundle";
 }
 
-const NO_BUNDLE = `“${POLICY_CHOICES.bundle}” is chosen, and no file is a bundle: add it, or choose another policy.`;
+const NO_BUNDLE = `“${POLICY_CHOICES.bundle}” is chosen, but no file is a bundle: add one, or choose another policy.`;
 
 function contradiction(policies: readonly ListedFile[], choice: PolicyChoice): string {
   return (
@@ -245,7 +245,7 @@ function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults:
     const found = anchors.filter((anchor) => anchor.name === own);
     if (found.length === 1) return [[path, textOf(found[0]!.bytes)] as const];
     const what = found.length === 0 ? missingAnchor(own, anchors) : SAME_NAME;
-    missing.push(`${name}: it names the trust anchor ${printable(path)}; ${what}`);
+    missing.push(`${name}: the policy names the trust anchor ${printable(path)}; ${what}`);
     return [];
   });
   const policy = { text, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
@@ -256,7 +256,7 @@ function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults:
 const SAME_NAME = "several files have that name: remove all but one";
 
 function missingAnchor(own: string, anchors: readonly ListedFile[]): string {
-  if (anchors.length === 0) return "give that file, too";
+  if (anchors.length === 0) return "add that file, too";
   return `none of ${namesOf(anchors)} has that name: give the file ${own}, or the policy that names yours`;
 }
 
@@ -314,7 +314,7 @@ function nowOf(text: string, faults: string[]): Date | undefined {
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text) && !Number.isNaN(time.getTime());
   // Date turns 30 February into March.
   if (isTime && time.toISOString().startsWith(text.slice(0, 19))) return time;
-  faults.push("Time: expected one in UTC, such as 2026-03-04T05:06:07Z.");
+  faults.push("Time: expected a time in UTC, such as 2026-03-04T05:06:07Z.");
   return undefined;
 }
 
@@ -324,7 +324,7 @@ function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOpti
   const payload = payloadOf(asked.expectedValues, faults);
   if (organizationId === "") faults.push(...withoutOwner(of, addresses, payload));
   if (of("document").length > 0 && (organizationId !== "" || payload))
-    faults.push("A bare attestation document says nothing of organizations, addresses and payloads: leave them empty.");
+    faults.push("A bare attestation document has no organizations, addresses or payloads: leave these fields empty.");
   if (organizationId === "" && payload === undefined) return undefined;
   return {
     ...(organizationId !== "" && { organizationId }),
@@ -335,9 +335,9 @@ function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOpti
 
 function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expected["payload"]): readonly string[] {
   return [
-    ...(addresses.length > 0 ? ["Addresses: whose? Give the organization ID, too."] : []),
+    ...(addresses.length > 0 ? ["Addresses: enter the organization ID of their owner, too."] : []),
     ...(payload && of("activity").length > 0
-      ? ["Payloads beside an activity: whose activity? Give the organization ID, too."]
+      ? ["Payloads with an activity: enter the organization ID of its owner, too."]
       : []),
   ];
 }
@@ -368,7 +368,7 @@ function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedVal
   const challenge = isChallenge ? { challenge: pointer } : {};
   const fault = expectationFault({ type: own.type, values: { [pointer]: json.value }, ...challenge });
   const again = [
-    ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is there twice for this type`] : []),
+    ...(Object.hasOwn(own.values, pointer) ? [`${cut(pointer, MAX_SHOWN)} is entered twice for this type`] : []),
     ...(isChallenge && own.challenge !== undefined ? ["a type of app proof has at most one challenge"] : []),
   ];
   own.values[pointer] = json.value;
@@ -379,7 +379,7 @@ function addTo(own: TypeValues, { pointer, value, isChallenge }: FormExpectedVal
 type JsonOfForm = { readonly fault: string } | { readonly fault: null; readonly value: JsonValue };
 
 function jsonOf(text: string): JsonOfForm {
-  if (text.trim() === "") return { fault: 'expected a value as JSON; the empty text is ""' };
+  if (text.trim() === "") return { fault: 'expected a value as JSON, such as "" for the empty text' };
   const { value: literal } = attempt(() => parseJson(text.trim(), { numbers: "literal" }));
   const quoted = cut(JSON.stringify(text.trim()), MAX_SHOWN);
   if (literal === undefined) return { fault: `the value is not JSON; for a text, write ${quoted}` };

@@ -31,7 +31,7 @@ export interface JudgedPage {
 /** Browsers have no Sigstore library, and a page must never accept what it cannot check. */
 export const NO_PROVENANCE =
   "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
-  "--provenance FILE --policy FILE in its place";
+  "--provenance FILE --policy FILE instead";
 
 /** Rejects with {@link MalformedError} for a malformed policy or bundle, and (`page`) for invalid options. */
 export async function judged(given: Request): Promise<JudgedPage> {

@@ -158,7 +158,7 @@ function statementList(statements: readonly string[]): Markup {
 function evidencePart(pieces: readonly Markup[], report: Report): Markup {
   const believed =
     report.claims === null
-      ? "The evidence was rejected. It is shown here in full: trust nothing in it."
+      ? "The evidence was rejected. It is shown here in full: do not trust any of it."
       : "The evidence is shown here in full. Trust only what is shown as proven above.";
   return element(
     "section",

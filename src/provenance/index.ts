@@ -66,7 +66,7 @@ async function loadPackages(): Promise<Packages> {
     const isMissing = code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND";
     const reason = isMissing ? "is not installed" : `cannot be loaded (${message})`;
     throw new ProvenanceError(
-      `provenance takes the package @sigstore/verify, which ${reason}: npm install @sigstore/verify`,
+      `provenance needs the package @sigstore/verify, which ${reason}: npm install @sigstore/verify`,
       { cause: error },
     );
   }
@@ -86,7 +86,7 @@ function verified(
   const { dsseEnvelope } = decoded.content as { readonly dsseEnvelope?: { readonly payload: Uint8Array } };
   const certificate = certificateOf(decoded);
   if (dsseEnvelope === undefined || certificate === undefined)
-    return { verified: false, reason: "no envelope that a certificate signed" };
+    return { verified: false, reason: "no envelope that is signed with a certificate" };
   const material = sigstore.toTrustMaterial(rootFromJSON(JSON.parse(trustedRoot)));
   const entity = sigstore.toSignedEntity(decoded);
   const verifier = new sigstore.Verifier(material, {

@@ -43,8 +43,8 @@ function hostFault(hosts: readonly string[], port: number): string | null {
 }
 
 const FOR_BROWSERS =
-  "it comes from a browser, or from an application that is built on one (Origin, Sec-Fetch-Site), and the proxy " +
-  "serves none of them. Use verifiedFetch of bootproof/adapters in the application itself";
+  "it comes from a browser or an application built on one (Origin, Sec-Fetch-Site), and the proxy refuses " +
+  "those requests. Use verifiedFetch of bootproof/adapters in the application itself";
 
 /** Whether a page sent it (Fetch, "Origin header"; Fetch Metadata). `none` means the user typed the address. */
 function isOfBrowser(headers: Headers): boolean {

@@ -17,7 +17,7 @@ export class UpstreamFault extends Error {
   }
 }
 
-export const NO_ROOM = "too many bytes are in transit, and none became free in time: try again later";
+export const NO_ROOM = "too many bytes are in transit, and no room became free in time: try again later";
 const REFUSED = "the answer of the service is refused: ";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 256;
@@ -54,7 +54,7 @@ export class Upstream {
       );
       request.on("upgrade", (_response, socket) => {
         socket.on("error", () => {}).destroy();
-        end("invalid-answer", `${REFUSED}it changes the protocol`);
+        end("invalid-answer", `${REFUSED}it switches the protocol`);
       });
     });
     const room = (bytes: number): Promise<boolean> => clock!.without(() => take(bytes));

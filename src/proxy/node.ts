@@ -362,7 +362,7 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const { body } = refusal("invalid-request", "this is not one HTTP/1.1 request of a permitted size in time");
+  const { body } = refusal("invalid-request", "expected one HTTP/1.1 request, within the limits of size and time");
   socket.end(
     "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -124,7 +124,7 @@ const PASSED_ON = /^(?:x-stamp(?:-webauthn|-attested)?|content-type|user-agent|x
 /** A repeated header could be read in two ways, and a coded body is not the one that was stamped. */
 function forwardedHeaders(headers: Headers): Record<string, string> {
   const coded = headers.find(([name, value]) => name === "content-encoding" && value.toLowerCase() !== "identity");
-  if (coded !== undefined) throw invalid("the body has a Content-Encoding: send it as it was stamped");
+  if (coded !== undefined) throw invalid("the body has a Content-Encoding: send the body as it was stamped");
   const forwarded: Record<string, string> = {};
   for (const [name, value] of headers.filter(([one]) => PASSED_ON.test(one))) {
     if (Object.hasOwn(forwarded, name)) throw invalid(`the header ${name} is repeated`);
@@ -139,7 +139,7 @@ function invalid(fault: string): HttpFault {
 
 function refusalOf({ question: { kind, operation } }: Exchange, error: unknown): Reply {
   const isSubmit = kind === "submit" || kind === "vote";
-  const advice = isSubmit ? " The service may have carried it out: look into it before you submit again." : "";
+  const advice = isSubmit ? " The service may have carried it out: check the activity before you submit again." : "";
   const group = isSubmit ? "submit" : "query";
   const failed = (of: RefusalKind, message: string, details: readonly JsonObject[] = []): Reply =>
     refusal(of, `${group}/${message.startsWith(`${operation}: `) ? "" : `${operation}: `}${message}`, details);

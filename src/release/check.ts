@@ -361,7 +361,7 @@ function unknowable(histories: readonly ReleaseHistory[], demand: Demand): strin
     "A release that is missing here, such as one that removed a member of the set, cannot be noticed. " +
       `Newest nonce seen: ${newest === "" ? "none" : newest}.`,
     ...(demand.kind === "none"
-      ? ["No manifest set was demanded: that the first set is the right people is the word of these files."]
+      ? ["No manifest set was demanded: only these files say that the first set is the right people."]
       : []),
   ];
 }

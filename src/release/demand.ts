@@ -50,7 +50,7 @@ function ofSet(set: SetPin): Demand {
 }
 
 function ofPolicy(policy: unknown): Demand {
-  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected what parsePolicy returned");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a policy from parsePolicy");
   const anchors = policy.deployments.flatMap(({ name, namespace, manifestSet, minNonce }) =>
     manifestSet === undefined ? [] : [{ namespace, set: manifestSet, minNonce: minNonce ?? 0, source: name }],
   );

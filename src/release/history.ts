@@ -117,7 +117,7 @@ function namespaceFaults({ release: one }: Readable, after: Readable): FoundFaul
   const [earlier, { name }] = [one.manifest.namespace.name, after.release.manifest.namespace];
   if (name === earlier) return [];
   const names = `${JSON.stringify(name)}, and ${one.name} of ${JSON.stringify(earlier)}`;
-  const message = `is of the namespace ${names}: name those that you accept (--namespace, namespaces)`;
+  const message = `is of the namespace ${names}: name the accepted namespaces (--namespace, namespaces)`;
   return [{ code: "other-namespace", about: after, message }];
 }
 

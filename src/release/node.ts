@@ -129,7 +129,7 @@ class FolderWalk {
       else if (isVersion(entry.name)) places.push(...this.#applications(inside, name, this.#entries(inside, name)));
       else places.push(placeOf(inside, name, this.#entries(inside, name)));
     }
-    if (places.length === 0) throw new ReleaseFolderError(shown, "a version without an application's folder");
+    if (places.length === 0) throw new ReleaseFolderError(shown, "the version has no folder of an application");
     return places;
   }
 

@@ -59,9 +59,9 @@ async function approvalFault(
 ): Promise<{ readonly code: ReleaseFaultCode; readonly message: string } | null> {
   const who = quoted(member.alias);
   if (!file.startsWith(`${member.alias}-`))
-    return { code: "approval-name", message: `its member is ${who}, and its name begins otherwise` };
+    return { code: "approval-name", message: `its member is ${who}, but the file's name begins differently` };
   if (!members.some((one) => one.alias === member.alias && isSameKey(one, member)))
-    return { code: "approval-stranger", message: `its member ${who} is none of the manifest set, by alias and key` };
+    return { code: "approval-stranger", message: `its member ${who} is not in the manifest set, by alias and key` };
   if (await cache.verify("P-256", signingPoint(member.pubKey), hash, signature)) return null;
   return { code: "approval-signature", message: `the signature is not one of ${who} over this manifest` };
 }

@@ -105,9 +105,9 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   const { quorumKey, manifestSet, shareSet } = facts.bootProof!;
   const says = [
     ...(manifest.pivot?.debugMode === true ? ["debugMode: what the application prints can be read outside"] : []),
-    ...zeros.map((index) => `PCR${index} is zeros: it fits everybody`),
+    ...zeros.map((index) => `PCR${index} is zeros, which identify no enclave`),
     ...PCRS.filter((index) => facts.pcrs.get(index)!.length !== 2 * PCR_LENGTH).map(
-      (index) => `PCR${index} has no 48 bytes`,
+      (index) => `PCR${index} does not have 48 bytes`,
     ),
     ...(isPublicSecret(quorumKey) ? ["the quorum key's secret is public"] : []),
     ...(isNobodysSet(manifestSet)
@@ -221,9 +221,7 @@ function deploymentOf(
 
 function notesOn({ histories, unknowable }: ReleaseCheck, isWord: boolean, commitment: string | undefined): string[] {
   return [
-    ...(isWord
-      ? ["the manifest set is the folder's word: nothing here says that it is the right people; name it in a file"]
-      : []),
+    ...(isWord ? ["only the folder says that the manifest set is the right people: name the set in a file"] : []),
     ...(commitment === undefined ? [LIVE_NOTE] : []),
     ...histories.flatMap(({ steps }) =>
       steps.flatMap(({ to, changes }) =>
@@ -237,5 +235,5 @@ function notesOn({ histories, unknowable }: ReleaseCheck, isWord: boolean, commi
 }
 
 const LIVE_NOTE =
-  "commitment live is written, which a manifest does not say: documents of images before mid 2026 need " +
+  "commitment live is written, although no manifest shows it: documents of images before mid 2026 need " +
   "--commitment legacy, under which an application inside such an image could have asked for a document over any key";

@@ -150,7 +150,7 @@ class ReleaseReading {
   manifest(): Manifest | null {
     const bytes = this.#files.get(MANIFEST);
     if (bytes === undefined) {
-      this.#fault("manifest-missing", MANIFEST, "missing: there is nothing that the approvals could be about");
+      this.#fault("manifest-missing", MANIFEST, "missing, so the approvals cannot be checked");
       return null;
     }
     const { value, faults } = attempt(() => decodeManifest(bytes));
@@ -160,7 +160,7 @@ class ReleaseReading {
 
   approvals(): ReleaseApproval[] {
     const names = [...this.#files.keys()].filter((file) => APPROVAL.test(file)).sort();
-    if (names.length === 0) this.#fault("approvals-missing", "*.approval", "missing: nobody is seen to approve it");
+    if (names.length === 0) this.#fault("approvals-missing", "*.approval", "missing: nothing shows who approved it");
     if (names.length > MAX_FILES)
       this.#fault("too-many-files", "*.approval", `${names.length} approvals, of which ${MAX_FILES} are read`);
     return names.slice(0, MAX_FILES).flatMap((file) => {
@@ -177,7 +177,7 @@ class ReleaseReading {
     const { value, faults } = attempt(() => decodeManifest(bytes));
     if (value !== undefined) {
       if (manifest !== null && !isSameManifest(value, manifest))
-        this.#fault("manifest-json-differs", MANIFEST_JSON, "says something else than manifest, which was approved");
+        this.#fault("manifest-json-differs", MANIFEST_JSON, "differs from the file manifest, which was approved");
     } else if (isIncomplete(bytes)) {
       const message = "incomplete: without qosCommit or patchSet it is not what was approved";
       this.notes.push({ code: "manifest-json-incomplete", file: fileIn(this.#name, MANIFEST_JSON), message });
@@ -192,7 +192,7 @@ class ReleaseReading {
       this.notes.push({
         code: "unknown-file",
         file: fileIn(this.#name, file),
-        message: "no file of a release: not read",
+        message: "not a file of a release, so it was not read",
       });
   }
 
@@ -216,7 +216,7 @@ function isIncomplete(bytes: Uint8Array): boolean {
 /** Throws TypeError for anything but results of {@link readRelease}, and MalformedError if there are none. */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))
-    throw new TypeError("releases: expected what readRelease returned, in an array");
+    throw new TypeError("releases: expected an array of results of readRelease");
   if (releases.length === 0) throw new MalformedError("release", [{ path: "", message: "no release to check" }]);
   return [...releases];
 }

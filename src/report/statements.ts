@@ -327,7 +327,7 @@ function appProofStatement(proof: AppProofClaims, index: number, claims: Claims)
 function answerStatement({ answers }: AppProofClaims): string {
   if (answers === null) return "";
   const challenge = `${printableStart(answers.value, 120)} (${printableStart(answers.pointer, 120)})`;
-  return ` It answers your challenge ${challenge}, so the enclave was alive after you made that.`;
+  return ` It answers your challenge ${challenge}, so the enclave was alive after you made it.`;
 }
 
 function payloadStatement(proof: AppProofClaims): string {

@@ -120,7 +120,7 @@ function untimedCaveats(_: Report, { appProofs }: Claims): string[] {
 
 function claimCaveats(report: Report, { activity }: Claims): string[] {
   if (activity === null || activity.subOrganizationId === null) return warnings(report, "activity.claims");
-  return [`no enclave signed that this organization is new, or yours: ${quoted(activity.subOrganizationId)}.`];
+  return [`no enclave signed that this organization is new or yours: ${quoted(activity.subOrganizationId)}.`];
 }
 
 function warnings(report: Report, id: CheckId): string[] {

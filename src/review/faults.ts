@@ -10,19 +10,19 @@ const ADVICE = {
   "image-not-compared": "Give PCR0, 1 and 2 of the image, and PCR3 of the role: a manifest has no others.",
   binary: "Find out which program the manifest names: it is not the one that was given.",
   "binary-not-compared": "Leave the binary out: workloads are container images, which the policy pins by digest.",
-  "approval-invalid": "Do not count it: its signer approved something else, or it was damaged.",
-  "approval-repeated": "Count it once, and find out who added the second one.",
+  "approval-invalid": "Do not count the approval: its signer approved something else, or it was damaged.",
+  "approval-repeated": "Count the approval once, and find out who added the second one.",
   "approval-stranger": "Find out who signed it: only members of the set count, by alias and key.",
   set: "Correct the set in the manifest: every verifier refuses it as it is.",
   "debug-mode": "Set debugMode to false: the application's output can be read outside the enclave.",
   "zero-pcr": "Name the measurement: zeros match every debug enclave, or every enclave without a role.",
   "pcr-length": "Correct the measurement: a PCR has 48 bytes.",
   "aws-root": "Name the root that the policy trusts: the enclave would trust documents of another authority.",
-  "previous-namespace": "Give the manifest that this one replaces: namespaces have histories of their own.",
+  "previous-namespace": "Give the manifest that this one replaces: each namespace has its own history.",
   "previous-quorum-key": "Find out why the key changes: the enclave could not read what it stored before.",
   "previous-nonce": "Raise the nonce: a manifest replaces only those with a lower one.",
   "open-member": "Read both values. If the new one is right, pin it, or name it with --accept (accept in code).",
-  "unused-accept": "Leave it out: nothing of that name is open, and it would accept a later value unread.",
+  "unused-accept": "Omit the name: no such member is open, and a later value would be accepted unread.",
 };
 
 /** The codes are stable. */

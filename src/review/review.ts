@@ -236,11 +236,11 @@ class Review {
     const named = holding.length === 0 ? candidates : holding;
     const names = listed(named.map(({ reviewed }) => JSON.stringify(reviewed.name)));
     if (holding.length > 1) {
-      this.#fault("several-deployments", "", `${holding.length} deployments fit, and pins tell none apart: ${names}`);
+      this.#fault("several-deployments", "", `${holding.length} deployments match; no pin tells them apart: ${names}`);
       return holding;
     }
     if (candidates.length > 1)
-      this.#fault("no-deployment", "", `in each deployment of the policy, a pin does not hold: ${names}`);
+      this.#fault("no-deployment", "", `each deployment of the policy has a pin that does not hold: ${names}`);
     for (const { reviewed } of candidates) this.#faultPins(reviewed);
     return candidates;
   }
@@ -259,7 +259,7 @@ class Review {
     if (pivotHash === null) return compared;
     const { pivot } = this.#manifest;
     if (pivot === undefined) {
-      this.#fault("binary-not-compared", "workloads", "the manifest has workloads in place of one binary");
+      this.#fault("binary-not-compared", "workloads", "the manifest has workloads instead of one binary");
       return compared;
     }
     const message = "the manifest names another program than the binary that was given";
@@ -272,14 +272,14 @@ class Review {
     if (index === SIGNER) {
       const isPinned = candidates.every(({ pins }) => pins.pcrs?.some((image) => image.some((pin) => pin.index === 8)));
       if (isPinned) return [name];
-      this.#notes.push("PCR8 of the image, the certificate that signed it, is in no manifest, and nothing pins it");
+      this.#notes.push("PCR8 (the certificate that signed the image) is not pinned, and no manifest has it");
       return [];
     }
     if (!PCRS.some((one) => one === index)) {
-      this.#fault("image-not-compared", name, `PCR${index} is measured, and no manifest has it`, { expected });
+      this.#fault("image-not-compared", name, `PCR${index} is measured, but no manifest has it`, { expected });
       return [];
     }
-    const message = `PCR${index} of the manifest is another than that of the image`;
+    const message = `PCR${index} of the manifest differs from the image's`;
     this.#compare("image", `enclave.${name}`, message, [expected, this.#facts.pcrs.get(index)!]);
     return [name];
   }
@@ -332,7 +332,7 @@ class Review {
       (change) => `${change.place} (${change.before ?? NOT_THERE} before, ${change.after ?? NOT_THERE} now)`,
     );
     if (unsigned.length > 0)
-      this.#notes.push(`only the files differ, and no approval signs it: ${listed(unsigned, "; ")}`);
+      this.#notes.push(`differences of the files that no approval signs: ${listed(unsigned, "; ")}`);
     return changes;
   }
 
@@ -376,7 +376,7 @@ class Review {
       this.#fault(
         "unused-accept",
         name,
-        `nothing is accepted by ${name}: it is pinned, unchanged, not there, or of several workloads; ${could}`,
+        `accept has no effect for ${name}: it is pinned, unchanged, absent, or in several workloads; ${could}`,
       );
   }
 

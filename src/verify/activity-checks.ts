@@ -256,7 +256,7 @@ function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, 
   return uses?.areFree(proofs, use) === false ? ["one of its app proofs was used for another activity before"] : [];
 }
 
-const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave signed that it is new, or yours";
+const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave signed that it is new or yours";
 
 interface ComparedClaims {
   readonly contradictions: readonly string[];
@@ -348,7 +348,7 @@ export async function signaturesOf(
 }
 
 const UNVERIFIED: Readonly<Record<Unverified, string>> = {
-  unasked: "no request was given, so what was to be signed is not known",
+  unasked: "no request was given, so it is unknown what had to be signed",
   unread: "the activity could not be read",
   unproven: "an app proof was rejected, so the signatures were not verified",
 };

@@ -352,13 +352,13 @@ function checkRequest(
   if (withActivity) return skipped("the activity is compared with the request instead");
   if (claim !== undefined && expectation.organizationId !== null) return checklist.pass("app.request");
   if (expectation.payload !== null) return skipped(NOT_NAMED);
-  return checklist.warn("app.request", "payloads of its type name no organization, so that the owner is unknown");
+  return checklist.warn("app.request", "payloads of its type name no organization, so the owner is unknown");
 }
 
 const NOT_NAMED = "no expectation names its type, so nothing was compared";
 
 function metText({ met }: PayloadComparison, { payload }: Expectation): string {
-  const challenge = met.some((index) => payload?.[index]?.challenge) ? ", the challenge included" : "";
+  const challenge = met.some((index) => payload?.[index]?.challenge) ? ", including the challenge" : "";
   const type = shownName(payload![met[0]!]!.type);
   return `meets ${met.map((index) => `expected.payload[${index}]`).join(", ")}, of type ${type}${challenge}`;
 }

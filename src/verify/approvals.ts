@@ -44,7 +44,7 @@ export async function checkApprovals(
       const valid = await cache.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
       if (!valid) return { member, status: "invalid", message: `${who}: its member did not sign this manifest` };
       return isRepeated
-        ? { member, status: "repeated", message: `${who} is a second one by the same member` }
+        ? { member, status: "repeated", message: `${who} is a second approval by the same member` }
         : { member, status: "valid", message: "" };
     }),
   );

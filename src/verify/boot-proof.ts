@@ -321,7 +321,7 @@ async function hashesOf(shown: Hashable, approved: Hashable): Promise<readonly (
   return [hash, approved && (await sha256(approved.hashInput))];
 }
 
-const ENVELOPE_ALONE = "there is no manifest beside the envelope to compare: every check uses the envelope's own";
+const ENVELOPE_ALONE = "there is no separate manifest to compare: every check uses the manifest inside the envelope";
 
 /** Reports the checks of a manifest that only the envelope holds. */
 function checkEnvelopeAlone<T extends { readonly manifest: Manifest }>(
@@ -329,7 +329,7 @@ function checkEnvelopeAlone<T extends { readonly manifest: Manifest }>(
   checklist: Checklist,
 ): DecodedAs<T> {
   if (value === undefined) {
-    checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope, which holds it, could not be read");
+    checklist.skipRest(["manifest.decode", "envelope.manifest"], "the envelope that contains it could not be read");
     return { value, isDeclared: false };
   }
   checklist.skip("envelope.manifest", ENVELOPE_ALONE);
@@ -435,6 +435,6 @@ async function checkShares(
   const { faults, repeated, approvers } = await checkApprovals(shareSetApprovals, manifest.shareSet, hash, cache);
   if (faults.length > 0) return checklist.conclude("envelope.shares", faults);
   if (repeated.length > 0)
-    return checklist.warn("envelope.shares", `${listed(repeated, "; ")}: a repeated one counts once`);
+    return checklist.warn("envelope.shares", `${listed(repeated, "; ")}: a repeated approval counts once`);
   return checklist.pass("envelope.shares", `${approvers.length} share-set approvals`);
 }

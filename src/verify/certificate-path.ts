@@ -171,7 +171,7 @@ async function algorithmFaults(path: readonly Placed[], cache: SignatureCache): 
         ...(key === null ? ["its key is not a point of P-384"] : []),
         ...(equalBytes(inner, outer)
           ? []
-          : ["names two signature algorithms, one signed and one beside the signature"]),
+          : ["names one signature algorithm in the signed part and another outside it"]),
         ...(equalBytes(outer, ECDSA_WITH_SHA384) ? [] : ["is not signed with ECDSA and SHA-384"]),
       ];
       return reasons.map((reason) => `${entry.place}: ${reason}`);

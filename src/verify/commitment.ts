@@ -156,7 +156,7 @@ async function checkManifestCommitment(
   if (!matches && !isAllZero(attested)) {
     checklist.warn(
       "bind.commitment",
-      `${kind} commitment; PCR18 is set, but does not commit to this manifest: released QOS leaves it to applications`,
+      `${kind} commitment; PCR18 is set, but does not commit to this manifest: in released QOS, applications set it`,
     );
   } else {
     checklist.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);

@@ -127,9 +127,9 @@ export function unmetByKind(expectation: Expectation, appProofs: number, hasActi
       ? "expected.organizationId: expected a non-empty string, since there is an activity"
       : null;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
-  if (name !== undefined) return `expected.${name}: about an activity, and there is none`;
+  if (name !== undefined) return `expected.${name}: needs an activity, but the evidence has none`;
   const isOfProofs = appProofs > 0 || (expectation.addresses ?? expectation.payload) !== null;
   return isOfProofs
     ? null
-    : "expected: needs app proofs or an activity to compare with, and boot proofs alone have none";
+    : "expected: needs app proofs or an activity to compare with; the evidence has only boot proofs";
 }

@@ -39,7 +39,7 @@ export interface Challenge {
 export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
   options<ExpectedPayload>({
     type: nonEmptyText,
-    values: record(simple("a string, finite number, boolean or null (name the members of others)", isComparable), {
+    values: record(simple("a string, finite number, boolean or null (name members one by one)", isComparable), {
       least: 1,
     }),
     challenge: optional(text),
@@ -85,7 +85,7 @@ const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 function refuseChallenge(pointer: string, values: ExpectedPayload["values"], place: Place): void {
   const fault = Object.hasOwn(values, pointer)
     ? challengeFault(values[pointer])
-    : "expected one of the pointers of values";
+    : "expected a pointer that values contains";
   if (fault !== null) place.fault(fault);
 }
 

@@ -210,8 +210,8 @@ export function checkDebugMode(
     // If the document is part of a boot proof, `bind.pcrs` fails instead.
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
-      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`, {
-        advice: "The hardware attests all of them: request a new document, and do not trust this one.",
+      checklist.fail("mode.debug", `${reason}, so debug mode cannot be ruled out`, {
+        advice: "The hardware attests all of these PCRs: request a new document, and do not trust this one.",
       });
       return null;
     }

@@ -88,7 +88,7 @@ export function verifySignatures(
 }
 
 function notChecked(): never {
-  throw new UncheckedError(`this version checks ${MAX_SIGNATURES} of a request, so neither it nor those after it`);
+  throw new UncheckedError(`this version checks ${MAX_SIGNATURES} signatures of a request, and not this one`);
 }
 
 interface Outcome {

@@ -189,11 +189,11 @@ export class Chain {
     const end = `${before}, the file before it, ends with entry ${this.newest.n}`;
     const places = `${name} begins with entry ${n}, and ${end}`;
     const same = this.#files.find((each) => each !== file && each.hash === file.hash);
-    let why = "it is in another place, or a file of another log";
+    let why = "it is in the wrong place, or a file of another log";
     if (same !== undefined) why = `it has the same first line as ${same.name}: a file is repeated`;
     else if (successor !== null) why = `the files are not in their order: ${successor} follows ${before}`;
     else if (n > this.newest.n && next !== null) why = `a file is missing: ${before} continues in ${next}`;
-    else if (n > this.newest.n) why = `the end of ${before} was cut off, or files between them are missing`;
+    else if (n > this.newest.n) why = `the end of ${before} is missing, or files between them are missing`;
     return { fault: { line: file.line, kind: "file", message: `${why}: ${places}` }, certain: this.newest };
   }
 
@@ -224,12 +224,12 @@ export class Chain {
     const more = newest.next === null ? "" : `, or the file ${newest.next} is missing`;
     if (this.#checkpointLine === null)
       return told(
-        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: lines were cut off the end, ` +
-          `the log was written anew, or the checkpoint is of another log${more}`,
+        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: its last lines are missing, ` +
+          `the log was rewritten, or the checkpoint is of another log${more}`,
       );
     return told(
       `entry ${entries} has the hash ${this.#checkpointLine.hash}, and the checkpoint has ${head}: the log was ` +
-        "written anew, or the checkpoint is of another log",
+        "rewritten, or the checkpoint is of another log",
     );
   }
 
@@ -242,8 +242,8 @@ export class Chain {
     if (this.#kept === undefined || this.#kept === hash) return null;
     const since =
       this.#keptLine === null
-        ? "lines were cut off or added since then, the last one was changed, or it is another log"
-        : `that is the head behind line ${this.#keptLine.n}, and lines were added since then`;
+        ? "lines were removed or added since then, the last one was changed, or it is another log"
+        : `that is the head at line ${this.#keptLine.n}, and lines were added since then`;
     const message = `the log ends with line ${n}, whose hash is ${hash}, and ${this.#kept} was kept: ${since}`;
     const certain = this.#keptLine ?? this.#lineOf(n - 1);
     return { fault: { line: Math.max(n, 1), kind: "head", message }, certain };
@@ -321,12 +321,12 @@ export class Chain {
     if (entry.n < line)
       return told(
         "inserted",
-        `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows no line of the log`,
+        `line ${line} was inserted, moved or edited: its number is ${entry.n}, and it follows no line of the log`,
       );
     if (line === 1) return told("edited", "line 1 was edited, or is not the first one: it follows another line");
     if (next === null) {
       const which = `line ${line - 1} was edited, or line ${line}`;
-      return told("edited", `${which}: the one does not carry the other's hash`, line - 2);
+      return told("edited", `${which}: the later line does not have the hash of the earlier one`, line - 2);
     }
     const edited = next.entry.previous === hash ? line - 1 : line;
     const certain = (await this.#isPreviousEdited(found, next)) ? line - 1 : line - 2;
@@ -360,19 +360,19 @@ function outOfOrder({
     const places = `entry ${n} is in line ${line}, and entry ${line} in line ${successor}`;
     return ["moved", `lines are not in their order: ${places}`];
   }
-  return ["inserted", `line ${line} was put in: entry ${line} is in line ${successor}, and follows line ${line - 1}`];
+  return ["inserted", `line ${line} was inserted: entry ${line} is in line ${successor}, and follows line ${line - 1}`];
 }
 
 function insertedAfter(before: number, line: number): string {
   return (
     `lines ${before + 1} and ${line} both follow line ${before}: its previous is the hash of line ${before}, and one ` +
-    "of the two was put in"
+    "of the two was inserted"
   );
 }
 
 function removed(line: number, n: number): string {
   const which = n === line + 1 ? `entry ${line} was` : `entries ${line} to ${n - 1} were`;
-  const after = line === 1 ? "the first line" : `the line behind entry ${line - 1}`;
+  const after = line === 1 ? "the first line" : `the line after entry ${line - 1}`;
   return `${which} removed: entry ${n} is in line ${line}, ${after}`;
 }
 

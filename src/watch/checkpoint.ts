@@ -148,7 +148,7 @@ export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): 
     .slice(at + 2)
     .split("\n")
     .slice(0, -1);
-  if (lines.length === 0) throw malformed("not a signed note: no line with a signature behind the empty line");
+  if (lines.length === 0) throw malformed("not a signed note: no signature follows the empty line");
   return { text: whole.slice(0, at + 1), signatures: lines.map(signatureOf) };
 }
 
@@ -156,7 +156,7 @@ function signatureOf(line: string): NoteSignature {
   const [dash, name = "", base64 = "", ...more] = line.split(" ");
   const bytes = fromBase64(base64);
   if (dash !== "\u2014" || !isKeyName(name) || more.length > 0 || bytes === null || bytes.length <= KEY_ID_LENGTH)
-    throw malformed("a malformed signature line: expected \u2014, the key's name and base64, with a space between");
+    throw malformed("a malformed signature line: expected \u2014, the key's name and base64, separated by spaces");
   return { name, keyId: bytes.subarray(0, KEY_ID_LENGTH), signature: bytes.subarray(KEY_ID_LENGTH) };
 }
 
@@ -226,7 +226,7 @@ function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PU
   if (typeof pem !== "string") throw refused("not a text");
   const [, found = "", base64 = ""] =
     /^\s*-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/.exec(pem) ?? [];
-  if (found === "") throw refused("not one PEM block");
+  if (found === "") throw refused("a text that is a text that is not one PEM block");
   if (found === "ENCRYPTED PRIVATE KEY") throw refused("an encrypted key, which has to be decrypted first");
   if (found !== label) throw refused(`a PEM block with ${found}`);
   const der = fromBase64(base64.replaceAll(/\s/g, ""));

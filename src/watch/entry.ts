@@ -264,7 +264,7 @@ export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   const json = parsed(bytes);
   const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
   if (entry === undefined) throw new MalformedError("log", faults);
-  if (textOf(entry) !== fromUtf8(bytes)) throw malformed("not as it is written: spacing, order or escapes differ");
+  if (textOf(entry) !== fromUtf8(bytes)) throw malformed("expected the watch's own spacing, order and escapes");
   if (isFinding(entry) && (await evidenceHash(entry)) !== entry.evidenceDigest)
     throw malformed("evidenceDigest is not the hash of bootProofs[0]");
   return lineOf(entry, bytes);

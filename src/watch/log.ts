@@ -44,7 +44,7 @@ export interface LogVerification {
 }
 
 const NO_HEAD =
-  "lines cut off the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
+  "lines removed from the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
   "keep the head in another place, and pass it with --head, or a checkpoint (bootproof log checkpoint)";
 const NO_KEY = "who signed the checkpoint: its signature was not checked; pass the public key of the log with --key";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";

@@ -42,7 +42,7 @@ export function runCommand(
         killAll(child);
       };
       const timer = setTimeout(() => kill(`did not end within ${timeoutMs} ms`), timeoutMs);
-      const stop = (): void => kill("was ended with the watch");
+      const stop = (): void => kill("was ended, because the watch ended");
       signal.addEventListener("abort", stop);
       const settle = (failure: string | null): void => {
         clearTimeout(timer);

@@ -92,7 +92,7 @@ export async function openExisting(path: string): Promise<LogHandle | null> {
   });
   if (file === null || (await file.stat()).isFile()) return file;
   await file.close();
-  throw new LogError("expected a regular file for the log, got a device, a pipe or the like");
+  throw new LogError("expected a regular file for the log, got a device, a pipe or a similar file");
 }
 
 /** Creates a file that only its owner can read. Rejects with EEXIST if it exists. */

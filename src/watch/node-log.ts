@@ -145,7 +145,7 @@ interface Opening {
 const STATE_LINES = 256;
 const STATE_BYTES = 8 * 1024 * 1024;
 
-const ANOTHER_LOG = "If that was intended, move it away with its .state and its checkpoint, or begin another log";
+const ANOTHER_LOG = "If that was intended, move the log away with its .state and its checkpoint, or begin another log";
 
 class FileLog implements OpenedLog {
   readonly #opening: Opening;
@@ -173,7 +173,7 @@ class FileLog implements OpenedLog {
     const found = await asLogError(openExisting(path));
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
-      onNote(`${contents.file}, in which the log continues, was missing, as after a kill, and was created`);
+      onNote(`${contents.file}, the next file of the log, was missing, as after a kill. It was created`);
     const log = new FileLog(opening, contents, handle, marks);
     try {
       if (log.#unsigned.lines > 0) await log.#writeState();
@@ -240,9 +240,9 @@ class FileLog implements OpenedLog {
     const { file, size: written } = this.#contents;
     await this.#opening.lock.requireHeld();
     const { size } = await this.#handle.stat();
-    if (size !== written) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
+    if (size !== written) throw new LogError("another program wrote to it or shortened it: no entry is added");
     if (!(await isInPlace(this.#handle, join(this.#folder, file))))
-      throw new LogError("it was taken away, or something else is in its place: nothing is added");
+      throw new LogError("it was moved, removed or replaced: no entry is added");
     try {
       for (let at = 0; at < bytes.length;)
         at += (await this.#handle.write(bytes, at, bytes.length - at, written + at)).bytesWritten;
@@ -323,7 +323,7 @@ class FileLog implements OpenedLog {
     const handle = await asLogError(open(join(this.#folder, place.file), "r"));
     try {
       const bytes = await asLogError(readAt(handle, place));
-      if (bytes === null) throw new LogError("it was cut off while it was in use");
+      if (bytes === null) throw new LogError("it was shortened while it was in use");
       return bytes;
     } finally {
       await handle.close();
@@ -382,7 +382,7 @@ async function repaired(
 ): Promise<boolean> {
   if (fault?.kind !== "unfinished") return false;
   const handle = await asLogError(openExisting(join(folder, contents.file)));
-  if (handle === null) throw new LogError("it was taken away while it was read");
+  if (handle === null) throw new LogError("it was moved or removed while it was read");
   try {
     const { size } = contents;
     if (!(await asLogError(isPartOfLine(handle, size))))
@@ -408,8 +408,8 @@ async function requireNewest(folder: string, first: string, file: string): Promi
   const next = successorName(first, fileNumber(first, file) + 1);
   if (!(await asLogError(isLaterFile(join(folder, next))))) return;
   throw new LogError(
-    `${next} is there, which continues a log, and the log ends in ${file} and does not lead to it: lines were cut ` +
-      "off, or a file is missing. Put them back, move it away, or use another name",
+    `${next} continues a log, but the log ends in ${file} and does not name it: lines at the end are ` +
+      "missing, or a file is. Put them back, move that file away, or use another name",
   );
 }
 
@@ -426,6 +426,6 @@ async function keptCheckpoint({ file, origin, signer }: Signing): Promise<Signed
     return await readSigned(openNote(new Uint8Array(found)), signer.publicKey, origin);
   } catch (error) {
     if (!(error instanceof MalformedError) && !(error instanceof CheckpointError)) throw error;
-    throw new LogError(`${file} is there, and is not a checkpoint of this log by this key: ${error.message}`);
+    throw new LogError(`${file} is not a checkpoint of this log by this key: ${error.message}`);
   }
 }

@@ -173,7 +173,7 @@ const MAX_TEXT = 1024;
 
 /** A policy may have too many faults for a line of the log. */
 function bounded(faults: readonly SettingFault[]): SettingFault[] {
-  if (faults.length === 0) return [{ file: null, reason: "refused without a reason" }];
+  if (faults.length === 0) return [{ file: null, reason: "the reload was refused, and no reason was given" }];
   return faults
     .slice(0, MAX_FAULTS)
     .map(({ file, reason }) => ({ file: file === null ? null : cut(file, MAX_TEXT), reason: cut(reason, MAX_TEXT) }));

@@ -195,9 +195,9 @@ function watchedBy(options: WatchOptions): Watched[] {
   // A shorter one would end every watch.
   if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
-  if (watched.length === 0) throw new TypeError("options.apps: expected at least one, or one of options.ephemeralKeys");
+  if (watched.length === 0) throw new TypeError("options.apps, options.ephemeralKeys: expected at least one name");
   if (new Set(watched.map(watchedName)).size < watched.length)
-    throw new TypeError("options.apps and options.ephemeralKeys: expected each once");
+    throw new TypeError("options.apps, options.ephemeralKeys: expected no name twice");
   return watched;
 }
 
@@ -398,7 +398,7 @@ class Watch {
     try {
       const bootProof = await untilAborted(this.#options.newest(watched, this.#stop.signal), this.#stop.signal);
       if (bootProof !== null && bootProof !== undefined) return { bootProof };
-      return { failure: { kind: "missing", message: "the service has no boot proof of it", retryAfterMs: null } };
+      return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };
     } catch (error) {
       return { failure: failureOf(error) };
     }

@@ -583,7 +583,7 @@ describe("appProofs", () => {
     expect(old.stale).toBe(false);
     const required = await judged({ untimed: ["ORDER"], required: true }, [untimed]);
     expect(checkOf(required, "policy.app-proof").detail).toBe(
-      "the policy requires an app proof, and none that was given has a time",
+      "the policy requires an app proof, and no given app proof has a time",
     );
   });
 

@@ -343,7 +343,7 @@ describe("dropping a deployment", () => {
   it("tells which deployments without a name go by another place now", () => {
     const nameless = WRITTEN.replace('"name": "second", ', "");
     expect(dropDeployment(nameless, "old").notes).toEqual([
-      "names by place: deployments[1] is deployments[0] from now on",
+      "deployments without a name are called by their place: deployments[1] is deployments[0] from now on",
     ]);
     expect(dropDeployment(nameless, "deployments[1]").notes).toEqual([]);
   });

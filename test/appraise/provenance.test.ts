@@ -93,7 +93,7 @@ describe("a demand", () => {
     [
       "an open ref of another provider",
       { ...GITLAB, ...without("ref"), open: ["ref"] },
-      "@: open: only with the issuer",
+      "@: open: allowed only with the issuer",
     ],
     [
       "a prefix of a ref",

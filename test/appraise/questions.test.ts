@@ -201,7 +201,7 @@ describe("a deployment that pins", () => {
       "under commitment setup, quorumKey decides nothing",
     ],
     [{ pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, "a PCR of zeros identifies no enclave"],
-    [{ pcrs: [pcrs, IMAGE], pivotHash }, "each of several pcrs must pin it"],
+    [{ pcrs: [pcrs, IMAGE], pivotHash }, "each alternative of pcrs must pin them"],
     [{ pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, "the quorum key's secret is public"],
     [{ manifestSet: nobodys }, "the manifest set identifies no owner"],
   ])("%j says what looks like an answer", (deployment, says) => {
@@ -209,7 +209,7 @@ describe("a deployment that pins", () => {
   });
 
   const zeros = "a PCR of zeros identifies no enclave";
-  const several = "each of several pcrs must pin it";
+  const several = "each alternative of pcrs must pin them";
   const unheld = "under commitment setup, quorumKey decides nothing: the enclave does not hold it yet";
   const asked = (pins: string): string =>
     `under commitment legacy, ${pins} decide nothing: the application itself may have requested the document`;

@@ -295,7 +295,7 @@ describe("labels", () => {
     const other = { ...own, labels: { owner: "somebody", deploymentLabel: "r8" } };
     const { refusals } = errorOf(() => add({ ...OLD, labels }, handMade(other)));
     expect(refusals.map(({ demand, message }) => [demand, message])).toEqual([
-      ["labels.owner", `"${owner}" is demanded, and this is "somebody"`],
+      ["labels.owner", `"${owner}" is demanded, but the new value is "somebody"`],
     ]);
     expect(addedTo(add({ ...OLD, labels }, handMade({ ...own, labels })).text).labels).toEqual(labels);
   });
@@ -306,7 +306,7 @@ describe("labels", () => {
       bootProof: (json) => without(json, "owner"),
     });
     const { refusals } = errorOf(() => add({ ...OLD, labels: { owner } }, made));
-    expect(refusals.map(({ message }) => message)).toEqual([`"${owner}" is demanded, and this is none`]);
+    expect(refusals.map(({ message }) => message)).toEqual([`"${owner}" is demanded, but the new value is none`]);
   });
 });
 
@@ -341,7 +341,7 @@ describe("the manifest's hash", () => {
     }));
     const act = () => add({ ...OLD, pivotArgs: ["a"] }, { ...made, policy: { ...made.policy, deployments } });
     expect(errorOf(act).refusals.map(({ message }) => message)).toEqual([
-      '["a"] is demanded, and this is pinned, but the manifest has workloads and no pivot',
+      '["a"] is demanded, but the new value is pinned, but the manifest has workloads and no pivot',
       expect.stringContaining("workloads and no pivot"),
     ]);
   });
@@ -379,12 +379,12 @@ describe("PCRs", () => {
     };
     const { refusals } = errorOf(() => add(old, NEW_MADE));
     expect(refusals.map(({ demand, message }) => [demand, message])).toEqual([
-      ["pcrs.8", `${OTHER_PCR} is demanded, and this is ${eight}`],
+      ["pcrs.8", `${OTHER_PCR} is demanded, but the new value is ${eight}`],
     ]);
     expect(addedTo(add(old, NEW_MADE, { drop: ["pcrs.8"] }).text).pcrs).toEqual(own.pcrs);
     const absent = await madeOf({ ...manifest(rollOut), generation: "legacy" });
     const demanding = { ...OLD, commitment: "legacy", pcrs: { ...OLD.pcrs, "30": OTHER_PCR } };
-    expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("and this is absent");
+    expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("but the new value is absent");
   });
 
   it("of another role are refused", () => {
@@ -415,7 +415,7 @@ describe("PCRs", () => {
     const made = handMade({ ...own, pcrs: { ...own.pcrs, "8": [eight, "97".repeat(48)] } });
     const { message, advice } = errorOf(() => add(several, made)).refusals[0]!;
     const either = (...values: string[]) => values.join(" or ");
-    const says = `${either(OTHER_PCR, "98".repeat(48))} is demanded, and this is ${either(eight, "97".repeat(48))}`;
+    const says = `${either(OTHER_PCR, "98".repeat(48))} is demanded, but the new value is ${either(eight, "97".repeat(48))}`;
     expect([message, advice]).toEqual([says, "To add the deployment without this demand: --drop pcrs.8"]);
   });
 
@@ -446,7 +446,7 @@ describe("another kind of application", () => {
       b: HASH_TEXT,
     });
     const { refusals } = errorOf(() => beside(["a"]));
-    expect(refusals.map(({ message }) => message)).toEqual(["a, b is demanded, and this is a"]);
+    expect(refusals.map(({ message }) => message)).toEqual(["a, b is demanded, but the new value is a"]);
   });
   const HASH_TEXT = `sha256:${HASH}`;
 });
@@ -488,7 +488,7 @@ describe("siblings", () => {
     expect(refusals).toMatchObject([{ code: "siblings-differ", demand: "shareSet", siblings: ["old", "b"] }]);
     expect(refusals[0]!.message).toContain('"old" and "b" have the same minNonce');
     expect(refusals[0]!.advice).toBe(
-      "Take one of them out of the policy first. To add the deployment without this demand: --drop shareSet",
+      "Remove one of them from the policy first. To add the deployment without this demand: --drop shareSet",
     );
     expect(addedTo(add(two, NEW_MADE, { drop: ["shareSet"] }).text)).not.toHaveProperty("shareSet");
     const one = [
@@ -614,7 +614,7 @@ describe("texts", () => {
     expect(refusals[0]!.message.split("…")[0]).toHaveLength(300);
     expect(refusals[0]!.message).not.toContain("\n");
     const { refusals: share } = errorOf(() => add({ ...OLD, shareSet: OTHERS }, NEW_MADE));
-    expect(share[0]!.message).toMatch(/^threshold 1, 04[0-9a-f]+.* is demanded, and this is threshold \d, 04/);
+    expect(share[0]!.message).toMatch(/^threshold 1, 04[0-9a-f]+.* is demanded, but the new value is threshold \d, 04/);
   });
 });
 
@@ -768,7 +768,7 @@ describe("provenance", async () => {
   it("that the new deployment pins itself has every demand", () => {
     const two = old(DEMAND, { ...DEMAND, predicateTypes: "b" });
     const { message } = errorOf(() => addTo(two, {}, pinning(DEMAND)));
-    expect(message).toContain("provenance[1] there is demanded of no build here");
+    expect(message).toContain("provenance[1] of a sibling is not kept here");
     expect(addTo(two, {}, pinning({ ...DEMAND, predicateTypes: "b" }, DEMAND)).added).toHaveLength(1);
   });
 

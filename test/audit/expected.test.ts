@@ -73,19 +73,19 @@ describe("an auditor with an expectation", async () => {
       "a payload, of a bare document",
       one.document,
       payloadOf("1"),
-      "rejected app.request expected: needs app proofs or an activity to compare with, and a document alone has none",
+      "rejected app.request expected: needs app proofs or an activity to compare with; the entry is only a document",
     ],
     [
       "an organization, of boot proofs alone",
       one.bootProof,
       { organizationId },
-      "rejected app.request expected: needs app proofs or an activity to compare with, and boot proofs alone have none",
+      "rejected app.request expected: needs app proofs or an activity to compare with; the evidence has only boot proofs",
     ],
     [
       "an activity, of app proofs",
       evidence,
       { organizationId, id: "a" },
-      "rejected activity.request expected.id: about an activity, and there is none",
+      "rejected activity.request expected.id: needs an activity, but the evidence has none",
     ],
     [
       "a payload without an organization, of an activity",
@@ -139,7 +139,7 @@ describe("an auditor with an expectation", async () => {
         (await under.judge(1, toUtf8(JSON.stringify(half)), payloadOf(id) as never)).verdict;
       expect([await verdict(String(at + 1)), await verdict("3")]).toEqual(["verified", "rejected"]);
       const other = { ...half, publicKey: proof.publicKey.slice(0, 130) };
-      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof of its key");
+      expect((await under.judge(1, toUtf8(JSON.stringify(other)))).reason).toContain("boot proof for its key");
     }
   });
 
@@ -208,7 +208,7 @@ describe("a file of expectations", () => {
   const good = payloadOf("1");
 
   it.each([
-    ["", [": no lines: the program"]],
+    ["", [": the file is empty: the program"]],
     ["{", ["line 1: expected a member name (column 2)"]],
     ["\n", ["line 1: "]],
     [`${line(good)}\n\n`, ["line 2: "]],
@@ -227,7 +227,7 @@ describe("a file of expectations", () => {
     [line({ payload: [] }), ["line 1: expected.payload: empty: expected at least one"]],
     [
       line(payloadOf(7)).replace(":7", ":9007199254740993"),
-      ["line 1: expected.payload[0].values./order/id: 9007199254740993 is a number"],
+      ["line 1: expected.payload[0].values./order/id: 9007199254740993: not exact as a double"],
     ],
     [line({ organizationId: "o", requestedAt: "yesterday" }), ["line 1: expected.requestedAt: expected a valid Date"]],
     [`${line(good)}\n${line(good)}`, ["line 2: entry: the same as in line 1: expected one line for each entry"]],

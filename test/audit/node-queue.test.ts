@@ -261,13 +261,11 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const other = worker(test, redis.url, { setting: others });
     const { judge, notes } = await producer(test, redis.url, { setting });
     const lines = linesBy(judge, ENTRIES);
-    await until(() => other.notes.some((note) => /takes nothing from run .* holds another policy/.test(note)));
-    await until(() =>
-      notes.some((note) => /none accepts these jobs.*a running worker holds another policy/.test(note)),
-    );
+    await until(() => other.notes.some((note) => /judges nothing for run .* has another policy/.test(note)));
+    await until(() => notes.some((note) => /none accepts these jobs.*a running worker has another policy/.test(note)));
     worker(test, redis.url, { setting: same });
     test.expect(await lines).toBe(expected);
-    test.expect(other.notes.filter((note) => note.includes("takes nothing"))).toHaveLength(1);
+    test.expect(other.notes.filter((note) => note.includes("judges nothing"))).toHaveLength(1);
     test.expect(await other.end()).toEqual({ batches: 0, entries: 0 });
   });
 
@@ -278,7 +276,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(notes).toEqual([]);
     const lines = linesBy(judge, ENTRIES);
     for (const { notes: said } of others)
-      await until(() => said.some((note) => /takes nothing from run .* has another secret, or only one/.test(note)));
+      await until(() => said.some((note) => /judges nothing for run .* has another secret, or only one/.test(note)));
     worker(test, redis.url, { secret: "secret" });
     test.expect(await lines).toBe(expected);
     for (const { end } of others) test.expect((await end()).entries).toBe(0);
@@ -382,7 +380,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       .expect(notes.map((note) => note.replace(/^\S+: /, "")).filter((note) => !note.startsWith("waiting")))
       .toEqual([
         "an answer is refused: its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET",
-        "an answer is refused: its form is not that of this version",
+        "an answer is refused: it does not have the form of this version",
       ]);
     // Nobody waits for this job, so there is no note.
     await redis.client.hset(`{bootproof}:answers:${job.run}`, OTHER_ID, `${sealOf(secret, OTHER_ID, all)}\n${all}`);
@@ -591,7 +589,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     for (const judgeOf of [() => Promise.reject(new Error("broken")), () => Promise.resolve(unjudging)])
       await test
         .expect(runWorker(redis.url, SETTING, { workers: 1, judgeOf }))
-        .rejects.toThrow(/nothing more can be judged here: (broken|an empty entry)/);
+        .rejects.toThrow(/nothing more can be judged here: (broken|the judge fails even for an empty entry)/);
     worker(test, redis.url);
     test.expect(await lines).toBe(expected);
     // Each batch as it was put there, and once more where a worker took it and left: none was cut into parts.

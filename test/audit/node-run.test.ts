@@ -420,10 +420,13 @@ describe("a state", () => {
   });
 
   it.each([
-    ["", /damaged, or no state/],
-    ["{", /damaged, or no state/],
-    ['{"state": "bootproof-audit-state/3"}', /no state of an audit, or one that another version .* Start anew with/],
-    ['{"state": "bootproof-audit-state/1"}', /no state of an audit, or one that another version/],
+    ["", /damaged, or not the state/],
+    ["{", /damaged, or not the state/],
+    [
+      '{"state": "bootproof-audit-state/3"}',
+      /not the state of an audit, or written by another version .* Start anew with/,
+    ],
+    ['{"state": "bootproof-audit-state/1"}', /not the state of an audit, or written by another version/],
     ['{"state": "bootproof-audit-state/4"}', /damaged: tool: expected a string, got nothing; now: expected/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
@@ -464,14 +467,14 @@ describe("a state", () => {
   it("accepts only its own results and inputs", async () => {
     const options = await half();
     const results = readFileSync(options.out, "utf8");
-    const message = /not the file of results that the state is of/;
+    const message = /not the file of results for this state/;
     for (const other of ["", results.slice(0, -1), results.replace("n", "m"), "x".repeat(results.length)]) {
       writeFileSync(options.out, other);
       await expect(audited(options)).rejects.toThrow(message);
       expect(readFileSync(options.out, "utf8")).toBe(other);
     }
     rmSync(options.out);
-    await expect(audited(options)).rejects.toThrow(/the results so far are not there/);
+    await expect(audited(options)).rejects.toThrow(/the file of the results so far is missing/);
     expect(existsSync(options.out)).toBe(false);
     writeFileSync(options.out, results);
     writeFileSync(options.inputs[0]!, LINES.replace("entry 0", "entry x"));
@@ -496,7 +499,7 @@ describe("a file of results", () => {
   it("is never overwritten without its state, and no input is overwritten", async () => {
     const out = fileOf("something");
     await expect(audited({ inputs: [input], setting, out, state: pathOf("state"), judge: judging() })).rejects.toThrow(
-      /there is something in it already/,
+      /the file is not empty, and its results are not in the state/,
     );
     expect(readFileSync(out, "utf8")).toBe("something");
     await expect(audited({ inputs: [out], setting, out, judge: judging() })).rejects.toThrow(

@@ -129,12 +129,12 @@ describe("lines", () => {
       expect(await after("\n\nmore", size)).toEqual(["more"]);
       for (const none of ["", "\n", "\r\n"]) expect(await after(none, size)).toEqual([]);
       for (const other of ["more", "more\n", " \n", "\rmore\n"])
-        await expect(after(other, size)).rejects.toThrow(/it is another one than/);
+        await expect(after(other, size)).rejects.toThrow(/it differs from that of/);
     }
     const two500 = (await read([one, two], { digest: true })).at(-1)!.end;
     await expect(read([two, two], { digest: true, from: two500 })).rejects.toThrow(/it, or an input before it, was/);
     const stdin = inPieces(Buffer.from("another"), [3, 3, 3].values());
-    await expect(read(["-"], { digest: true, from: second!.end, stdin })).rejects.toThrow(/it is another one than/);
+    await expect(read(["-"], { digest: true, from: second!.end, stdin })).rejects.toThrow(/it differs from that of/);
   });
 
   it("that are empty are numbered, and cost no entry", async () => {
@@ -210,7 +210,7 @@ describe("a compressed input", () => {
   });
 
   it.each<[string, Uint8Array, RegExp]>([
-    ["cut off", whole.subarray(0, -3), /^its gzip is damaged or cut off \(unexpected end of file\)$/],
+    ["cut off", whole.subarray(0, -3), /^its gzip is damaged or truncated \(unexpected end of file\)$/],
     ["cut off in its header", whole.subarray(0, 7), /unexpected end of file/],
     ["cut off in another member", Buffer.concat([whole, whole.subarray(0, 5)]), /unexpected end of file/],
     ["with another sum", whole.with(-7, whole.at(-7)! ^ 1), /incorrect data check/],
@@ -219,7 +219,7 @@ describe("a compressed input", () => {
     [
       "before zeros and another member",
       Buffer.concat([whole, Buffer.alloc(20), gzipSync("omitted\n")]),
-      /^something follows its gzip, after zero bytes$/,
+      /^unexpected data follows its gzip, after zero bytes$/,
     ],
   ])("is never cut off silently: %s", async (_, bytes, message) => {
     for (const inputs of [[fileOf(bytes)], ["-"]])
@@ -245,7 +245,7 @@ describe("a compressed input", () => {
     writeFileSync(path, start);
     await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
       file: path,
-      message: "compressed with Zstandard, which is not unpacked here",
+      message: "compressed with Zstandard, which bootproof cannot unpack",
       advice: `Unpack it: zstd -dc '${path.replace("'", "'\\''")}' | bootproof audit … -`,
     });
     await expect(read(["-"], { stdin: piped(start, 1) })).rejects.toMatchObject({
@@ -282,16 +282,16 @@ describe("an input without lines", () => {
     await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
       name: "AuditInputError",
       file: path,
-      message: expect.stringMatching(/each line of an input is an entry$/) as string,
-      advice: `Make a line of each: jq -c ${filter} ${path} | bootproof audit … -`,
+      message: expect.stringMatching(/expected one entry on each line$/) as string,
+      advice: `Write each value as a line: jq -c ${filter} ${path} | bootproof audit … -`,
     });
     const stdin = (): AsyncIterable<Uint8Array> => inPieces(Buffer.from(content), [7, 1 << 26, 1].values());
     await expect(read(["-"], { stdin: stdin() })).rejects.toMatchObject({
-      advice: `Make a line of each: … | jq -c ${filter} | bootproof audit … -`,
+      advice: `Write each value as a line: … | jq -c ${filter} | bootproof audit … -`,
     });
     const packed = fileOf(gzipSync(content, { level: long ? 1 : 6 }));
     await expect(read([packed])).rejects.toMatchObject({
-      advice: `Make a line of each: gzip -dc ${packed} | jq -c ${filter} | bootproof audit … -`,
+      advice: `Write each value as a line: gzip -dc ${packed} | jq -c ${filter} | bootproof audit … -`,
     });
   });
 

@@ -278,6 +278,6 @@ describe("a batch with gaps", () => {
   });
 
   it("has a number for each entry", () => {
-    expect(() => ownBatch({ ...gapped, numbers: [4] })).toThrow(/^batch\.numbers: expected one for each entry$/);
+    expect(() => ownBatch({ ...gapped, numbers: [4] })).toThrow(/^batch\.numbers: expected a number for each entry$/);
   });
 });

@@ -326,7 +326,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     };
     const [verdict, redirected] = await run({ ...asked, generateAppProofs: true });
     expect(verdict).toBe("verified");
-    expect(redirected).toMatch(/the answer is not what the interface promises: .*redirects are not followed/);
+    expect(redirected).toMatch(/the answer does not match the interface: .*redirects are not followed/);
     const [notSent] = await run({ ...asked, generateAppProofs: false });
     expect(notSent).toContain("generateAppProofs is not true");
     lab.setFault("tampered-payload");

@@ -346,9 +346,13 @@ describe("a malformed bundle", () => {
     [
       "with too many app proofs together",
       (file) => (file["appProofs"] = Array(2048).fill(1)),
-      /^appProofs: with the activity's/,
+      /^appProofs: together with the activity's/,
     ],
-    ["with half a judgement", (file) => delete file["report"], /^: now and policy without the rest/],
+    [
+      "with half a judgement",
+      (file) => delete file["report"],
+      /^: now and policy: expected all of now, policy and report, or none$/,
+    ],
     ["with another time", (file) => (file["now"] = "yesterday"), /^now: expected a time such as .*$/],
     [
       "with a time in another spelling",

@@ -62,7 +62,7 @@ describe("audit", () => {
     expect(linesOf(failures).map(({ n }) => n)).toEqual([4, 5, 7]);
     const fast = await audit("--policy", policy, input, "--fail-fast");
     expect([fast.code, linesOf(fast).length]).toEqual([1, 4]);
-    expect(fast.stderr).toMatch(/^4 entries, then stopped at the first that is not accepted: /);
+    expect(fast.stderr).toMatch(/^4 entries, then stopped at the first entry not accepted: /);
   });
 
   it("judges app proofs under the boot proofs of --boot-proof, and warns of those that are rejected", async () => {
@@ -74,7 +74,7 @@ describe("audit", () => {
     ]);
     const other = await audit("--policy", policy, input, "--boot-proof", BOOT_1, fleet.boots[0]!);
     expect(other.code).toBe(1);
-    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\), and so/);
+    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected \([\w., -]+\)\. So is/);
     expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
   });
 
@@ -131,13 +131,15 @@ describe("audit", () => {
     const cut = await audit("--policy", policy, packed);
     expect([cut.code, cut.stderr]).toEqual([
       2,
-      expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or cut off \(.+\)\nEntries before/),
+      expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or truncated \(.+\)\nEntries before/),
     ]);
     const [out, state] = [newPath("results"), newPath("state")];
     const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "pretty.json");
     const refused = await audit("--policy", policy, pretty, "--out", out, "--state", state);
     expect([refused.code, existsSync(out), existsSync(state)]).toEqual([2, false, false]);
-    expect(refused.stderr).toMatch(/pretty\.json: a JSON list over several lines: .*\nMake a line of each: jq -c/);
+    expect(refused.stderr).toMatch(
+      /pretty\.json: a JSON list over several lines: .*\nWrite each value as a line: jq -c/,
+    );
     expect(refused.stderr).toMatch(/jq -c '\.\[\]' \S+ \| bootproof audit … -\n/);
   });
 
@@ -158,11 +160,11 @@ describe("audit", () => {
     expect([other.code, linesOf(other).map(({ failed }) => failed)]).toEqual([1, [[], ["app.request"]]]);
     const without = await answerTo(lineOf(entries[0]!, organization));
     expect([without.code, linesOf(without)[1]!["expected"]]).toEqual([0, false]);
-    expect(without.stderr).toContain("No line of --expected names 1 entry, which was compared with nothing\n");
+    expect(without.stderr).toContain("No line of --expected is for 1 entry, which was compared with nothing\n");
     const unmet = await answerTo(...[...entries, "x", "y"].map((text) => lineOf(text, organization)));
     expect([unmet.code, linesOf(unmet).map(({ verdict }) => verdict)]).toEqual([1, ["verified", "verified"]]);
     expect(unmet.stderr).toContain(
-      `No entry is that of 2 lines of --expected: line 3 (${digest("x").slice(0, 16)}…), ` +
+      `The input has no entry for 2 lines of --expected: line 3 (${digest("x").slice(0, 16)}…), ` +
         `line 4 (${digest("y").slice(0, 16)}…)`,
     );
   });
@@ -218,7 +220,7 @@ describe("audit", () => {
     const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringMatching(/there is something in it already, of which the state does not know/),
+      expect.stringMatching(/the file is not empty, and its results are not in the state/),
     ]);
     writeFileSync(input, boots.join("\n"));
     expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);

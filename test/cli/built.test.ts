@@ -201,7 +201,7 @@ describe("pin --image --binary", () => {
     [["--image", "-", "--binary", "-"], "only one file can be - (stdin)"],
     [["--image", "no.eif", "--binary", "no"], "no.eif: no such file"],
     [["--image", boot, "--binary", "no"], "no: no such file"],
-    [["--image", image, "--out", image], "is an input too, and would be lost"],
+    [["--image", image, "--out", image], "is also an input, and would be overwritten"],
   ])("%j is wrong usage", async (args, message) => {
     const { code, stdout, stderr } = await bootproof(["pin", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -216,7 +216,7 @@ describe("verify FILE", () => {
     expect((await bootproof(["verify", "--boot-proof", alone, "--policy", POLICY])).stderr).toBe("");
     const none = changed((bundle) => Object.assign(bundle, { bootProofs: [], appProofs: [] }));
     expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).stderr).toBe(
-      `bootproof: ${none}: there are no boot proofs in it: the list is empty\n`,
+      `bootproof: ${none}: the list of boot proofs is empty: expected at least one\n`,
     );
     const many = changed((bundle) => Object.assign(bundle, { bootProofs: Array(1000).fill({}), appProofs: [] }));
     expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain(
@@ -261,7 +261,11 @@ describe("verify FILE", () => {
       () => [changed((bundle) => (bundle["policy"].allowDebug = true)), OWN],
       /policy\.allowDebug: debug mode: .*--allow-debug/,
     ],
-    ["a connection", () => [BUNDLE, "--base-url", "https://localhost"], /--base-url: nothing is fetched here/],
+    [
+      "a connection",
+      () => [BUNDLE, "--base-url", "https://localhost"],
+      /--base-url: not used, since nothing is fetched/,
+    ],
   ])("refuses %s", async (_, args, message) => {
     const given = args();
     const chosen = given.some((word) => /polic/.test(word)) || _ === "no word of a policy" ? given : [...given, OWN];

@@ -84,13 +84,16 @@ describe("an option that would do nothing", () => {
     [["lab", "--list-faults", "--port", "0"], "--port: --list-faults starts no lab"],
     [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
     [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
-    [["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"], "nothing is fetched here"],
+    [
+      ["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"],
+      "--timeout: not used, since nothing is fetched",
+    ],
     [["page", "--policy", POLICY], "unknown option --policy"],
     [["page", "--payload", "A:/b=1"], "unknown option --payload"],
     [["page", "--challenge", "A:/b=1"], "unknown option --challenge"],
     [
       ["audit", "--policy", POLICY, BOOT, "--queue", "redis://localhost:9", "--workers", "2"],
-      "--workers sets the threads",
+      "--workers is for the threads of this machine",
     ],
   ])("is exit code 2: %j", async (argv, message) => {
     const { code, stdout, stderr } = await bootproof(argv);
@@ -182,7 +185,7 @@ describe("--payload and --challenge", () => {
       ["verify", bundle],
     ]) {
       const without = await judged([...argv, ...ID]);
-      expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("its organization is required too")]);
+      expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("also require its organization")]);
       expect(without.stderr).toContain("--organization-id");
       const given = await judged([...argv, ...ID, "--organization-id", organizationId]);
       expect(given.code).toBe(1);
@@ -228,7 +231,7 @@ describe("--payload and --challenge", () => {
   });
 
   it.each([
-    ["--app", "fetches all that it verifies"],
+    ["--app", "fetches all evidence that is verified"],
     ["--attestation", "is for a bare document"],
   ])("are refused with %s", async (option, message) => {
     for (const own of [ID, SENT]) {

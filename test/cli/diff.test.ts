@@ -85,7 +85,7 @@ describe("diff", () => {
     ["broken JSON", [POLICY, fileOf("{")], "not strict JSON"],
     ["broken YAML", [RELEASE, fileOf("version: 1\na:\n  appBinaryDigest: [\n", "bad.yaml")], "not YAML"],
     ["what is nothing", [POLICY, fileOf("hello")], "not recognised"],
-    ["one file", [POLICY], "B is required: the file after"],
+    ["one file", [POLICY], "B is required: the new file"],
     ["three files", [POLICY, POLICY, POLICY], "too many arguments"],
     ["stdin twice", ["-", "-"], "only one file can be - (stdin)"],
     ["another format", [POLICY, POLICY, "--format", "yaml"], "--format yaml: expected one of text, json"],

@@ -48,7 +48,9 @@ describe("a key", () => {
     chmodSync(path, 0o644);
     const { code, stderr } = await bootproof([...VERIFY, "--ear-key", path]);
     expect(code).toBe(0);
-    expect(stderr).toBe(`warning: ${path} has a private key that others may read: chmod 600 it, or make a new key\n`);
+    expect(stderr).toBe(
+      `warning: ${path} has a private key that others may read: run chmod 600 on it, or make a new key\n`,
+    );
   });
 
   it("is tried first: nothing is read of the evidence, and nothing written", async () => {
@@ -77,7 +79,7 @@ describe("a key", () => {
     ],
     ["a small RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey, "pkcs1"), /2048 bits/],
     ["an API key file", { publicKey: "02ab", privateKey: "cd".repeat(32) }, /an API key file, which stamps requests/],
-    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; the private key signs/],
+    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; expected the private key/],
     ["a set of keys", { keys: [privateKey.export({ format: "jwk" })] }, /a set of keys/],
     ["no JSON", "secret", /not a key: expected a private key/],
     ["a list", "[]", /not a key: expected a private key/],

@@ -102,7 +102,7 @@ describe("the built command audits", () => {
     // As a copy that was interrupted.
     writeFileSync(packed, first.subarray(0, -5));
     const cut = await run(...asked, ...args, "--", packed);
-    expect([cut.code, cut.stderr]).toEqual([2, expect.stringContaining("its gzip is damaged or cut off")]);
+    expect([cut.code, cut.stderr]).toEqual([2, expect.stringContaining("its gzip is damaged or truncated")]);
     writeFileSync(packed, first);
     expect((await run(...asked, ...args, "--", packed)).code).toBe(1);
     expect(whole.stdout.startsWith(readFileSync(out, "utf8"))).toBe(true);
@@ -128,7 +128,7 @@ describe("the built command audits", () => {
     const { out, state, args } = newFiles();
     const { code, stdout, stderr } = await run(...asked, ...args, "--", pretty);
     expect([code, stdout, existsSync(out), existsSync(state)]).toEqual([2, "", false, false]);
-    const command = /\nMake a line of each: (jq .*) \| bootproof audit … -\n$/.exec(stderr)?.[1];
+    const command = /\nWrite each value as a line: (jq .*) \| bootproof audit … -\n$/.exec(stderr)?.[1];
     expect(command).toBe(`jq -c '.[]' '${pretty.replace("'", "'\\''")}'`);
     const timeout = await run(...asked, "--entry-timeout", "soon", "--", input);
     expect([timeout.code, timeout.stderr]).toEqual([2, expect.stringContaining("soon: expected a duration")]);
@@ -202,7 +202,7 @@ describe("the built command audits", () => {
     audit.child.kill("SIGINT");
     const { code, stdout, stderr } = await audit.ended;
     expect([code, JSON.parse(stdout)]).toEqual([2, expect.objectContaining({ n: 1, verdict: "verified" })]);
-    expect(stderr).toMatch(/^interrupted after 1 entries; without --state a run cannot be resumed/);
+    expect(stderr).toMatch(/^interrupted after 1 entries; without --state it cannot be resumed/);
   });
 
   it.skipIf(process.platform === "win32")("one process a state", async () => {
@@ -232,7 +232,10 @@ describe("the built command audits", () => {
       expect((await run(...asked, ...args, "--", input)).code).toBe(1);
       expect(readFileSync(out, "utf8")).toBe(whole.stdout);
       const device = await run(...asked, "--out", "/dev/full", "--", input);
-      expect([device.code, device.stderr]).toEqual([2, expect.stringMatching(/\/dev\/full: a device, a pipe/)]);
+      expect([device.code, device.stderr]).toEqual([
+        2,
+        expect.stringMatching(/\/dev\/full: expected a regular file for results, got a device, a pipe/),
+      ]);
       const stdout = await new Process([...asked, "--", input], { shell: '"$0" "$@" > /dev/full' }).ended;
       expect([stdout.code, stdout.stderr]).toEqual([
         2,

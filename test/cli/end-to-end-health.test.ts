@@ -142,7 +142,7 @@ describe("a watch", () => {
     await new Promise((resolve) => setTimeout(resolve, 16_000));
     const third = new Process([...WATCH, "--log", log]);
     await third.until(() => readFileSync(`${log}.lock`, "utf8").includes(`"pid":${third.child.pid!},`));
-    expect(third.stderr).toContain("observed for up to 15 s");
+    expect(third.stderr).toContain("watching it for up to 15 s");
     const before = readFileSync(log, "utf8");
     lab.restartEnclave(enclaveId);
     await third.until(() => readFileSync(log, "utf8") !== before);

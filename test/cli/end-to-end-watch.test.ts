@@ -77,7 +77,7 @@ describe("the built command keeps watch", () => {
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     const whole = await run("log", "verify", path);
     expect([whole.code, whole.stderr]).toEqual([0, ""]);
-    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot shown by this: lines cut off/);
+    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot checked: lines removed from/);
     const json = await run("log", "verify", path, "--format", "json");
     const { head } = JSON.parse(json.stdout) as { head: string };
     expect((await run("log", "verify", path, "--head", head)).code).toBe(0);
@@ -99,7 +99,7 @@ describe("the built command keeps watch", () => {
     expect(nobody?.code).toBe(2);
     const missing = await run(...asked.toSpliced(2, 1, "nobody"), "--once");
     expect([missing.code, missing.stdout]).toEqual([3, ""]);
-    expect(missing.stderr).toMatch(/^warning: \S+Z nobody: NOT WATCHED: the service has no boot proof of it\n$/);
+    expect(missing.stderr).toMatch(/^warning: \S+Z nobody: NOT WATCHED: the service has no such boot proof\n$/);
   });
 
   it("tells a command of each refusal, and exits with 1", async () => {
@@ -303,9 +303,7 @@ describe("the built command, with checkpoints that others keep,", () => {
     const unchecked = await verified("--checkpoint", note);
     expect([unchecked.code, unchecked.stdout]).toEqual([
       0,
-      expect.stringMatching(
-        /^Not shown by this: who signed the checkpoint: its signature was not checked; pass .*--key$/m,
-      ),
+      expect.stringMatching(/^Not checked: who signed the checkpoint: its signature was not checked; pass .*--key$/m),
     ]);
     const other = await verified("--checkpoint", note, "--key", otherKey);
     expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/^BROKEN: .*kept/)]);
@@ -326,7 +324,7 @@ describe("the built command, with checkpoints that others keep,", () => {
     );
     expect((await verified()).code).toBe(0);
     const cut = await verified("--checkpoint", note, "--key", publicKey);
-    const sentence = /the log ends with entry \d+, and the checkpoint is of entry \d+: lines were cut off the end/;
+    const sentence = /the log ends with entry \d+, and the checkpoint is of entry \d+: its last lines are missing/;
     expect([cut.code, cut.stdout]).toEqual([1, expect.stringMatching(sentence)]);
     const before = readFileSync(note, "utf8");
     const refused = await run(...args, "--once");
@@ -459,9 +457,7 @@ describe("the built command, without the service,", () => {
     watching.child.kill(signal);
     const { code, stdout, stderr } = await watching.ended;
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(
-      /warning: \S+Z signer: NOT WATCHED: the watch ended before it had a boot proof to verify\n$/,
-    );
+    expect(stderr).toMatch(/warning: \S+Z signer: NOT WATCHED: the watch ended before it received a boot proof\n$/);
   });
 
   it("ends with 0, as before, if each was seen", async () => {
@@ -524,7 +520,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     write({ "roots.jsonl": `${rootTwo}\n` });
     watching.child.kill("SIGHUP");
     await watching.until(() => eventsOf(path).length === 3);
-    expect(watching.stderr).toContain("the setting was read again: the next poll verifies by its trusted roots\n");
+    expect(watching.stderr).toContain("the setting was read again: the next poll uses its trusted roots\n");
     expect(eventsOf(path)).toEqual(["verified", "setting-changed", "rejected"]);
     write({ "roots.jsonl": rootOne });
     watching.child.kill("SIGHUP");
@@ -542,7 +538,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const { code, stdout } = await watching.ended;
     expect([code, stdout]).toEqual([
       1,
-      expect.stringMatching(/ #2 SETTING CHANGED: its trusted roots; by policy .*\n/),
+      expect.stringMatching(/ #2 SETTING CHANGED: its trusted roots; the policy is now .*\n/),
     ]);
     expect((await run("log", "verify", path)).code).toBe(0);
   });
@@ -588,7 +584,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const watching = new Process([...asked.map((word) => (word === policy ? "-" : word)), "--log", path], shell);
     await watching.until(() => entriesOf(path).length === 1);
     watching.child.kill("SIGHUP");
-    const sentence = /warning: \S+Z what came from stdin cannot be read again, and nothing was read: start/;
+    const sentence = /warning: \S+Z nothing was reloaded, since stdin cannot be read again: restart/;
     await watching.until(() => sentence.test(watching.stderr));
     watching.child.kill("SIGTERM");
     expect((await watching.ended).code).toBe(0);

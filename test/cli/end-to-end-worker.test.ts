@@ -114,9 +114,9 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     const others = [worker(env, path("other.json")), worker(), worker({ BOOTPROOF_QUEUE_SECRET: "guessed" })];
     for (const other of others) await other.until("ready for batches");
     const audit = new Process(["audit", ...ASKED, "--queue", redis.url], env);
-    for (const other of others) await other.until("takes nothing from run");
+    for (const other of others) await other.until("judges nothing for run");
     await audit.until("none accepts these jobs");
-    expect(audit.stderr).toMatch(/a running worker holds another policy/);
+    expect(audit.stderr).toMatch(/a running worker has another policy/);
     expect(audit.stderr).toMatch(/a running worker has another secret, or only one of them has one/);
     const right = worker(env);
     const { stdout, stderr } = await audit.ended;

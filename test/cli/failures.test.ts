@@ -35,7 +35,7 @@ const FAILURES: [what: string, argv: string[], code: number, said: string][] = [
   ["an option that there is not", ["verify", "--frmat", "x"], 2, "unknown option --frmat"],
   ["a missing policy", ["verify", "--boot-proof", BOOT_1], 2, "--policy FILE or --no-policy is required"],
   ["a value that was swallowed", ["verify", "--policy", "--activity=x"], 2, "--policy: took --activity"],
-  ["help among other words", ["verify", "--help", "x"], 2, "--help: is used with other arguments"],
+  ["help among other words", ["verify", "--help", "x"], 2, "--help: got other arguments, too"],
   ["no such command", ["verfy"], 2, "unknown command verfy"],
   [
     "a service that is not there",
@@ -113,7 +113,7 @@ describe("--fail-on-warning", () => {
     expect([code, verdict]).toEqual([1, "verified"]);
     expect(refusedFor.length).toBeGreaterThan(0);
     expect(stderr).toBe(
-      ["bootproof: --fail-on-warning: refused, since this weakens the verdict:", ...refusedFor, ""].join("\n"),
+      ["bootproof: refused because of --fail-on-warning. What weakens the verdict:", ...refusedFor, ""].join("\n"),
     );
     expect(await bootproof([...WITH_WARNING, "--fail-on-warning", "--quiet"])).toEqual({
       code: 1,

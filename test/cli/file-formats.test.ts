@@ -56,7 +56,7 @@ const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Arra
       ["[1,", "the text ends early (line 1, column 4)"],
     ] as const
   ).map(
-    ([text, fault]) => [`cut off: ${text}`, text, `${fault}: the file is cut off: write or fetch it again`] as const,
+    ([text, fault]) => [`cut off: ${text}`, text, `${fault}: the file is truncated: write or fetch it again`] as const,
   ),
   ["an unknown word", "hello", "expected a value (line 1, column 1)"],
   ["a comma too many", '{"a":1,}', "expected a member name (line 1, column 8)"],

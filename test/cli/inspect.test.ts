@@ -76,7 +76,7 @@ describe("inspect", () => {
     [
       "what is not evidence",
       [fileOf("hello")],
-      "not recognised: it looks like text of an unknown format. Known are boot",
+      "not recognised: it looks like text of an unknown format. Known kinds: boot",
     ],
     ["nothing", [fileOf("")], "empty"],
     ["broken JSON", [fileOf('{"a":\n')], "not strict JSON: the text ends early (line 2, column 1)"],
@@ -99,7 +99,7 @@ describe("inspect", () => {
     ["too much", [fileOf(new Uint8Array(9 * 1024 * 1024))], "larger than 8 MiB"],
     ["a directory without a release", [vector("boot-proofs")], "no release in it"],
     ["no file", ["missing"], "missing: no such file"],
-    ["no argument", [], "FILE is required: what to look at"],
+    ["no argument", [], "FILE is required: the file to show"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],
     ["another format", [APP_1, "--format", "yaml"], "--format yaml: expected one of text, json"],
   ])("refuses %s", async (_, args, message) => {

@@ -132,8 +132,8 @@ describe("a file that holds the right thing", () => {
       "a bundle with an activity, as that",
       "--activity",
       packEvidence({ bootProofs: [bootProof], activity }),
-      "bootProofs in it would not be verified, since --activity takes only an activity: a bundle is verified as a " +
-        "whole",
+      "bootProofs in it would not be verified, since --activity takes only an activity: use bootproof " +
+        "verify FILE, which verifies the whole bundle",
     ],
   ])("is refused with evidence that its option does not take: %s", async (_, option, content, says) => {
     const boot = option === "--boot-proof" ? [] : ["--boot-proof", FILES.boot];
@@ -186,7 +186,7 @@ describe("boot proofs in a list", () => {
     for (const command of ["verify", "bundle"]) {
       const { code, stdout, stderr } = await given(command, "--boot-proof", file, "--no-policy");
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toBe(`bootproof: ${file}: there are no boot proofs in it: the list is empty\n`);
+      expect(stderr).toBe(`bootproof: ${file}: the list of boot proofs is empty: expected at least one\n`);
     }
   });
 

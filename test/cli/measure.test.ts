@@ -60,7 +60,7 @@ describe("measure", () => {
     for (const value of [...Object.values(PCRS), HASH, extended(ROLE)]) expect(stdout).toContain(`  ${value}\n`);
     expect(stdout).toContain(`the IAM role of the parent instance: ${ROLE}`);
     expect(stdout).toContain("none: PCR8 stays zero");
-    expect(stdout).toContain("This does not prove that an enclave runs it");
+    expect(stdout).toContain("This does not prove that an enclave runs the image");
     expect(stdout).not.toMatch(/PCR8\n|PCR4|PINNED|DIFFERENT/);
   });
 
@@ -88,7 +88,7 @@ describe("measure", () => {
 
   it("notes that a certificate has ended, and refuses nothing for it", async () => {
     const { code, stdout } = await given(SIGNED);
-    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringContaining("not now: neither this")]);
+    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringContaining("not now. Neither this")]);
     const valid = fileOf(imageOf({ sections: signed(newSigner("P-256", new Date("2045-01-01"))) }));
     expect((await given(valid)).stdout).not.toContain("NOTE");
   });
@@ -165,7 +165,7 @@ describe("measure --policy", () => {
     const { code, stdout } = await given(IMAGE, "--policy", policyOf(old, good));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^PINNED: .* as\ndeployment "good"|^PINNED: [^]*deployment\s"good"/);
-    expect(stdout).toContain("pinned and not compared: pivotHash (--binary)");
+    expect(stdout).toContain("pinned, but not compared: pivotHash (--binary)");
     expect((await given(IMAGE, "--binary", BINARY, "--policy", policyOf(old, good))).code).toBe(0);
   });
 

@@ -307,7 +307,7 @@ describe("verify, fetching", () => {
     [
       "an activity by name and by file",
       ["--activity-id", "x", "--boot-proof", BOOT_1, "--no-policy"],
-      "--activity-id: checked against an activity: --activity FILE is required",
+      "--activity-id: requires an activity: give --activity FILE",
     ],
     [
       "an activity without a name",
@@ -317,7 +317,7 @@ describe("verify, fetching", () => {
     [
       "a connection with nothing to fetch",
       ["--boot-proof", BOOT_1, "--no-policy", "--base-url", "https://a", "--timeout", "3"],
-      "--base-url, --timeout: nothing is fetched here",
+      "--base-url, --timeout: not used, since nothing is fetched",
     ],
     [
       "a malformed policy, before anything is fetched",
@@ -438,11 +438,11 @@ describe("verify --app", () => {
     );
     expect(code).toBe(2);
     for (const part of [
-      "--app fetches all that it verifies, and excludes --boot-proof, --app-proof, --activity, " +
+      "--app fetches all evidence that is verified, and excludes --boot-proof, --app-proof, --activity, " +
         "--activity-id, " +
         "--ephemeral-key, --attestation, --request, --address",
       "--app signer: repeated",
-      "--app evidence.json: a file: the name of an application is required",
+      "--app evidence.json: a file: expected the name of an application",
     ])
       expect(stderr).toContain(part);
     const bundle = await online("verify", "bundle.json", "--app", "signer", "--policy", policy);
@@ -546,7 +546,7 @@ describe("the connection", () => {
     const { code, stderr } = await bootproof(["fetch", "--app", "signer", ...args]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `warning: ${args[5]!} has a private key that others may read: chmod 600 it, or make a new key\n`,
+      `warning: ${args[5]!} has a private key that others may read: run chmod 600 on it, or make a new key\n`,
     );
   });
 
@@ -629,11 +629,11 @@ describe("a service that answers anything", () => {
     ["403", refusal(403, "REQUEST_NOT_AUTHORIZED"), /HTTP 403 .*Give the key's user the right/],
     ["404", json(404, "not JSON"), /HTTP 404\. Check the ids/],
     ["500", json(500, {}), /HTTP 500\. Try again later/],
-    ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. .*redirects are not followed/],
+    ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. Redirects are not followed\./],
     [
       "no JSON",
       json(200, "<html>"),
-      /not what the interface promises: expected a value .*Check that --base-url is the service's own address/,
+      /does not match the interface: expected a value .*Check that --base-url is the service's own address/,
     ],
     ["an empty object", json(200, {}), /bootProof is missing in the response/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
@@ -693,9 +693,7 @@ describe("a service that answers anything", () => {
     answer = labBut({ [name]: { ...details, manifestEnvelope: null } });
     const refused = await bootproof(words, present());
     expect([refused.code, refused.stdout]).toEqual([3, ""]);
-    expect(refused.stderr).toContain(
-      `${name}: the answer is not what the interface promises: manifestEnvelope: expected`,
-    );
+    expect(refused.stderr).toContain(`${name}: the answer does not match the interface: manifestEnvelope: expected`);
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {
@@ -729,7 +727,7 @@ describe("a service that answers anything", () => {
     if (what.startsWith("another"))
       expect([fetched.code, fetched.stderr]).toEqual([
         3,
-        expect.stringMatching(/returned another activity: (id|organizationId) is another, /),
+        expect.stringMatching(/this is not the requested activity: (id|organizationId) is another, /),
       ]);
     else
       expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
@@ -761,7 +759,7 @@ describe("a service that answers anything", () => {
       present(),
     );
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, and "signer" was requested/);
+    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, expected "signer"/);
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
 

@@ -51,7 +51,7 @@ describe("verify --format html", () => {
     expect(stdout).toContain("<title>REFUSED with 1 warning: ");
     expect(bundleIn(stdout)["options"]).toMatchObject({ acceptance: "strict" });
     expect(check(stdout, ...callersWords("verified"), "--fail-on-warning").status).toBe(1);
-    expect(stderr).toMatch(/^bootproof: --fail-on-warning: refused, since this weakens the verdict:\n/);
+    expect(stderr).toMatch(/^bootproof: refused because of --fail-on-warning. What weakens the verdict:\n/);
   });
 
   it("is refused with --fail-on-warning, and so is the page's own policy", () => {

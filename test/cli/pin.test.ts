@@ -30,7 +30,7 @@ describe("from a boot proof", () => {
   it("names the policy, and says on stderr what a person has to look at", async () => {
     const { stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "signer, production"]);
     expect((JSON.parse(stdout) as PolicyFile).name).toBe("signer, production");
-    expect(stderr).toContain("compare it with a source you trust");
+    expect(stderr).toContain("compare the pins with a source that you trust");
     expect(stderr).toContain("warning: bind.commitment: legacy");
     expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
     expect(stderr).toContain("warning: policy.scope: the manifest set identifies no owner");

@@ -102,7 +102,7 @@ describe("pin --out", () => {
     const own = fileOf(readJson(BOOT_1));
     expect(await bootproof(["pin", "--boot-proof", own, "--out", own])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`--out ${own}: is an input too, and would be lost`) as string,
+      stderr: expect.stringContaining(`--out ${own}: is also an input, and would be overwritten`) as string,
     });
   });
 });
@@ -239,7 +239,7 @@ describe("pin --add-to", () => {
     const elsewhere = await bootproof([...args, "--out", out], LAB_NOW);
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       2,
-      expect.stringContaining("and there they are others: lab.pem (no such file)") as string,
+      expect.stringContaining("and these are missing or different there: lab.pem (no such file)") as string,
     ]);
     const beside = await bootproof([...args, "--out", join(path, "../new.json")], LAB_NOW);
     expect([beside.code, readJson(join(path, "../new.json"))["trustAnchors"]]).toEqual([0, [{ file: "lab.pem" }]]);
@@ -313,13 +313,15 @@ describe("pin --add-to --out, elsewhere", () => {
     });
 
     it.each([
-      ["another content", `\n${content}`, "named (another content)"],
-      ["another content that is not text", Uint8Array.of(0xff), "named (another content)"],
+      ["another content", `\n${content}`, "named (different content)"],
+      ["another content that is not text", Uint8Array.of(0xff), "named (different content)"],
       ["no such file", undefined, "named (no such file)"],
     ])("is refused with %s there, by name", async (_, there, says) => {
       const { code, stderr, target } = await pin(kind, inFolder(there));
       expect([code, existsSync(target)]).toEqual([2, false]);
-      expect(stderr).toContain(`not written: the policy names files relative to its own folder, and there they are`);
+      expect(stderr).toContain(
+        `not written: the policy names files relative to its own folder, and these are missing or different there: `,
+      );
       expect(stderr).toContain(says);
     });
 
@@ -372,7 +374,7 @@ describe("pin --add-to, beside a sibling", () => {
     expect([refused.code, refused.stdout, readFileSync(path)]).toEqual([2, "", before]);
     const says = refused.stderr.replaceAll(/\s+/g, " ");
     expect(says).toContain("unchanged. A new deployment keeps what its siblings demand:");
-    expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, and this is "live"');
+    expect(says).toContain('"lab/signer nonce 8": commitment: "legacy" is demanded, but the new value is "live"');
     for (const name of ["commitment", "labels.deploymentLabel"]) expect(says).toContain(`--drop ${name}`);
     const { code } = await add(path, "--drop", "commitment", "labels.deploymentLabel");
     const { labels, commitment } = (readJson(path) as unknown as PolicyFile).deployments[1]!;
@@ -392,7 +394,7 @@ describe("pin --add-to, beside a sibling", () => {
     const before = readFileSync(path);
     const { code, stderr } = await add(path);
     expect([code, readFileSync(path)]).toEqual([2, before]);
-    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(/the result would refuse this boot proof: .*policy\.age/);
+    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(/the result would reject this boot proof: .*policy\.age/);
     expect(stderr).not.toContain("--drop");
   });
 

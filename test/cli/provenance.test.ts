@@ -276,7 +276,7 @@ describe("verify BUNDLE --provenance", () => {
     const line = `${JSON.stringify(JSON.parse(GENUINE))}\n`;
     const most = fileOf(line.repeat(64), "most.jsonl");
     const { code, stderr } = await bootproof(["verify", file, "--provenance", most, "--policy", POLICY], NOW);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("65 bundles of provenance with those in")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("65 bundles of provenance, including those in")]);
   });
 });
 
@@ -302,7 +302,7 @@ describe("pin --provenance", () => {
 
   it("writes what the bundle shows, loudly, and the same evidence verifies under it", async () => {
     const { code, stdout, stderr } = await pin(...all);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned what the bundle shows of the build")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("Pinned the build that the bundle names")]);
     const { deployments } = JSON.parse(stdout) as { deployments: { provenance: object[] }[] };
     expect(deployments[0]!.provenance).toEqual([
       {
@@ -401,7 +401,10 @@ describe("pin --add-to --provenance", () => {
   it("refuses a boot proof that an earlier deployment accepts first, and demands more of", async () => {
     const path = demanding({}, DEMANDED);
     const { code, stderr } = await add(path, "--drop", "provenance");
-    expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining("counts first")]);
+    expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([
+      2,
+      expect.stringContaining("If an earlier deployment in the file accepts the same boot proof, that one is used"),
+    ]);
   });
 
   it("refuses another repository, a bundle that nobody signed, and one that is malformed", async () => {
@@ -416,7 +419,7 @@ describe("pin --add-to --provenance", () => {
     const refused = await add(path, "--provenance", unsigned);
     const says = refused.stderr.replaceAll(/\s+/g, " ");
     expect([refused.code, readFileSync(path, "utf8")]).toEqual([2, before]);
-    expect(says).toMatch(/the result would refuse this boot proof: .*provenance\.bundle.*--drop provenance/);
+    expect(says).toMatch(/the result would reject this boot proof: .*provenance\.bundle.*--drop provenance/);
     const broken = fileOf("{}");
     const malformed = await add(path, "--provenance", broken);
     expect([malformed.code, malformed.stderr]).toEqual([2, expect.stringContaining(`${broken}: `)]);

@@ -76,7 +76,7 @@ describe("release check", () => {
           ],
         },
       ],
-      unknowable: [expect.stringContaining("cannot be noticed"), expect.stringContaining("word of these files")],
+      unknowable: [expect.stringContaining("cannot be noticed"), expect.stringContaining("only these files say")],
     });
   });
 
@@ -246,7 +246,7 @@ describe("a folder that is refused, with the file's name", () => {
     );
     await refused(
       copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.1"))),
-      /2026\.9\.1: a version without an application's folder/,
+      /2026\.9\.1: the version has no folder of an application/,
     );
   });
 
@@ -258,7 +258,7 @@ describe("a folder that is refused, with the file's name", () => {
       const { code, stdout, stderr } = await check(path, "--no-manifest-set");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^good: 1 good\n[^]*\ngood {9}2026\.9\.0\/signer, /);
-      expect(stderr).toMatch(/^not read, of no release: .*2026\.9\.0\/manifest, .*2026\.9\.0\/x\.approval\n$/);
+      expect(stderr).toMatch(/^not read, part of no release: .*2026\.9\.0\/manifest, .*2026\.9\.0\/x\.approval\n$/);
     }
     const nested = copyOf([], (copy) =>
       cpSync(join(RELEASES, nine), join(copy, "2026.8.0", nine), { recursive: true }),
@@ -277,7 +277,7 @@ describe("a folder that is refused, with the file's name", () => {
     });
     const { code, stderr } = await check(folder, "--no-manifest-set");
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^not read, of no release: .*README\.md, .*derived\n$/);
+    expect(stderr).toMatch(/^not read, part of no release: .*README\.md, .*derived\n$/);
     const empty = copyOf([nine], (copy) => mkdirSync(join(copy, "2026.9.0/ump")));
     expect((await check(empty, "--no-manifest-set")).stdout).toMatch(/^not good: 1 good, 1 not checked\n/);
     const skipped = await check(empty, "--no-manifest-set", "--skip-unapproved");

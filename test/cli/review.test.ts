@@ -188,13 +188,13 @@ describe("exit code 2", () => {
     [
       "a member of a workload that is not there",
       [MANIFEST, "--policy", POLICY, "--accept", "workloads.signer.mounts"],
-      /--accept workloads\.signer\.mounts: nothing is accepted/,
+      /--accept workloads\.signer\.mounts: accept has no effect/,
     ],
     ["a member twice", [MANIFEST, "--policy", POLICY, "--accept", "dns", "dns"], /--accept dns: repeated/],
     [
       "acceptances of nothing",
       [MANIFEST, "--policy", POLICY, ...ACCEPT, "dns", "shareSet"],
-      /--accept dns: nothing is[^]*what can be accepted: restart, bridgeConfig, [^]*--accept shareSet: nothing is/,
+      /--accept dns: accept has no effect[^]*what can be accepted: restart, bridgeConfig, [^]*--accept shareSet: accept has no effect/,
     ],
     ["stdin twice", ["-", "--policy", "-"], /only one file can be -/],
   ])("%s", async (_, args, message) => {

@@ -15,7 +15,7 @@ describe("wrong usage", () => {
     ["an unknown command", ["verfy"], "unknown command verfy (did you mean verify?)", ""],
     ["one that is like nothing", ["xyzzy"], "unknown command xyzzy", ""],
     ["help for an unknown command", ["help", "verfy"], "unknown command verfy (did you mean verify?)", ""],
-    ["a missing argument", ["inspect"], "FILE is required: what to look at; - for stdin", "inspect"],
+    ["a missing argument", ["inspect"], "FILE is required: the file to show; - for stdin", "inspect"],
     [
       "too many arguments",
       ["inspect", "a", "b", "c"],
@@ -126,7 +126,7 @@ describe("errors of a command line that asks for JSON", () => {
     ],
     [
       ["inspect", "--format", "json"],
-      "FILE is required: what to look at; - for stdin",
+      "FILE is required: the file to show; - for stdin",
       "See bootproof inspect --help.",
     ],
     [["verfy", "--format", "json"], "unknown command verfy (did you mean verify?)", "See bootproof --help."],

@@ -70,7 +70,7 @@ describe("watch", () => {
     [
       "a short silence",
       ["--app", "a", "--policy", "p", "--max-silence", "60s"],
-      /--max-silence 60s: expected a time longer than --interval/,
+      /--max-silence 60s: expected more than --interval/,
     ],
     [
       "another format",
@@ -133,7 +133,7 @@ describe("an entry that is not a finding", () => {
     expect(entries.map(entryText)).toEqual([
       `${AT} #5 OUTAGE signer, key 04ab…: not known since ${AT}: no \\u{202e}connection\n`,
       `${AT} #5 OUTAGE ENDED signer, key 04ab…: 3 polls without a response since ${AT}\n`,
-      `${AT} #5 SETTING CHANGED: the policy, its trusted roots; by policy "lab" sha256:${"ab".repeat(32)}\n`,
+      `${AT} #5 SETTING CHANGED: the policy, its trusted roots; the policy is now "lab" sha256:${"ab".repeat(32)}\n`,
       `${AT} #5 SETTING REFUSED since ${AT}: a\\u{202e}.json: no such file\n`,
       `${AT} #5 CONTINUED in boots.2.jsonl\n`,
     ]);
@@ -153,7 +153,7 @@ describe("log verify", () => {
     expect([code, stdout.split("\n").slice(0, 2)]).toEqual([
       1,
       [
-        expect.stringMatching(/^BROKEN: .*: entry 2 was removed: entry 3 is in line 2, the line behind entry 1$/),
+        expect.stringMatching(/^BROKEN: .*: entry 2 was removed: entry 3 is in line 2, the line after entry 1$/),
         expect.stringMatching(/^Whole up to there: 1 entry, /),
       ],
     ]);

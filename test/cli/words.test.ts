@@ -84,7 +84,7 @@ describe("a word that asks for help or the version", () => {
     ]) {
       const { code, stdout, stderr } = await bootproof(argv);
       expect([code, stdout], argv.join(" ")).toEqual([2, ""]);
-      expect(stderr).toContain(`bootproof: ${word}: is used with other arguments`);
+      expect(stderr).toContain(`bootproof: ${word}: got other arguments, too`);
     }
   });
 

@@ -494,7 +494,7 @@ describe("a signing half", () => {
     );
     expect(error).toBeInstanceOf(ClientError);
     expect(error).toMatchObject({ code: "ephemeral-key", effect: "none" });
-    expect(error.message).toMatch(/^not sent: appProofs\[0\]: .* Give the 130 bytes of the key as ephemeralKey$/);
+    expect(error.message).toMatch(/^not sent: appProofs\[0\]: .* Pass the 130 bytes of the key as ephemeralKey$/);
     expect(service.requests).toEqual([]);
   });
 
@@ -642,7 +642,9 @@ describe("a call for app proofs", () => {
       appProof: { ...(received[0].appProof as JsonObject), publicKey: key(index) },
     }));
     const verified = client.withVerification(POLICY);
-    await expect(verified.verifyAppProofs(many, { expected })).rejects.toThrow(/^app proofs of 17 keys: at most 16/);
+    await expect(verified.verifyAppProofs(many, { expected })).rejects.toThrow(
+      /^app proofs of 17 keys: expected at most 16/,
+    );
     const all = Array.from({ length: 2049 }, () => received[0]);
     await expect(verified.verifyAppProofs(all, { expected })).rejects.toThrow(RangeError);
     expect(service.requests).toEqual([]);

@@ -193,7 +193,7 @@ describe("a service that answers create_wallet with", () => {
       const { code, stdout } = await command(service, baseUrl, ["--policy", policyFile]);
       expect(code).toBe(0);
       expect(stdout).toContain("WARN  activity.claims");
-      expect(stdout).toMatch(/WARNING no enclave signed that this organization is new, or yours/);
+      expect(stdout).toMatch(/WARNING no enclave signed that this organization is new or yours/);
     },
   );
 });

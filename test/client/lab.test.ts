@@ -52,7 +52,7 @@ describe("the newest boot proof of an application", () => {
     const mistaken: AskService = (name) => query(name, { appName: "signer" });
     await expect(fetchLatestBootProof(mistaken, "policy-engine")).rejects.toMatchObject({
       code: "answer",
-      message: expect.stringContaining('"signer", and "policy-engine" was requested') as string,
+      message: expect.stringContaining('"signer", expected "policy-engine"') as string,
     });
     expect(await fetchLatestBootProof(async () => ({ bootProof: { enclaveApp: null } }), "x")).toEqual({
       enclaveApp: null,

@@ -205,7 +205,7 @@ describe("a handler in a server of Node's http", () => {
   });
 
   it.each([
-    ["that the request was closed", {}, "the request was cut off before its end"],
+    ["that the request was closed", {}, "the request ended before its body was complete"],
     ["that there is something made of the body", { body: {} }, "the body was read before"],
   ])("ends if a runtime only reports %s", async (_, more, message) => {
     const { errors, options } = told();
@@ -334,7 +334,7 @@ describe("behind the middleware of a framework", () => {
     const socket = await opened(port, ["Content-Length", "1000", ...good.headers]);
     setTimeout(() => socket.destroy(), 50);
     while (facts.errors.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(facts.errors).toMatchObject([{ message: "the request was cut off before its end" }]);
+    expect(facts.errors).toMatchObject([{ message: "the request ended before its body was complete" }]);
   });
 
   it("is a body of too many bytes refused as elsewhere", async () => {

@@ -183,7 +183,7 @@ describe("an error answer", () => {
     });
     expect(error.message).toBe(
       "update_wallet: the service responded with HTTP 401 SIGNATURE_INVALID: no such signature. " +
-        "Something between here and the service changes the body, or the key is another one.",
+        "Check that the private key matches the public key, and that no proxy changes the body.",
     );
   });
 
@@ -276,7 +276,7 @@ it("does not follow redirects, so that no stamp goes elsewhere", async () => {
   const error = await rejectionOf<ServiceError>(
     (await testClient({ baseUrl: server.baseUrl })).getUser({ userId: "u" }),
   );
-  expect(error.message).toContain("redirects are not followed");
+  expect(error.message).toContain("Redirects are not followed");
   expect(elsewhere.requests).toHaveLength(0);
   await Promise.all([server.close(), elsewhere.close()]);
 });

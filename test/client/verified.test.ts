@@ -228,7 +228,7 @@ const LIES: Record<string, Lie> = {
   "with an empty list of app proofs": {
     activity: having({ appProofs: [] }),
     fails: ["activity.decode"],
-    says: "nothing of this activity is proven",
+    says: "nothing about this activity is proven",
   },
   "with null for app proofs": { activity: having({ appProofs: null }), fails: ["activity.decode"] },
   "with something else for app proofs": { activity: having({ appProofs: { 0: "proof" } }), fails: ["activity.decode"] },
@@ -519,7 +519,9 @@ describe("an activity", () => {
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
     const word = error.report.stale ? "rejected, stale: the evidence is genuine, but older than [^:]*" : "rejected";
-    expect(error.message).toMatch(new RegExp(`^update_wallet: ${word}: .*look into it before you submit again\\.$`));
+    expect(error.message).toMatch(
+      new RegExp(`^update_wallet: ${word}: .*check the activity before you submit again\\.$`),
+    );
     expect(error.report.stale).toBe(/too old|too long ago/.test(name));
     expect(Object.keys(error).sort()).toEqual(["activityId", "activityStatus", "code", "name", "operation"]);
   });

@@ -69,7 +69,7 @@ describe("decodeActivity", () => {
     ["appProofs", undefined, "appProofs: expected an array, got nothing"],
     ["appProofs", null, "appProofs: expected an array, got nothing"],
     ["appProofs", {}, "appProofs: expected an array, got an object"],
-    ["appProofs", [], "appProofs: empty: nothing of this activity is proven"],
+    ["appProofs", [], "appProofs: empty, so nothing about this activity is proven"],
   ])("refuses %s %j", (name, member, fault) => {
     expect(refusalOf(() => decodeActivity(withMember(activity, name, member)))).toMatchObject({
       code: "activity",

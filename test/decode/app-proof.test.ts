@@ -180,7 +180,7 @@ describe("a payload without a time", () => {
   const decode = (value: Json, untimed?: readonly string[]): AppProofPayload =>
     decodeAppProofPayload(JSON.stringify(value), untimed);
   const MISSING = "timestampMs: expected a string, got nothing";
-  const NOT_ALLOWED = "timestampMs: missing: a policy may allow that for the type (appProofs.untimed)";
+  const NOT_ALLOWED = "timestampMs: missing: only a policy can allow that (appProofs.untimed)";
 
   it("is read where its type may have none, and has null", () => {
     expect(decode(own, ["OTHER", "ORDER"])).toMatchObject({ type: "ORDER", timestampMs: null, json: own });
@@ -364,11 +364,11 @@ describe("decodeAppProofPayload", () => {
     [derivation, "addressDerivationProof.derivationPath", [], "expected a string, got an array"],
     [outcome, "policyOutcomeProof", undefined, "expected an object, got nothing"],
     [outcome, "policyOutcomeProof.organizationId", undefined, "expected a string, got nothing"],
-    [outcome, "policyOutcomeProof.outcome", undefined, "not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", "OUTCOME_MAYBE", "not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", "ALLOW", "not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", "outcome_allow", "not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", 0, "not an outcome that is known"],
+    [outcome, "policyOutcomeProof.outcome", undefined, "not a known outcome"],
+    [outcome, "policyOutcomeProof.outcome", "OUTCOME_MAYBE", "not a known outcome"],
+    [outcome, "policyOutcomeProof.outcome", "ALLOW", "not a known outcome"],
+    [outcome, "policyOutcomeProof.outcome", "outcome_allow", "not a known outcome"],
+    [outcome, "policyOutcomeProof.outcome", 0, "not a known outcome"],
     [outcome, "policyOutcomeProof.decisionContextDigest", {}, "expected a string, got an object"],
     [outcome, "policyOutcomeProof.organizationDataDigest", 1, "expected a string, got a number"],
     [outcome, "policyOutcomeProof.parentOrganizationDataDigest", [], "expected a string, got an array"],

@@ -186,10 +186,22 @@ describe("what no bundle may be", () => {
       "checkpoint: 101 signatures, expected at most 100",
       (b) => (proofIn(b).checkpoint.envelope += "\u2014 witness AAAA\n".repeat(100)),
     ],
-    ["with another root hash", "rootHash: not that", (b) => (proofIn(b).rootHash = `A${proofIn(b).rootHash.slice(1)}`)],
-    ["without a root hash", "rootHash: not that", (b) => delete (proofIn(b) as { rootHash?: unknown }).rootHash],
-    ["with another tree size", "treeSize: not that", (b) => (proofIn(b).treeSize += "0")],
-    ["with a tree size in another spelling", "treeSize: not that", (b) => (proofIn(b).treeSize = "092601055")],
+    [
+      "with another root hash",
+      "rootHash: differs from the signed checkpoint",
+      (b) => (proofIn(b).rootHash = `A${proofIn(b).rootHash.slice(1)}`),
+    ],
+    [
+      "without a root hash",
+      "rootHash: differs from the signed checkpoint",
+      (b) => delete (proofIn(b) as { rootHash?: unknown }).rootHash,
+    ],
+    ["with another tree size", "treeSize: differs from the signed checkpoint", (b) => (proofIn(b).treeSize += "0")],
+    [
+      "with a tree size in another spelling",
+      "treeSize: differs from the signed checkpoint",
+      (b) => (proofIn(b).treeSize = "092601055"),
+    ],
     [
       "with a tree size of many digits",
       "checkpoint: its second line is not the size of a log",
@@ -204,7 +216,11 @@ describe("what no bundle may be", () => {
       "logIndex: expected an integer of 64 bits",
       (b) => Object.assign(proofIn(b), { logIndex: "9".repeat(21) }),
     ],
-    ["without a tree size", "treeSize: not that", (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize],
+    [
+      "without a tree size",
+      "treeSize: differs from the signed checkpoint",
+      (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize,
+    ],
     [
       "with a checkpoint that is a list",
       "verificationMaterial.tlogEntries[0].inclusionProof.checkpoint.envelope: expected a string, got an array",
@@ -237,7 +253,7 @@ describe("what no bundle may be", () => {
     ],
     [
       "with a regular expression as checkpoint name",
-      "a name with characters that no log has",
+      "a name with characters that are not allowed in a log's name",
       (b) => (b.verificationMaterial.tlogEntries[0]!.inclusionProof.checkpoint.envelope += "x\u2014 (a+)+$ AAAA\n"),
     ],
   ];

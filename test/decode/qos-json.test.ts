@@ -64,7 +64,7 @@ describe("canonicalQosJson", () => {
     ["a fraction deep inside", { a: [{ b: 0.5 }] }],
     ["leading zeros", new JsonNumber("01")],
   ])("refuses %s", (_, value) => {
-    expect(faultsOf(() => canonicalQosJson(value))).toContain("is not an integer in its only form");
+    expect(faultsOf(() => canonicalQosJson(value))).toContain("is not an integer in canonical form");
   });
 });
 

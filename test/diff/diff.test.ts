@@ -698,7 +698,7 @@ describe("provenance bundles", () => {
         () => "compared",
         (error: unknown) => (error as Error).message,
       );
-    expect(await faultOf(`${bundle}\n${bundle}`)).toContain("a line each: give one");
+    expect(await faultOf(`${bundle}\n${bundle}`)).toContain("one on each line: give only one");
     expect(await faultOf(bundle.replace('"dsseEnvelope"', '"messageSignature"'))).toContain("dsseEnvelope");
     expect(await faultOf(JSON.stringify(JSON.parse(new TextDecoder().decode(policy()))))).toContain(
       "cannot be compared",

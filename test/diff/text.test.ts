@@ -67,7 +67,7 @@ describe("a difference as text", () => {
   it("names the compared parts of two kinds", async () => {
     const { manifest } = decodeServiceForm(after);
     const text = renderDiff(await diffUnverified(before, manifest));
-    expect(text).toContain("\nboot proof and manifest: only what both have was compared (manifest).\n");
+    expect(text).toContain("\nboot proof and manifest: only the parts that both have were compared (manifest).\n");
   });
 
   it.each([60, 80, 200])("fits %d columns", (width) => {

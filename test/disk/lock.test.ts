@@ -197,7 +197,7 @@ describe("a lock without beats", () => {
     // On a busy machine a step may pass before the lock was read.
     while (end === "open" && passed < 120_000) await step();
     expect(end).toBe("has it");
-    expect(waits).toEqual([expect.stringMatching(/^its lock is that of process \d+.*: observed for up to 15 s$/)]);
+    expect(waits).toEqual([expect.stringMatching(/^its lock belongs to process \d+.*: watching it for up to 15 s$/)]);
     await (await taking).release();
   });
 

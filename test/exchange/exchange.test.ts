@@ -97,7 +97,7 @@ describe("a submit", () => {
   ])("refuses a later answer with %s", async (_, more) => {
     const { settle } = exchange();
     await settle(answer(PENDING));
-    await expect(settle(answer(more), true)).rejects.toThrow("it is another activity than the one that first answered");
+    await expect(settle(answer(more), true)).rejects.toThrow("this activity is not the one that first answered");
   });
 
   it("refuses the id of another request, finished or not", async () => {
@@ -264,7 +264,7 @@ describe("polling", () => {
 it("what is in the answer to another query is refused with the failed checks of its activity", async () => {
   const { settle, asked } = exchange({ kind: "query", operation: "q", organizationId: "o" });
   expect(await settle({ value: { user: {} }, faults: ["a number"] })).toEqual({ kind: "other", value: { user: {} } });
-  await expect(settle(answer())).rejects.toThrow("in a place where none is verified");
+  await expect(settle(answer())).rejects.toThrow("and an activity in this answer is not verified");
   expect(asked[0]).toMatchObject({ activity: activity(), expected: null });
 });
 

@@ -59,7 +59,7 @@ it.each([
   ["a time that is a number", { ...BODY, timestampMs: 1 }],
   ["a time that is not a decimal", { ...BODY, timestampMs: "soon" }],
 ])("a submit with %s has a fault", (_, body) => {
-  expect(of("submit/x", body)).toMatch(/^type, organizationId, parameters and timestampMs/);
+  expect(of("submit/x", body)).toMatch(/^expected type, organizationId, parameters and timestampMs/);
 });
 
 it("a vote's type and its path belong together", () => {
@@ -78,7 +78,7 @@ it("get_activity has an organization and an id, and other queries may have neith
   const whole = { organizationId: "o", activityId: "a" };
   expect(of("query/get_activity", whole)).toEqual({ kind: "activity", operation: "get_activity", ...whole });
   for (const body of [{ organizationId: "o" }, { activityId: "a" }, { ...whole, activityId: "" }, undefined])
-    expect(of("query/get_activity", body)).toBe("organizationId and activityId: expected both");
+    expect(of("query/get_activity", body)).toBe("expected both organizationId and activityId");
   expect(of("query/get_user", whole)).toMatchObject({ kind: "query", organizationId: "o" });
   expect(of("query/list_activities", undefined)).toMatchObject({ kind: "list", organizationId: null });
 });
@@ -88,7 +88,7 @@ it("takes nothing from Object.prototype", () => {
   prototype["organizationId"] = "o";
   prototype["activityId"] = "a";
   try {
-    expect(of("query/get_activity", undefined)).toBe("organizationId and activityId: expected both");
+    expect(of("query/get_activity", undefined)).toBe("expected both organizationId and activityId");
   } finally {
     delete prototype["organizationId"];
     delete prototype["activityId"];

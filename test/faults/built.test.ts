@@ -129,7 +129,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "answers HTML": {
     ways: { asked: (socket) => socket.end(answer(200, {}, "<html>")) },
-    said: /not what the interface promises/,
+    said: /does not match the interface/,
     tried: "verify",
   },
   redirects: {

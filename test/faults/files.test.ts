@@ -84,7 +84,7 @@ describe("a log that is, while a watch keeps it,", () => {
     await expect(watched(path, meanwhile)).rejects.toMatchObject({
       name: "LogError",
       message: expect.stringMatching(
-        name in DONE ? /^it was taken away, or something else is in its place/ : /^somebody else has written to it/,
+        name in DONE ? /^it was moved, removed or replaced/ : /^another program wrote to it or shortened it/,
       ) as unknown,
     });
     expect(existsSync(`${path}.lock`)).toBe(false);
@@ -144,7 +144,7 @@ describe("results that are, while an audit writes them,", () => {
       name: "AuditFileError",
       file: out,
       message: expect.stringMatching(
-        name in DONE ? /^it was taken away, or something else is in its place/ : /^somebody else has written to it/,
+        name in DONE ? /^it was removed or replaced/ : /^somebody else has written to it/,
       ) as unknown,
     });
     expect(existsSync(`${out}.lock`)).toBe(false);

@@ -62,12 +62,12 @@ const TIMEOUT = {
   isSlow: true,
 } as const;
 const UNREACHABLE = { code: "unreachable", sent: 2, kind: "unreachable" } as const;
-const NOT_JSON = { code: "answer", said: /not what the interface promises/, kind: "answer" } as const;
+const NOT_JSON = { code: "answer", said: /does not match the interface/, kind: "answer" } as const;
 const TOO_LONG = { code: "answer", said: /longer than 1049600 bytes/, kind: "answer" } as const;
 const ELSEWHERE = {
   row: "a redirect",
   code: "service",
-  said: /HTTP 30\d.*redirects are not followed: give the service's own base address/,
+  said: /HTTP 30\d.*Redirects are not followed\. Use the base address of the service itself/,
   kind: "credentials",
 } as const;
 

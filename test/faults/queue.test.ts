@@ -473,7 +473,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue on servers of every kind", () => {
     const url = `rediss://127.0.0.1:${port}`;
     const [ca, cert, key] = [text("ca.pem"), text("redis.pem"), text("redis.key")];
     test.expect(await auditBy(url, { tls: { ca, cert, key } })).toBe(await here);
-    const untrusted = matching(/the authority that issued it belongs into --queue-ca/);
+    const untrusted = matching(/give the authority that issued it with --queue-ca/);
     for (const tls of [
       { cert, key },
       { ca: text("other.pem"), cert, key },

@@ -231,7 +231,7 @@ const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readon
       "sections[0]: a ramdisk before the kernel",
       expect.stringMatching(/^header.crc/) as string,
       expect.stringMatching(/^metadata: not strict JSON/) as string,
-      "signature: expected an array of signatures, of one at least",
+      "signature: expected an array of at least one signature",
     ],
   ],
 ];
@@ -303,7 +303,7 @@ const CERTIFICATE = "signature[0].signing_certificate: ";
 const MESSAGE = "signature[0].signature: ";
 const PAYLOAD = "signature[0].signature.payload: expected register_index 0 and register_value of 48 numbers";
 const NOT_ITS_KEY = `${MESSAGE}not made with the key of its certificate`;
-const ALGORITHM = `${MESSAGE}its protected header is not an algorithm alone: -7, -35 or -36`;
+const ALGORITHM = `${MESSAGE}its protected header must have only an algorithm: -7, -35 or -36`;
 
 /** What is broken in a signature section that is right otherwise, signed anew, and how each fault begins. */
 const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
@@ -311,8 +311,8 @@ const SIGNATURES: readonly (readonly [what: string, parts: ImageParts, faults: r
   ["has bytes behind", section(join(signature.data, Uint8Array.of(0))), ["signature: 1 bytes after the end"]],
   ["has an array without end", section(hex("9fff")), ["signature: an indefinite length"]],
   ["has a head that is longer than needed", section(join(head(4, 1, 1), signature.data.subarray(1))), ["signature: a"]],
-  ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of signatures"]],
-  ["is an empty array", section(hex("80")), ["signature: expected an array of signatures, of one at least"]],
+  ["is a map", of({ section: (entry) => entry }), ["signature: expected an array of at least one signature"]],
+  ["is an empty array", section(hex("80")), ["signature: expected an array of at least one signature"]],
   [
     "has null for an entry",
     section(hex("81f6")),

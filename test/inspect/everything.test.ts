@@ -303,8 +303,9 @@ describe("an omitted value", () => {
       "1 of 3 members",
     ]);
     expect(inspection!.says).toMatchObject({ "(left out)": "1 more" });
-    const [, , , , first] = renderInspection(inspection!).split("\n");
-    expect(first).toBe(`! left out, because there is too much: parameters.a: ${left} of ${MANY} entries`);
+    const [, , , , first, second] = renderInspection(inspection!).split("\n");
+    expect(first).toBe(`! left out, because there are too many values: parameters.a: ${left} of ${MANY}`);
+    expect(second).toBe("  entries");
   });
 
   it("is counted in faults if there are too many pieces", async () => {

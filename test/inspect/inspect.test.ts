@@ -103,7 +103,7 @@ describe("an inspection", () => {
     const { kind, faults, says } = (await inspectUnverified(json(details)))!;
     expect([kind, faults]).toEqual(["boot proof", []]);
     expect(says).toMatchObject({
-      "(form)": expect.stringContaining("what a share holder is shown"),
+      "(form)": expect.stringContaining("which share holders see"),
       attestationDocument: { time: at.toISOString() },
       manifestEnvelope: { manifest: { version: "v2", namespace: { nonce: 7 } }, manifestSetApprovals: [{}, {}] },
       ...(form === "file" && { validation_time_secs: 1_772_600_767 }),
@@ -411,7 +411,7 @@ describe("a bundle", () => {
     });
     expect(faults).toEqual(
       expect.arrayContaining([
-        "policy and report without the rest of now, policy and report",
+        "policy and report: expected all of now, policy and report, or none",
         "policy.deployments: empty: expected at least one",
         'report: format: expected "bootproof-report/1"',
       ]),

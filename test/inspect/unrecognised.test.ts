@@ -36,7 +36,7 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["a private key", toUtf8("-----BEGIN PRIVATE KEY-----\nAAAA\n"), "a private key in PEM, which is a secret"],
   ["other PEM", toUtf8("-----BEGIN PUBLIC KEY-----\nAAAA\n"), "PEM without a certificate"],
   ["broken JSON", toUtf8('{"bootProof":\n'), "not strict JSON: the text ends early (line 2, column 1)"],
-  ["other JSON", toUtf8('{"keys":[],"b":1}'), 'JSON with "keys", "b", which no kind of evidence has'],
+  ["other JSON", toUtf8('{"keys":[],"b":1}'), 'JSON with "keys", "b": no kind of evidence has these members'],
   [
     "JSON of many members",
     toUtf8(JSON.stringify([..."abcdefghijk"].reduce((o, n) => ({ ...o, [n]: 1 }), {}))),
@@ -44,7 +44,11 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ],
   ["an empty object", toUtf8("{}"), "an empty JSON object"],
   ["an empty list", toUtf8("[]"), "an empty JSON list"],
-  ["a list of other things", toUtf8('[7,{"proofPayload":""}]'), "a JSON list of 2, not all of them boot proofs"],
+  [
+    "a list of other things",
+    toUtf8('[7,{"proofPayload":""}]'),
+    "a JSON list of 2, neither all boot proofs nor all app proofs",
+  ],
   ["a JSON text", toUtf8('"hEShATgi"'), "expected an object, got a string"],
   ["an inspection", toUtf8('{"NOT VERIFIED":"…"}'), "the output of bootproof inspect"],
   ["base64 of JSON", toUtf8(toBase64(toUtf8('{"a":1}'))), 'base64 of JSON with "a"'],

@@ -96,9 +96,7 @@ describe("a lab's files", () => {
         rmSync(join(path, "lab-operator-api-key.json"));
         change(join(path, name));
         const before = contents(path);
-        await expect(writeLabFiles(lab, path)).rejects.toThrow(
-          `${name} exists, but not as a lab wrote it; it is unchanged`,
-        );
+        await expect(writeLabFiles(lab, path)).rejects.toThrow(`${name} is not as a lab wrote it, and was not changed`);
         expect(contents(path)).toEqual(before);
         expect(existsSync(join(path, "lab-operator-api-key.json"))).toBe(false);
       }
@@ -133,7 +131,7 @@ describe("a lab with a folder", () => {
     writeFileSync(join(path, "lab-policy.json"), "mine");
     const { code, stdout, stderr } = await bootproof(["lab", "--data", path]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("lab-policy.json exists, but not as a lab wrote it");
+    expect(stderr).toContain("lab-policy.json is not as a lab wrote it, and was not changed");
     expect(readFileSync(join(path, "lab-policy.json"), "utf8")).toBe("mine");
     // Its store is closed again.
     rmSync(join(path, "lab-policy.json"));

@@ -71,7 +71,7 @@ const PARSE: readonly Difference<string>[] = [
     confirmed: (_text, value) => count(value) > 250_000,
   }),
   refusedHere({
-    name: "a number that is larger than a double holds",
+    name: "a number that is too large for a double",
     why: "It is Infinity there, and null once that is written again: two readers see two values.",
     example: "1e999",
     reason: /number/,
@@ -191,7 +191,7 @@ const RFC_8785: readonly Difference<unknown>[] = [
     name: "a number that is not an integer, or none that JSON writes without an exponent",
     why: "A manifest has integers alone, and 1e21 has more than one form.",
     example: [1.5],
-    reason: /not an integer in its only form/,
+    reason: /not an integer in canonical form/,
     confirmed: (value) => someNumber(value, (number) => !Number.isInteger(number) || Math.abs(number) >= 1e21),
   }),
   {
@@ -224,7 +224,7 @@ const beside = new Comparison<unknown>({
       name: "a number that is not an integer",
       why: "A manifest has integers alone, each in its only form.",
       example: 1e21,
-      reason: /not an integer in its only form/,
+      reason: /not an integer in canonical form/,
       confirmed: (value) => someNumber(value, (number) => !/^(?:0|-?[1-9][0-9]*)$/.test(String(number))),
     }),
   ],

@@ -65,7 +65,7 @@ describe("the states", () => {
     const { report: shown } = await SHOWN["an activity"]!();
     expect(shown.checks).toContainEqual(expect.objectContaining({ id: "activity.claims", status: "pass" }));
     expect(reasonOf(shown, "claims")).toMatch(
-      /^app\.request or activity\.request would prove it, .*nothing is expected/,
+      /^app\.request or activity\.request would prove this, .*nothing is expected/,
     );
     expect(await states("an activity, as it was asked for")).toMatchObject({ claims: "proven" });
   });
@@ -85,7 +85,7 @@ describe("the states", () => {
       policy: "open",
     });
     expect(reasonOf(forged, "anchor")).toContain("the evidence as a whole was rejected");
-    expect(reasonOf(forged, "manifest")).toContain("it rests on what failed above (Document)");
+    expect(reasonOf(forged, "manifest")).toContain("it depends on a link above that failed (Document)");
     expect(reasonOf(forged, "document")).toMatch(/leaf certificate.*\(cose\.signature\)$/);
     expect(await states("stale")).toMatchObject({ anchor: "unproven", policy: "failed" });
   });

@@ -181,22 +181,24 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const { page } = await open(pageFile(withOtherEvidence(html), "page.html"));
     const text = await answer(page);
     expect(text).toMatch(/^ANOTHER RESULT: do not believe what this page says\.Verified in this browser: REJECTED/);
-    expect(text).toContain('verdict: "authentic" on this page, "rejected" in truth');
-    expect(text).toContain('boot[0] bind.user-data: "pass" on this page, "fail" in truth');
+    expect(text).toContain('verdict: "authentic" on this page, "rejected" as verified now');
+    expect(text).toContain('boot[0] bind.user-data: "pass" on this page, "fail" as verified now');
     expect(await axe(page)).toEqual([]);
   });
 
   it("says why, where the data cannot be read", async () => {
     const html = pageOf("verified").replace("bootproof-bundle/1", "bootproof-bundle/9");
     const { page } = await open(pageFile(html, "page.html"));
-    expect(await answer(page)).toMatch(/^This browser could not verify it:bundle: expected "bootproof-bundle\/1"/);
+    expect(await answer(page)).toMatch(
+      /^This browser could not verify the evidence:bundle: expected "bootproof-bundle\/1"/,
+    );
   });
 
   it("is readable without JavaScript, and says that the button needs it", async () => {
     const { page } = await open(pageFile(pageOf("rejected"), "page.html"), { javaScriptEnabled: false });
     const text = await page.locator("body").innerText();
     expect(text).toContain("REJECTED");
-    expect(text).toContain("JavaScript is off: this page can be read, and cannot verify.");
+    expect(text).toContain("JavaScript is off, so this page cannot verify again.");
     expect(text).toContain("bootproof verify FILE --policy POLICY");
     expect(await page.getByRole("button", { name: "Verify again in this browser" }).isDisabled()).toBe(true);
   });
@@ -248,7 +250,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   };
   const setTime = async (page: Page): Promise<void> => {
     await page.getByText("More", { exact: true }).click();
-    await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+    await page.getByLabel("Time from which ages are counted").fill(MADE.at);
   };
   const listed = async (page: Page): Promise<string[]> => page.locator("#file-list li > span").allInnerTexts();
   const listing = (path: string, what: string): string => {
@@ -372,8 +374,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
         fileOf({ publicKey: "a", privateKey: "b" }, "key.json"),
       );
       expect(await listed(page)).toEqual([
-        expect.stringMatching(/^error\.json an HTML or XML page without .*; takes no part \d+ bytes, SHA-256/),
-        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; takes no part \d+ bytes, SHA-256/),
+        expect.stringMatching(/^error\.json an HTML or XML page without .*; not used \d+ bytes, SHA-256/),
+        expect.stringMatching(/^key\.json an API key file: it is a secret: .*; not used \d+ bytes, SHA-256/),
       ]);
       expect(await refusal(page)).toEqual(
         expect.arrayContaining([expect.stringMatching(/^There is nothing to verify yet/)]),

@@ -90,7 +90,7 @@ describe("a page", () => {
     const evidence = { bootProofs: [forged.bootProof] };
     const { report } = await verifyEvidence(evidence, { policy: strict, now });
     await expect(pageWith(SCRIPT, { evidence, options: plainOptions({ policy, now }), report })).rejects.toThrow(
-      /^the report is not of this evidence and these options: verdict is "rejected", and "verified" anew$/,
+      /^the report is not of this evidence and these options: verdict is "rejected", expected "verified"$/,
     );
   });
 
@@ -122,7 +122,7 @@ describe("a page whose maker asked something", () => {
   ])("says that its maker chose %s, and not its reader", async (chosen, more) => {
     const content = await contentOf(evidence, { nonce, ...more });
     const page = await pageWith(SCRIPT, content);
-    expect(page).toContain(`“You” and “your” on this page mean its maker, who chose ${chosen}.`);
+    expect(page).toContain(`On this page, “you” and “your” mean its maker, who chose ${chosen}.`);
     const readers = toHtml(await shownReport({ evidence, report: content.report, bundle: null }));
     expect(readers).toContain("The document carries your nonce");
     expect(readers).not.toContain("its maker");
@@ -242,7 +242,9 @@ describe("the bundle of a page", () => {
   it("is not of provenance, which no browser verifies", async () => {
     const content = await contentOf(boot);
     const evidence = { ...boot, provenance: [{}] };
-    await expect(pageWith(SCRIPT, { ...content, evidence })).rejects.toThrow(/evidence\.provenance: a page takes none/);
+    await expect(pageWith(SCRIPT, { ...content, evidence })).rejects.toThrow(
+      /evidence\.provenance: expected none: a page cannot have it/,
+    );
   });
 
   it("finds another report, and other evidence", async () => {
@@ -425,7 +427,7 @@ describe("malformed options in a bundle", () => {
   it("are told without a report to make again", () => {
     const evidence = packEvidence(boot);
     expect(() => decodeBundle({ ...evidence, options: {} })).toThrow(
-      /options: given without the members now, policy and report/,
+      /options: allowed only with the members now, policy and report/,
     );
   });
 });
@@ -441,7 +443,7 @@ describe("what would cost too much", () => {
   });
 
   it("is not a page larger than is read", async () => {
-    const sentence = /^malformed page: evidence: its bundle would be larger than 8 MiB, the most that is read$/;
+    const sentence = /^malformed page: evidence: its bundle would be larger than 8 MiB, the limit for reading$/;
     await expect(pageOf({ bootProofs: ["<".repeat(1_400_000)] })).rejects.toThrow(sentence);
   });
 });

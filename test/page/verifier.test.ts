@@ -104,7 +104,7 @@ describe("files", () => {
     const { attestationDocument, manifestEnvelope, ephemeralPublicKey } = decodeBootProof(details);
     for (const bytes of [attestationDocument, manifestEnvelope, ephemeralPublicKey ?? new Uint8Array()])
       expect(shown).toContain(toHex(bytes));
-    expect(shown).toContain("what a share holder is shown");
+    expect(shown).toContain("which share holders see");
   });
 
   it("are told by their content, never by a name", () => {
@@ -194,7 +194,7 @@ describe("a verification", () => {
 });
 
 describe("a time", () => {
-  const fault = ["Time: expected one in UTC, such as 2026-03-04T05:06:07Z."];
+  const fault = ["Time: expected a time in UTC, such as 2026-03-04T05:06:07Z."];
   it.each(["2026-03-04", "2026-03-04T05:06:07", "2026-03-04T05:06:07+00:00", "2026-02-30T00:00:00Z", "4 March 2026"])(
     "is not %s",
     (now) => {
@@ -219,7 +219,12 @@ describe("what is in the way is told, all of it", () => {
       [/^policy\.json: a policy, and “No policy” is chosen\. Choose “The policy among your files”, or remove/],
     ],
     ["two policies", [boot, policyOf("lab.pem"), policyOf("lab.pem"), anchor], {}, [/one policy at a time/]],
-    ["a bundle's policy without one", [boot], { policy: "bundle" }, [/no file is a bundle: add it, or choose another/]],
+    [
+      "a bundle's policy without one",
+      [boot],
+      { policy: "bundle" },
+      [/no file is a bundle: add one, or choose another/],
+    ],
     [
       "a bundle's policy beside a file",
       [bundle, policyOf("lab.pem")],
@@ -254,7 +259,7 @@ describe("what is in the way is told, all of it", () => {
       "an anchor that is missing",
       [boot, policyOf("lab.pem")],
       {},
-      [/names the trust anchor lab\.pem; give that file, too/],
+      [/names the trust anchor lab\.pem; add that file, too/],
     ],
     [
       "an anchor that is there twice",
@@ -270,18 +275,13 @@ describe("what is in the way is told, all of it", () => {
     ],
     ["a document beside a bundle", [bundle, document], { policy: "none" }, [/each is verified alone/]],
     ["two activities", [boot, activity, activity], { policy: "none" }, [/one activity at a time/]],
-    [
-      "what a document does not say",
-      [document],
-      { policy: "none", organization: "x" },
-      [/says nothing of organizations/],
-    ],
-    ["addresses of nobody", [boot], { policy: "none", addresses: "0x01" }, [/^Addresses: whose\?/]],
+    ["what a document does not say", [document], { policy: "none", organization: "x" }, [/has no organizations/]],
+    ["addresses of nobody", [boot], { policy: "none", addresses: "0x01" }, [/^Addresses: enter the organization ID/]],
     [
       "no hex, no key, no time",
       [boot],
       { policy: "none", nonce: "0x0", ephemeralKey: "00", now: "2026-02-30T00:00:00Z" },
-      [/^Nonce: expected hex/, /^Ephemeral key: 1 bytes, expected 130/, /^Time: expected one in UTC/],
+      [/^Nonce: expected hex/, /^Ephemeral key: 1 bytes, expected 130/, /^Time: expected a time in UTC/],
     ],
   ])("%s", (_, files, asked, wanted) => {
     expect(faultsOf(files, asked)).toEqual(wanted.map((pattern) => expect.stringMatching(pattern) as unknown));
@@ -456,10 +456,10 @@ describe("expected payloads", () => {
     expect(await verdictOf([boot, quote, anchor], asked)).toBe("authentic");
     expect(faultsOf([boot, activity, quote, anchor], asked)).toBe(null);
     expect(faultsOf([boot, activity, quote, anchor], { ...asked, organization: " " })).toEqual([
-      "Payloads beside an activity: whose activity? Give the organization ID, too.",
+      "Payloads with an activity: enter the organization ID of its owner, too.",
     ]);
     expect(faultsOf([document, anchor], asking(row("/price", "1.5")))).toEqual([
-      expect.stringMatching(/^A bare attestation document says nothing of .* payloads/),
+      expect.stringMatching(/^A bare attestation document has no .* payloads/),
     ]);
   });
 
@@ -469,23 +469,30 @@ describe("expected payloads", () => {
       [row("/a", "hello \u202e")],
       ['Expected value 1: the value is not JSON; for a text, write "hello \\u{202e}"'],
     ],
-    ["no value", [EMPTY, row("/a", " ")], ['Expected value 2: expected a value as JSON; the empty text is ""']],
+    [
+      "no value",
+      [EMPTY, row("/a", " ")],
+      ['Expected value 2: expected a value as JSON, such as "" for the empty text'],
+    ],
     [
       "a number that no double holds",
       [row("/a", "12345678901234567890"), row("/b", "1e999")],
-      [/^Expected value 1: 12345678901234567890 is a number that/, /^Expected value 2: 1e999 is a number that/],
+      [
+        /^Expected value 1: 12345678901234567890: not exact as a double, it/,
+        /^Expected value 2: 1e999: not exact as a double, it/,
+      ],
     ],
     [
       "an object",
       [row("/a", '{"b": 1}')],
-      [/^Expected value 1: \/a: expected a string, finite number, boolean or null \(name the members of others\)/],
+      [/^Expected value 1: \/a: expected a string, finite number, boolean or null \(name members one by one\)/],
     ],
     ["no pointer", [row("", "1")], [/^Expected value 1: expected a JSON pointer, such as \/order\/id/]],
     ["no type", [row("/a", "1", false, " ")], ["Expected value 1: type: empty"]],
     [
       "a mark and nothing else",
       [row("", "", true, "")],
-      ['Expected value 1: expected a value as JSON; the empty text is ""'],
+      ['Expected value 1: expected a value as JSON, such as "" for the empty text'],
     ],
     [
       "a challenge that can be guessed",
@@ -495,7 +502,7 @@ describe("expected payloads", () => {
     [
       "one pointer twice",
       [row("/a", "1"), row("/a", "1"), row("/a", "1", false, "OTHER")],
-      ["Expected value 2: /a is there twice for this type"],
+      ["Expected value 2: /a is entered twice for this type"],
     ],
     [
       "two challenges of one type",
@@ -544,6 +551,6 @@ describe("a policy that demands provenance", () => {
     expect(file("root.json", sigstore.trustedRoot).role).toBeNull();
     const evidence = { bootProofs: [forged.bootProof], provenance: ["{}"] };
     const content = { evidence, options: { policy: null, now: clock.toISOString() }, report: {} as never };
-    await expect(pageWith("0;", content)).rejects.toThrow(/evidence\.provenance: a page takes none/);
+    await expect(pageWith("0;", content)).rejects.toThrow(/evidence\.provenance: expected none: a page cannot have it/);
   });
 });

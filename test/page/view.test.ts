@@ -227,7 +227,7 @@ it("says which expectation a payload meets, which challenge it answers, and that
   expect(page).not.toContain("app[2] meets");
   expect(page).not.toContain("1970-");
   expect(page).not.toContain("Faults in its format");
-  expect(page).toContain("not signed: verification takes it only where the policy names its type in appProofs.untimed");
+  expect(page).toContain("not signed: verification accepts it only if the policy lists its type in appProofs.untimed");
 });
 
 it("names every piece with its digest", async () => {

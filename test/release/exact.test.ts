@@ -46,8 +46,8 @@ describe("the files of a release", () => {
       ["x.approval", bytes()],
     ]);
     expect(notes).toEqual([
-      { code: "unknown-file", file: "manifest.json.bak", message: "no file of a release: not read" },
-      { code: "unknown-file", file: "x.approval.bak", message: "no file of a release: not read" },
+      { code: "unknown-file", file: "manifest.json.bak", message: "not a file of a release, so it was not read" },
+      { code: "unknown-file", file: "x.approval.bak", message: "not a file of a release, so it was not read" },
     ]);
     expect(faults.map(({ code, file }) => [code, file])).toEqual([
       ["manifest-missing", "manifest"],
@@ -81,12 +81,12 @@ describe("the files of a release", () => {
       {
         code: "manifest-missing",
         file: "2026.1.0/signer/manifest",
-        message: "missing: there is nothing that the approvals could be about",
+        message: "missing, so the approvals cannot be checked",
       },
       {
         code: "approvals-missing",
         file: "2026.1.0/signer/*.approval",
-        message: "missing: nobody is seen to approve it",
+        message: "missing: nothing shows who approved it",
       },
     ]);
   });
@@ -152,7 +152,7 @@ describe("manifest.json", () => {
       {
         code: "manifest-json-differs",
         file: "2026.9.0/signer/manifest.json",
-        message: "says something else than manifest, which was approved",
+        message: "differs from the file manifest, which was approved",
       },
     ]);
     const alone = await genuine("2026.9.0", "signer", (files) => files.delete("manifest"));
@@ -212,7 +212,7 @@ it("what is wrong with approvals and their set names the file", async () => {
     "manifest-set manifest: two members share a signing point",
   ]);
   expect(await faulty({ approvers: "abd" })).toEqual([
-    'approval-stranger d-lab-signer-20260100.approval: its member "d" is none of the manifest set, by alias and key',
+    'approval-stranger d-lab-signer-20260100.approval: its member "d" is not in the manifest set, by alias and key',
   ]);
   const changed = async (change: (files: Files) => unknown) => {
     const files = labFiles({ approvers: "abc" });
@@ -221,7 +221,7 @@ it("what is wrong with approvals and their set names the file", async () => {
   };
   const [a, c] = ["a-lab-signer-20260100.approval", "c-lab-signer-20260100.approval"];
   expect(await changed((files) => files.set("d.approval", files.get(c)!).delete(c))).toEqual([
-    'approval-name d.approval: its member is "c", and its name begins otherwise',
+    'approval-name d.approval: its member is "c", but the file\'s name begins differently',
   ]);
   expect(await changed((files) => files.set("a-again.approval", files.get(a)!))).toEqual([
     `approval-twice ${a}: a second approval of "a"`,
@@ -274,7 +274,7 @@ describe("a history", () => {
     ]);
     const { histories } = await checkReleases(releases, NONE);
     expect(histories[0]!.faults.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name those that you accept ' +
+      'other-namespace: is of the namespace "evil/signer", and signer of "lab/signer": name the accepted namespaces ' +
         "(--namespace, namespaces)",
       "nonce-twice: has the nonce 20260100 of signer, and another hash",
     ]);
@@ -311,7 +311,7 @@ it("the newest nonces are said, and none where there is none", async () => {
   const sentence = (newest: string) =>
     "A release that is missing here, such as one that removed a member of the set, cannot be noticed. " +
     `Newest nonce seen: ${newest}.`;
-  const word = "No manifest set was demanded: that the first set is the right people is the word of these files.";
+  const word = "No manifest set was demanded: only these files say that the first set is the right people.";
   const [signer, ump] = await Promise.all([labRelease(), labRelease({ application: "ump", version: "2026.2.0" })]);
   expect((await checkReleases([signer, ump], NONE)).unknowable).toEqual([
     sentence("signer 20260100, ump 20260200"),
@@ -355,7 +355,7 @@ describe("a demand", () => {
 
   it("is of releases that were read, in an array", async () => {
     const release = await labRelease();
-    const wanted = "releases: expected what readRelease returned, in an array";
+    const wanted = "releases: expected an array of results of readRelease";
     const every = (): boolean => true;
     for (const releases of [release, new Set([release]), { length: 1, every }, [release, { ...release }], [{}]])
       await expect(checkReleases(releases as readonly Release[], NONE)).rejects.toThrow(new TypeError(wanted));

@@ -91,7 +91,7 @@ describe("the releases in a folder", () => {
     expect(await read(root)).toEqual([["2026.2.0/signer"], ["2026.1.0/2026.2.0/x"]]);
     expect(await refusal(folderOf({ "2026.1.0/2026.2.0/": "" }))).toEqual([
       "/2026.1.0/2026.2.0",
-      "a version without an application's folder",
+      "the version has no folder of an application",
     ]);
   });
 
@@ -132,7 +132,7 @@ describe("a folder is refused", () => {
       "with an empty version",
       () => folderOf({ "2026.1.0/": "" }),
       "/2026.1.0",
-      "a version without an application's folder",
+      "the version has no folder of an application",
     ],
     [
       "with a file above 1 MiB",

@@ -99,7 +99,9 @@ describe("all 31", () => {
           "shareSet",
         ]),
       );
-    expect(notes).toContainEqual(expect.stringContaining("folder's word"));
+    expect(notes).toContainEqual(
+      expect.stringContaining("only the folder says that the manifest set is the right people"),
+    );
     expect(notes).toContainEqual(expect.stringContaining("commitment live"));
     expect(notes).toContainEqual(expect.stringMatching(/^critical: 2026\.4\.4\/signer: manifest-set\.member/));
     const checked = await checkReleases(all, { policy: parsed, applications: ["signer"] });

@@ -44,17 +44,17 @@ describe("a release that is unsafe to pin", () => {
     ...[0, 1, 2, 3].map((index): [string, LabRelease, readonly string[]] => [
       `with PCR${index} of zeros`,
       ofEnclave({ [`pcr${index}`]: new Uint8Array(48) }),
-      [`PCR${index} is zeros: it fits everybody`],
+      [`PCR${index} is zeros, which identify no enclave`],
     ]),
     ...[0, 1, 2, 3].map((index): [string, LabRelease, readonly string[]] => [
       `with a PCR${index} of 47 bytes`,
       ofEnclave({ [`pcr${index}`]: new Uint8Array(47).fill(1) }),
-      [`PCR${index} has no 48 bytes`],
+      [`PCR${index} does not have 48 bytes`],
     ]),
     [
       "with no PCR",
       ofEnclave(Object.fromEntries([0, 1, 2, 3].map((index) => [`pcr${index}`, new Uint8Array()]))),
-      [...[0, 1, 2, 3].map((index) => `PCR${index} has no 48 bytes`), "pcrs cannot be written into a policy"],
+      [...[0, 1, 2, 3].map((index) => `PCR${index} does not have 48 bytes`), "pcrs cannot be written into a policy"],
     ],
     [
       "with a quorum key whose secret is public",
@@ -109,7 +109,7 @@ describe("what is written", () => {
     const { policy, notes } = await releasePolicy([release]);
     expect(policy.deployments[0]!.commitment).toBe("live");
     expect(notes).toEqual([
-      "the manifest set is the folder's word: nothing here says that it is the right people; name it in a file",
+      "only the folder says that the manifest set is the right people: name the set in a file",
       expect.stringMatching(/^commitment live is written, .*could have asked for a document over any key$/),
       expect.stringMatching(/^A release that is missing here/),
     ]);

@@ -38,7 +38,7 @@ describe("a legacy document", () => {
     for (const part of SAID.source.split("|")) expect(word?.statements.join("\n")).toContain(part);
     expect(renderText(made)).toContain("\nNot proven: its application says that\n");
     expect(headlineFacts(made).lines[0]).toMatch(/namespace "\S+" \(not proven: its application says so\)$/);
-    expect(caveats(made).join("\n")).toContain("over any manifest and key");
+    expect(caveats(made).join("\n")).toContain("with any manifest and key");
   });
 
   it.each<[string, NonNullable<Judgement["deployments"]>, string, RegExp]>([
@@ -52,7 +52,7 @@ describe("a legacy document", () => {
     expect(booted).toMatch(words);
     expect(booted).toContain(`(${pin}), although the legacy document commits to none`);
     expect(unprovenWords(made)).toEqual([]);
-    expect(caveats(made).join("\n")).toContain(`could have made this document, over ${reach}`);
+    expect(caveats(made).join("\n")).toContain(`could have made this document, with ${reach}`);
     for (const text of [...caveats(made), ...unprovenStatements(made)])
       expect(text).not.toMatch(/any manifest and key/);
   });

@@ -445,7 +445,7 @@ describe("beside the verdict", () => {
   it("stands that no enclave vouches for a new organization", () => {
     const checks = [...PASSED, warned("activity.claims", "speaks of sub", "activity")];
     expect(caveats(reportWith({ subOrganizationId: "sub" }, { checks }))).toEqual([
-      'no enclave signed that this organization is new, or yours: "sub".',
+      'no enclave signed that this organization is new or yours: "sub".',
     ]);
     expect(caveats(reportWith({}, { checks }))).toEqual(["speaks of sub"]);
   });
@@ -559,7 +559,7 @@ describe("expected payloads", () => {
   it("say which challenge an answer has, whatever is in it", () => {
     expect(provenStatements(withProofs([ANSWER])).at(-1)).toBe(
       'The application stated, at a time that nobody signed: {"type":"QUOTE","price":1.5} (as you expected). ' +
-        "It answers your challenge q7Yt3mVnB2xKc9PzLwRs4A (/challenge), so the enclave was alive after you made that.",
+        "It answers your challenge q7Yt3mVnB2xKc9PzLwRs4A (/challenge), so the enclave was alive after you made it.",
     );
     const pointer = `/\u202e${"x".repeat(500)}`;
     const text = provenStatements(withProofs([{ ...ANSWER, answers: { ...CHALLENGE, pointer } }])).at(-1)!;

@@ -417,7 +417,7 @@ describe("files that say more than the manifest", () => {
     });
     expect(codesOf(review)).toEqual([]);
     expect(review.notes).toEqual([
-      "only the files differ, and no approval signs it: unknown (a before, b now); more ((not there) before, 1 now)",
+      "differences of the files that no approval signs: unknown (a before, b now); more ((not there) before, 1 now)",
     ]);
     expect(review.changes!.map(({ what }) => what)).toEqual(["manifest.nonce"]);
   });

@@ -173,11 +173,11 @@ it("chooses one deployment by its pins, or none, and names those that it chose f
   const several = await review(V1, { policy: policyOf(high, one, other) });
   expect(several).toMatchObject({ ok: false, deployment: null });
   expect(several.faults.map(({ message }) => message)).toEqual([
-    '2 deployments fit, and pins tell none apart: "one", "two"',
+    '2 deployments match; no pin tells them apart: "one", "two"',
   ]);
   const none = await review(V1, { policy: policyOf(high, { ...high, name: "higher", minNonce: nonce + 2 }) });
   expect(none.deployment).toBe(null);
-  expect(none.faults[0]!.message).toBe('in each deployment of the policy, a pin does not hold: "high", "higher"');
+  expect(none.faults[0]!.message).toBe('each deployment of the policy has a pin that does not hold: "high", "higher"');
   const alone = await review(V1, { policy: policyOf(high) });
   expect([codesOf(alone), alone.deployment]).toEqual([["pin minNonce"], null]);
 });

@@ -146,7 +146,7 @@ describe("what is expected of payloads", () => {
   const VALUES = ".values: expected an object, got ";
   const EMPTY = ".values: empty: expected at least one";
   const POINTER = ": expected a JSON pointer, such as /order/id, with ~0 for ~ and ~1 for /";
-  const VALUE = ": expected a string, finite number, boolean or null (name the members of others), got ";
+  const VALUE = ": expected a string, finite number, boolean or null (name members one by one), got ";
   const LIST = "expected.payload: expected an array, got ";
   const WEAK =
     ".challenge: its value is not random enough: expected a string of 22 or more base64url characters, " +
@@ -190,9 +190,9 @@ describe("what is expected of payloads", () => {
     [item({ values: { "/a~2": "42" } }), `.values./a~2${POINTER}`],
     [item({ values: { "/a~~0": "42" } }), `.values./a~~0${POINTER}`],
     [item({ values: { "/id": "42", "/~x": 1 } }), `.values./~x${POINTER}`],
-    [item({ challenge: "/nonce" }), ".challenge: expected one of the pointers of values"],
+    [item({ challenge: "/nonce" }), ".challenge: expected a pointer that values contains"],
     [item({ challenge: null }), ".challenge: expected a string, got null"],
-    [item({ challenge: CHALLENGE }), ".challenge: expected one of the pointers of values"],
+    [item({ challenge: CHALLENGE }), ".challenge: expected a pointer that values contains"],
     [item({ challenge: "/id" }), WEAK],
     ...[
       "a".repeat(31),
@@ -441,7 +441,7 @@ describe("app.request, of an expected payload", () => {
     expect(report.claims!.appProofs).toMatchObject(wanted);
     expect([0, 1, 2, 3].map((index) => verified.get(`app[${index}]`))).toMatchObject(wanted);
     const details = report.checks.filter(({ id }) => id === "app.request").map(({ detail }) => detail);
-    expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], of type ORDER, the challenge included");
+    expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], of type ORDER, including the challenge");
     expect(details[1]).toBe("meets expected.payload[1], of type ORDER");
   });
 });

@@ -159,7 +159,7 @@ describe("a request", () => {
     expect(signatures[256]).toMatchObject({
       index: 256,
       publicKey: null,
-      open: "this version checks 256 of a request, so neither it nor those after it",
+      open: "this version checks 256 signatures of a request, and not this one",
     });
   });
 

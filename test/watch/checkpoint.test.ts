@@ -83,7 +83,7 @@ describe("a checkpoint", () => {
   const made = (changed: string): string => madeNote(changed, origin);
   it.each<[string, string | Uint8Array, RegExp]>([
     ["nothing", "", /not a signed note/],
-    ["no signature", `${body}\n`, /no line with a signature/],
+    ["no signature", `${body}\n`, /no signature follows the empty line/],
     ["no empty line", body, /not a signed note/],
     ["no line feed at its end", note.slice(0, -1), /not a signed note/],
     ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
@@ -118,7 +118,7 @@ describe("a checkpoint", () => {
   const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
   it.each<[string, string, RegExp]>([
-    ["no PEM", "key", /not one PEM block/],
+    ["no PEM", "key", /a text that is not one PEM block/],
     ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
     [
       "another kind",
@@ -126,7 +126,7 @@ describe("a checkpoint", () => {
       /a key of another kind: expected an Ed25519 private key/,
     ],
     ["an encrypted key", encrypted, /an encrypted key/],
-    ["two keys", `${privateKey}${privateKey}`, /not one PEM block/],
+    ["two keys", `${privateKey}${privateKey}`, /a text that is not one PEM block/],
     ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
   ])("is not signed with %s, and the key is not quoted", async (_, key, message) => {
     const refused = signCheckpoint(checkpoint, key);
@@ -203,7 +203,9 @@ describe("a log and its checkpoint", () => {
   it("show a log that was cut", async () => {
     const cut = await verified(textOf(lines.slice(0, 3)));
     expect(cut).toMatchObject({ intact: false, entries: 0, fault: { line: 3, kind: "checkpoint" } });
-    expect(cut.fault!.message).toMatch(/^the log ends with entry 3, and the checkpoint is of entry 4: lines were cut/);
+    expect(cut.fault!.message).toMatch(
+      /^the log ends with entry 3, and the checkpoint is of entry 4: its last lines are missing/,
+    );
     expect(await verified("")).toMatchObject({ intact: false, fault: { line: 1, kind: "checkpoint" } });
   });
 
@@ -226,7 +228,7 @@ describe("a log and its checkpoint", () => {
   it("need each other", async () => {
     await expect(verifyLog(inPieces(text), { key: publicKey })).rejects.toThrow(/only with options.checkpoint/);
     // A key or an origin from an unset variable must not count as none.
-    await expect(verified(text, { key: "" })).rejects.toThrow(/not one PEM block/);
+    await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not one PEM block/);
     expect((await verified(text, { origin: "" })).intact).toBe(false);
     await expect(verifyLog(inPieces(text), { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
   });

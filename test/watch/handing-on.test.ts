@@ -54,8 +54,8 @@ describe.skipIf(process.platform === "win32")("a command", () => {
     await expect(runs(command, 100)).rejects.toThrow("did not end within 100 ms");
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 100);
-    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended with the watch");
-    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended with the watch");
+    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended, because the watch ended");
+    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended, because the watch ended");
     await new Promise((resolve) => setTimeout(resolve, 2300));
     expect(existsSync(file)).toBe(false);
   });

@@ -60,7 +60,7 @@ describe("an intact log", () => {
       ),
     ).toEqual(lines.map(() => '{"log":'));
     expect([answer.firstAt, answer.lastAt]).toEqual([lines[0]!.entry.at, lines[8]!.entry.at]);
-    expect(answer.open.join()).toMatch(/lines cut off the end.*rewritten as a whole.*each verdict/s);
+    expect(answer.open.join()).toMatch(/lines removed from the end.*rewritten as a whole.*each verdict/s);
     expect((await verified("")).head).toBe(NO_LINE);
   });
 
@@ -93,7 +93,7 @@ describe("a changed log", () => {
       5,
       6,
       "removed",
-      /^entry 6 was removed: entry 7 is in line 6, the line behind entry 5/,
+      /^entry 6 was removed: entry 7 is in line 6, the line after entry 5/,
     ],
     ["the first removed", without(0), 0, 1, "removed", /^entry 1 was removed: entry 2 is in line 1, the first line/],
     ["several removed", texts.toSpliced(2, 3), 2, 3, "removed", /^entries 3 to 5 were removed/],
@@ -150,7 +150,7 @@ describe("a changed log", () => {
       return texts.toSpliced(5, 0, Buffer.from(bytes).toString("utf8"));
     };
     const forged = await putIn({ entries: 5, head: lines[4]!.hash }, "forged");
-    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was put in$/) as string;
+    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was inserted$/) as string;
     expect(await faultOf(forged)).toEqual({ line: 7, kind: "inserted", message });
     const wild = await putIn({ entries: 70, head: "ab".repeat(32) }, "wild");
     expect(await faultOf(wild)).toMatchObject({ line: 6, kind: "inserted" });
@@ -162,7 +162,7 @@ describe("a changed log", () => {
     expect(edited).toMatchObject({ intact: false, entries: 8, head: lines[7]!.hash, fault: { line: 9 } });
     const grown = await verified(whole, { head: lines[5]!.hash });
     expect(grown).toMatchObject({ intact: false, entries: 6, head: lines[5]!.hash, fault: { kind: "head" } });
-    expect(grown.fault!.message).toMatch(/^the log ends with line 9, .* behind line 6, and lines were added since/);
+    expect(grown.fault!.message).toMatch(/^the log ends with line 9, .* at line 6, and lines were added since/);
     const empty = await verified(whole, { head: NO_LINE });
     expect(empty).toMatchObject({ intact: false, entries: 0, head: NO_LINE, firstAt: null, lastAt: null });
   });
@@ -288,7 +288,7 @@ describe("a log in files", () => {
   const head = rotated.at(-1)!.hash;
 
   it("is whole in their order, and as one", async () => {
-    const open = [expect.stringMatching(/^lines cut off/), expect.stringMatching(/^that each/)];
+    const open = [expect.stringMatching(/^lines removed from/), expect.stringMatching(/^that each/)];
     const whole = { intact: true, entries: 10, firstEntry: 1, head, fault: null, open };
     expect(await inFiles(["b", "b.2", "b.3"])).toMatchObject(whole);
     expect(await verified(textOf(rotated))).toMatchObject(whole);
@@ -301,7 +301,7 @@ describe("a log in files", () => {
     ["missing", ["b", "b.3"], /^a file is missing: b continues in b\.2: b\.3 begins with entry 9, and b, .* entry 4$/],
     ["repeated", ["b", "b.2", "b.2", "b.3"], /^it has the same first line as b\.2: a file is repeated: /],
     ["swapped", ["b", "b.3", "b.2"], /^the files are not in their order: b\.2 follows b: b\.3 begins/],
-    ["first, and is not", ["b.2", "b"], /^it is in another place, or a file of another log: b begins with entry 1/],
+    ["first, and is not", ["b.2", "b"], /^it is in the wrong place, or a file of another log: b begins with entry 1/],
     ["first, with a third", ["b.2", "b", "b.3"], /^the files are not in their order: b\.3 follows b\.2: b begins/],
   ])("has one that is %s", async (_, names, message) => {
     const { intact, fault, entries } = await inFiles(names, { after: "any" });
@@ -312,7 +312,7 @@ describe("a log in files", () => {
   it("has one whose end was cut off", async () => {
     const { fault } = await inFiles(["b", "b.2", "b.3"], {}, { "b.2": parts["b.2"].slice(0, 2) });
     expect(fault).toMatchObject({ line: 7, kind: "file", file: "b.3" });
-    expect(fault!.message).toMatch(/^the end of b\.2 was cut off, or files between them are missing: b\.3 begins/);
+    expect(fault!.message).toMatch(/^the end of b\.2 is missing, or files between them are missing: b\.3 begins/);
   });
 
   it("has one in which a line was edited", async () => {

@@ -340,7 +340,9 @@ describe("a month of a watch", () => {
     expect(polls).toBeGreaterThan(1500);
     const killed = ENDS.slice(1).map((end) => kills[end]);
     expect(Math.min(...killed)).toBeGreaterThan(3);
-    const stale = openingNotes.filter((note) => /^its lock is that of process 1 of watch-\d+: observed/.test(note));
+    const stale = openingNotes.filter((note) =>
+      /^its lock belongs to process 1 of watch-\d+: watching it for up to/.test(note),
+    );
     expect(stale).toHaveLength(killed.reduce((sum, count) => sum + count));
     expect(openingNotes.filter((note) => /was not finished, as after a kill/.test(note)).length).toBeGreaterThan(5);
   });
@@ -457,8 +459,8 @@ describe("the log of that month", () => {
     writeFileSync(join(folder, LOG), text);
   }
 
-  const SHORT_LOG = /the log ends with entry \d+, and the checkpoint is of entry \d+: lines were cut off the end/;
-  const ANOTHER_LOG = /entry \d+ has the hash [0-9a-f]{64}, and the checkpoint has [0-9a-f]{64}: the log was written/;
+  const SHORT_LOG = /the log ends with entry \d+, and the checkpoint is of entry \d+: its last lines are missing/;
+  const ANOTHER_LOG = /entry \d+ has the hash [0-9a-f]{64}, and the checkpoint has [0-9a-f]{64}: the log was rewritten/;
 
   it("is the one of its checkpoint, and goes on", async () => {
     const folder = changed();

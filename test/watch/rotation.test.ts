@@ -171,7 +171,7 @@ describe("a log that turns over", () => {
       const entries = ofSecond === second.length ? 4 : ofFirst === first.length ? 3 : 2;
       expect(log.tail().entries).toBe(entries);
       if (ofFirst === first.length && ofSecond === null)
-        expect(notes).toEqual([expect.stringMatching(/^boots\.2\.jsonl, in which the log continues, was missing/)]);
+        expect(notes).toEqual([expect.stringMatching(/^boots\.2\.jsonl, the next file of the log, was missing/)]);
       await add(log);
       await log.close();
       expect((await verifiedFiles(path)).intact).toBe(true);
@@ -183,16 +183,20 @@ describe("a log that turns over", () => {
     [
       "a file between is missing",
       (path) => rmSync(nameOf(path, 2)),
-      /^boots\.3\.jsonl is there, .* does not lead to it/,
+      /^boots\.3\.jsonl continues a log, .* does not name it/,
     ],
-    ["the first is missing", (path) => rmSync(path), /^boots\.2\.jsonl is there, .* the log ends in boots\.jsonl and/],
+    [
+      "the first is missing",
+      (path) => rmSync(path),
+      /^boots\.2\.jsonl continues a log, .* the log ends in boots\.jsonl and/,
+    ],
     ["the next is a copy of the first", (path) => copyFileSync(path, nameOf(path, 2)), /a file is repeated/],
     ["the next is not a log", (path) => writeFileSync(nameOf(path, 2), "{}\n"), /line 4 is not an entry/],
     ["the first was edited", (path) => edit(path, "prod", "test"), /line \d was edited/],
     [
       "the next was cut",
       (path) => truncateSync(nameOf(path, 2), lineEnd(nameOf(path, 2))),
-      /^boots\.3\.jsonl is there/,
+      /^boots\.3\.jsonl continues a log/,
     ],
   ])("is not opened if %s", async (_, change, message) => {
     const path = await written(5, SMALL);
@@ -338,7 +342,7 @@ describe("a log with a signed state", () => {
     for (let n = 0; n < 12; n++) await add(anew, { app: "forged" });
     await anew.close();
     copyFileSync(other, path);
-    await expect(openLog(path, SIGNED)).rejects.toThrow(/entry 12 has the hash .*: the log was written anew/);
+    await expect(openLog(path, SIGNED)).rejects.toThrow(/entry 12 has the hash .*: the log was rewritten/);
     rmSync(path);
     await expect(openLog(path, SIGNED)).rejects.toThrow(/the log ends with entry 0, and the checkpoint is of entry 12/);
     expect(existsSync(path)).toBe(false);
@@ -396,9 +400,7 @@ describe("a checkpoint of a watch", () => {
   it("replaces no other file, and none of another key", async () => {
     const path = newPath();
     writeFileSync(`${path}.note`, "a policy");
-    await expect(openLog(path, sign(path))).rejects.toThrow(
-      /boots\.jsonl\.note is there, and is not a checkpoint of this log/,
-    );
+    await expect(openLog(path, sign(path))).rejects.toThrow(/boots\.jsonl\.note is not a checkpoint of this log/);
     expect(readFileSync(`${path}.note`, "utf8")).toBe("a policy");
     rmSync(`${path}.note`);
     await written(1, sign(path), path);

@@ -206,7 +206,9 @@ describe("another setting", () => {
     ]);
     expect(await refusedFor(throwing("disk"))).toEqual([[{ file: null, reason: "disk" }]]);
     expect(await refusedFor(throwing(new Error("disk")))).toEqual([[{ file: null, reason: "disk" }]]);
-    expect(await refusedFor(() => ({ refused: [] }))).toEqual([[{ file: null, reason: "refused without a reason" }]]);
+    expect(await refusedFor(() => ({ refused: [] }))).toEqual([
+      [{ file: null, reason: "the reload was refused, and no reason was given" }],
+    ]);
     const many = Array.from({ length: 40 }, (_, n) => ({ file: "f".repeat(5000), reason: `${n}`.repeat(5000) }));
     const [bounded] = (await refusedFor(() => ({ refused: many }))) as { file: string; reason: string }[][];
     expect(bounded).toHaveLength(16);

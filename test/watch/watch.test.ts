@@ -374,8 +374,8 @@ describe("a watch", () => {
   });
 
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
-    ["nothing", { apps: [] }, /options\.apps: expected at least one/],
-    ["the same twice", { apps: ["a", "a"] }, /expected each once/],
+    ["nothing", { apps: [] }, /options\.apps, options\.ephemeralKeys: expected at least one/],
+    ["the same twice", { apps: ["a", "a"] }, /expected no name twice/],
     ["no key", { ephemeralKeys: ["04"] }, /hex digits, expected 260/],
     ["no policy", { policy: undefined }, /options\.policy: required/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],

@@ -98,7 +98,7 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
   const names = approvalNames(manifest.version, reader.object);
   for (const other of namesBeside(names, manifest.version, reader.object))
-    reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: expected one spelling`);
+    reader.fault(other, `beside ${names.manifestSet} or ${names.shareSet}: use one spelling for both`);
   if (SCHEMAS[manifest.version].envelope.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
   return withoutFaults("manifest-envelope", reader, {
     manifest,
@@ -233,7 +233,7 @@ function unambiguous(code: ManifestCode, manifest: Manifest, hashInput: Uint8Arr
   const other = readings.find(({ version, value }) => value !== undefined && version !== manifest.version);
   if (other !== undefined) throw ambiguous(code, manifest.version, other.version);
   if (readings.some(({ value }) => isSame(value, manifest))) return { manifest, hashInput };
-  throw new MalformedError(code, [{ path: "", message: "ambiguous: its borsh encoding is another manifest" }]);
+  throw new MalformedError(code, [{ path: "", message: "ambiguous: its borsh encoding decodes to another manifest" }]);
 }
 
 function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVersion): MalformedError {

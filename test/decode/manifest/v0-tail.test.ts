@@ -140,7 +140,7 @@ describe.each(["v0", "v0-tail"] as const)("an envelope of %s in JSON", (version)
 
   it("has both lists in one", () => {
     const mixed = { manifest, manifest_set_approvals, shareSetApprovals: [] };
-    expect(faultsOf(() => decode(mixed))).toContain("expected one spelling");
+    expect(faultsOf(() => decode(mixed))).toContain("use one spelling for both");
   });
 
   it.each(["manifest_set_approvals", "share_set_approvals"])("has %s", (name) => {
