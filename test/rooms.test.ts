@@ -255,7 +255,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
   "src/lab/ethereum.ts encodeRlp": "transactions are damaged by members",
   "src/lab/ethereum.ts decodeRlp": "transactions are damaged by members",
-  "src/lab/operations.ts LAB_OPERATIONS": "a plain caller of the lab submits by these names",
   "src/lab/operations.ts LabSubmitName": "a plain caller of the lab submits by these names",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
   "src/lab/sigstore.ts sigstoreExtension": "certificates are forged with it",

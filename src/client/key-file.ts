@@ -67,7 +67,7 @@ export async function writeApiKeyFile(path: string, { publicKey, privateKey }: A
   const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new ClientError(
       "key",
-      `${path}: ${error.code === "EEXIST" ? "exists already: choose another file name" : "cannot be written"}`,
+      `${path}: ${error.code === "EEXIST" ? "exists already, and a key is never overwritten: choose another file name" : "cannot be written"}`,
     );
   });
   try {

@@ -302,7 +302,8 @@ function nameOf({ pid, host, space }: Holder, self: Place): string {
 }
 
 function inUse(path: string, { what, self }: Taking, holder: Holder | null): string {
-  if (holder !== null) return `in use by ${nameOf(holder, self)}: one process a ${what}. It renews its lock, ${path}`;
+  if (holder !== null)
+    return `in use by ${nameOf(holder, self)}: only one process may use a ${what}. It renews its lock, ${path}`;
   return `in use by another process: only one process may use a ${what}. If that process has ended, remove ${path}`;
 }
 

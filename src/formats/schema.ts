@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that `report.ts` and `checks.ts`
- * declare, so the compiler reports here every member that is new, is optional or changed its type.
+ * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that report/report.ts and
+ * checks.ts declare, so the compiler reports here every member that is new, is optional or changed its type.
  */
 import type { BundleFacts } from "../bundle/text.js";
 import { QUESTIONS } from "../appraise/questions.js";

@@ -491,7 +491,7 @@ describe("a state", () => {
       ...options,
       judge: judging(() => (second ??= audited(options).catch((error: Error) => error.message))),
     });
-    expect(await second).toContain(`in use by process ${process.pid}: one process a state.`);
+    expect(await second).toContain(`in use by process ${process.pid}: only one process may use a state.`);
   });
 });
 

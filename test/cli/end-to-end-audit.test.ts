@@ -213,7 +213,7 @@ describe("the built command audits", () => {
     audit.child.kill("SIGSTOP");
     const second = await run(...asked, ...args, "--", input);
     expect([second.code, second.stdout]).toEqual([2, ""]);
-    expect(second.stderr).toContain(`in use by process ${audit.child.pid!}: one process a state.`);
+    expect(second.stderr).toContain(`in use by process ${audit.child.pid!}: only one process may use a state.`);
     audit.child.kill("SIGCONT");
     expect((await audit.ended).code).toBe(1);
     expect(readFileSync(out, "utf8")).toBe(whole.stdout);

@@ -138,7 +138,9 @@ describe("a watch", () => {
     stopped.child.kill("SIGSTOP");
     const second = new Process([...WATCH, "--log", log]);
     expect((await second.ended).code).toBe(2);
-    expect(second.stderr).toContain(`in use by process ${stopped.child.pid!}: one process a log. It renews its lock`);
+    expect(second.stderr).toContain(
+      `in use by process ${stopped.child.pid!}: only one process may use a log. It renews its lock`,
+    );
     await new Promise((resolve) => setTimeout(resolve, 16_000));
     const third = new Process([...WATCH, "--log", log]);
     await third.until(() => readFileSync(`${log}.lock`, "utf8").includes(`"pid":${third.child.pid!},`));

@@ -158,7 +158,9 @@ describe("the built command keeps watch", () => {
     expect(existsSync(`${path}.lock`)).toBe(true);
     const second = await run(...asked, "--log", path, "--once");
     expect([second.code, second.stdout]).toEqual([2, ""]);
-    expect(second.stderr).toContain(`${path}: in use by process ${watching.child.pid!}: one process a log`);
+    expect(second.stderr).toContain(
+      `${path}: in use by process ${watching.child.pid!}: only one process may use a log`,
+    );
     for (let count = 0; count < times; count++) watching.child.kill(signal);
     const { code, stderr } = await watching.ended;
     expect(stderr).toBe("");

@@ -46,7 +46,9 @@ describe("keygen", () => {
     for (const file of [KEY, link]) {
       const { code, stdout, stderr } = await bootproof(["keygen", "--out", file]);
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toContain(`bootproof: ${file}: exists already: choose another file name`);
+      expect(stderr).toContain(
+        `bootproof: ${file}: exists already, and a key is never overwritten: choose another file name`,
+      );
     }
     expect(JSON.parse(readFileSync(KEY, "utf8"))).toEqual(key);
     expect(readdirSync(folder)).not.toContain("elsewhere.json");

@@ -33,7 +33,7 @@ describe("a key file", () => {
   it("is never overwritten", async () => {
     const there = file("there.json", "{}");
     expect((await rejectionOf<ClientError>(writeApiKeyFile(there, apiKey))).message).toContain(
-      "exists already: choose another file name",
+      "exists already, and a key is never overwritten: choose another file name",
     );
     expect(readFileSync(there, "utf8")).toBe("{}");
     expect((await rejectionOf<ClientError>(writeApiKeyFile(path("no/such/folder"), apiKey))).message).toContain(

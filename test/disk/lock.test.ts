@@ -127,7 +127,7 @@ describe("a lock of a process that runs", () => {
       const { pid, host } = JSON.parse(readFileSync(path, "utf8")) as { readonly pid: number; readonly host: string };
       expect([pid, host]).toEqual([1, thisProcess().host]);
       await expect(taken(path)).rejects.toThrow(
-        `in use by process 1 of ${host}: one process a log. It renews its lock`,
+        `in use by process 1 of ${host}: only one process may use a log. It renews its lock`,
       );
       holder.kill("SIGKILL");
       await (await taken(path)).release();
@@ -149,7 +149,7 @@ describe("a lock of a process that runs", () => {
     await holder.says();
     const waits: string[] = [];
     await expect(takeLock(path, "log", { onWait: (text) => waits.push(text) })).rejects.toThrow(
-      `in use by process ${holder.pid}: one process a log. It renews its lock, ${path}`,
+      `in use by process ${holder.pid}: only one process may use a log. It renews its lock, ${path}`,
     );
     expect(waits).toEqual([]);
   });

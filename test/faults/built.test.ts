@@ -264,7 +264,7 @@ describe.skipIf(IS_WINDOWS)("two audits of the built command into one file", () 
     const ends = await Promise.all([1, 2].map(() => run([...args, "--out", file("shared.ndjson")])));
     expect(ends.map(({ code }) => code).sort()).toEqual([1, 2]);
     expect(ends.find(({ code }) => code === 2)!.stderr).toMatch(
-      /shared\.ndjson: in use by process \d+: one process a file of results/,
+      /shared\.ndjson: in use by process \d+: only one process may use a file of results/,
     );
     expect(readFileSync(file("shared.ndjson"), "utf8").split("\n").length).toBe(20_001);
     expect(existsSync(file("shared.ndjson.lock"))).toBe(false);

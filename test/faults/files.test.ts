@@ -169,7 +169,9 @@ describe("results that are, while an audit writes them,", () => {
       name: "AuditFileError",
       file: out,
       message: expect.stringMatching(
-        new RegExp(`^in use by process ${process.pid}: one process a file of results\\. It renews its lock, `),
+        new RegExp(
+          `^in use by process ${process.pid}: only one process may use a file of results\\. It renews its lock, `,
+        ),
       ) as unknown,
     });
     expect(readFileSync(out, "utf8").split("\n").length).toBe(401);

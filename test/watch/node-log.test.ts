@@ -201,7 +201,7 @@ describe("one process a log", () => {
     symlinkSync(path, other);
     for (const name of [path, other]) {
       await expect(openLog(name)).rejects.toBeInstanceOf(LogInUseError);
-      await expect(openLog(name)).rejects.toThrow(`in use by process ${process.pid}: one process a log`);
+      await expect(openLog(name)).rejects.toThrow(`in use by process ${process.pid}: only one process may use a log`);
     }
     await log.close();
     await (await openLog(other)).close();
@@ -223,7 +223,7 @@ describe("one process a log", () => {
     if (takesOver) await (await openLog(path)).close();
     else {
       const [known, unknown] = [
-        "one process a log\\. It renews its lock,",
+        "only one process may use a log\\. It renews its lock,",
         "only one process may use a log\\. If .*remove",
       ];
       const sentence = `^in use by (?:process \\d+: ${known}|another process: ${unknown}) ${lock}$`;
