@@ -16,7 +16,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
-/** Returns the root if the current folder was removed. */
+/** Returns the current folder, or the root folder if the current one was removed. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -37,6 +37,6 @@ const io = {
 };
 
 void runAny(process.argv.slice(2), io).then((code) => {
-  // A result that could not be written has set its own exit code.
+  // If the result could not be written, the exit code is already set.
   process.exitCode ??= code;
 });

@@ -13,12 +13,13 @@ const shared = {
   bundle: true,
   platform: "node",
   target: "node20.19",
-  // Dependencies are installed once, in the version of the user's lock file. This file makes the script of pages.
+  // Dependencies stay external: they are installed once, in the version of the user's lock file. "#page-script" is
+  // built below.
   external: [
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
     "#page-script",
   ],
-  // yaml's build for Node is CommonJS with calls of require; the other is the same code in ES modules.
+  // The build of yaml for Node is CommonJS and calls require. Its build for browsers has the same code as ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
   logLevel: "warning",
@@ -40,8 +41,8 @@ const importsOf = (file) =>
 /** The sources that keep state: bundles import them, so that there is one copy. */
 const STATEFUL = ["src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
 /**
- * What the library loads when it needs it, each bundled with what it imports. A bundler that splits code would put what
- * they share with an entry into a chunk of that entry, whether the entry uses it or not.
+ * The modules that the library loads on demand, each bundled with its imports. A bundler with code splitting would move
+ * code that they share with an entry into a chunk, and always load that chunk with the entry.
  */
 await build({
   bundle: true,
@@ -61,7 +62,7 @@ function besideState({ path, kind, resolveDir }) {
   return { path: `../${relative("src", file).replace(/\.ts$/, ".js")}`, external: true, sideEffects: false };
 }
 
-/** Name, version and licence of every package in the bundles, as the licences require. */
+/** Returns name, version and licence text of every bundled package, as the licences require. */
 function notices(what, metafiles) {
   const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
   const found = inputs.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
@@ -84,15 +85,16 @@ const command = {
   banner: { js: 'const require=name=>name==="node:child_process"?{}:process.getBuiltinModule(name);' },
 };
 /**
- * Files that are loaded whole, by their entries: each has what its entries import at once, except what a file above it
- * has. esbuild alone would cut them into a hundred chunks, and Node needs a third of a millisecond for each.
+ * Files that are always loaded whole, with their entries. Each contains what its entries import statically, except what
+ * an earlier file contains. esbuild alone would make about a hundred chunks, and Node needs a third of a millisecond
+ * for each.
  */
 const WHOLE = {
   main: ["bin/bootproof.ts"],
   verify: ["src/cli/verify.ts", "src/inspect/kinds.ts"],
   policy: ["src/appraise/policy.ts", "src/appraise/appraise.ts", "src/bundle/file.ts"],
 };
-/** The whole file of a source. */
+/** The name in `WHOLE` of the file that contains each source. */
 const wholeOf = new Map();
 function addTo(whole, file) {
   if (wholeOf.has(file)) return;
@@ -107,7 +109,9 @@ const later = Object.values(inputs)
   .filter(({ path, kind }) => kind === "dynamic-import" && path in inputs && !wholeOf.has(path));
 const nameOf = (file) => file.replace(/^src\/|\.[jt]s$/g, "").replaceAll("/", "-");
 
-/** Resolves imports from one whole file, or from the other files, to the file that has the source. */
+/**
+ * Returns a plugin that resolves an import to the built file that contains the source. `own` is the file that is built.
+ */
 const between = (own) => ({
   name: "between files",
   setup(bundler) {
@@ -116,7 +120,7 @@ const between = (own) => ({
       const file = made in inputs ? made : made.replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
-      // This is the only file that does something when it is loaded, whatever package.json says.
+      // Only this source has side effects when it is loaded, whatever package.json says.
       if (file === "bin/bootproof.ts") return { path: resolve(file) };
       if (whole === own || kind !== "dynamic-import") return undefined;
       return { path: `./${nameOf(file)}.js`, external: true };
@@ -159,14 +163,14 @@ const script = await build({
   write: false,
   logLevel: "warning",
 });
-// The replacement escapes controls, and characters that could end the element or change how a parser reads it.
+// Escapes control characters, and characters that could end the script element or change how a parser reads it.
 const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
 // The public types of explanations name types of these declarations, which the compiler does not copy.
 for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
 mkdirSync("dist/page", { recursive: true });
 writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
-// The import names a path in the library, since some bundlers do not read "imports" of package.json.
+// The import is replaced by a relative path, since some bundlers do not read "imports" of package.json.
 const page = readFileSync("dist/src/page/page.js", "utf8");
 writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));

@@ -1,6 +1,6 @@
 /**
- * The demo of the README: a service with enclaves in this process, a verified call over HTTP, and a lie that is
- * refused.
+ * The demo of the README: a service with enclaves in this process, a verified call over HTTP, and a forged answer that
+ * is refused.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -30,7 +30,7 @@ function step(title: string, ...lines: readonly string[]): void {
   say();
 }
 
-/** Returns the report without its checks: the verdict, what is proven, what is not. */
+/** Returns the text of the report without its list of checks. */
 function summary(report: Report): string {
   const paragraphs = renderText(report, { color, width: 100 }).trimEnd().split("\n\n");
   return paragraphs
@@ -73,7 +73,7 @@ async function callTheService(lab: Lab): Promise<void> {
     `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`,
   );
   lab.setFault(FAULT);
-  // A new object is used, since the first one remembers the boot proofs that it verified.
+  // A new verified client is used, since the first one caches the boot proofs that it verified.
   const refusal: unknown = await client
     .withVerification(lab.policy)
     .updateUserTag(rename)

@@ -1,7 +1,7 @@
 /**
- * Makes src/report/advice.js and src/report/texts.js of `src/report/explanations.md` and `docs/glossary.md`. The build
- * and the configuration of vitest import this file, so both modules are there, and as new as the documents, wherever
- * code runs. A check without a section, or a section without a part, is an error that names it.
+ * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md` and `docs/glossary.md`. The
+ * build and the configuration of vitest import this file, so both modules are always up to date. A check without a
+ * section, or a section without a part, is an error that names it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -47,7 +47,7 @@ function partsOf(id, section, warns) {
   return { ...parts, sources: parts.sources.split("; ") };
 }
 
-/** The first sentence is the title, whose first letter is small in lists. */
+/** Reads a term. Its first sentence is the title, which begins with a lower-case letter in lists. */
 function termOf(name, section) {
   const [, title, means] = /^(.*?)\. (.*)$/.exec(inOneLine(section)) ?? [];
   if (means === undefined) throw new Error(`the section "## ${name}" needs a sentence that says what it is, and more`);
@@ -59,7 +59,7 @@ const termsOf = (sections) =>
     sections.map(([name, section]) => [name.toLowerCase().replaceAll(" ", "-"), termOf(name, section)]),
   );
 
-/** `rows` says by the id of each check whether it can warn. */
+/** Returns the texts of all checks and terms. `rows` has, by check id, whether the check can warn. */
 export function textsOf(explanations, glossary, rows) {
   const sections = sectionsOf(explanations);
   const checks = Object.entries(rows).map(([id, warns]) => {
@@ -83,7 +83,7 @@ async function rowsOf(file) {
   return Object.fromEntries(CHECK_IDS.map((id) => [id, checkRow(id).warn !== undefined]));
 }
 
-/** Writes only what changed: other processes may be reading it. */
+/** Writes the file only if its text changed, since other processes may be reading it. */
 function write(path, texts) {
   const lines = Object.entries(texts).map(
     ([name, value]) => `export const ${name} = ${JSON.stringify(value, null, 2)};`,

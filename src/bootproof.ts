@@ -49,9 +49,9 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 }
 
 /**
- * Verifies a service's answer as {@link verifyEvidence} does. `refusals` are reasons why it does not answer what was
- * sent. Each fails `activity.request`, before the reasons of the check itself. Throws TypeError for a refusal without
- * an activity, whose check would not run.
+ * Verifies a service's answer as {@link verifyEvidence} does. `refusals` are reasons why the answer does not match the
+ * request. Each fails `activity.request` and is listed before the check's own reasons. Throws TypeError for refusals
+ * without an activity, because that check would not run.
  */
 export async function verifyAnswer(
   evidence: Evidence,
@@ -73,7 +73,7 @@ export function preparedVerification(evidence: Evidence, setting: VerifySetting)
 
 /**
  * Verifies as {@link verifyEvidence} does, but under a policy that came with the evidence. The verdict is `authentic`
- * at best. Throws `MalformedError` (`bundle`) for a policy that loosens.
+ * at best. Throws `MalformedError` (`bundle`) for a policy that loosens verification.
  */
 export async function verifyEvidenceUnder(
   evidence: Evidence,
@@ -112,7 +112,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
-  // Nothing is awaited from here to `recordUses`, so that a concurrent verification finds the uses of this one.
+  // // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
   const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
@@ -143,7 +143,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   return { ...judgement, ...verified, appraisal };
 }
 
-/** Checks provenance. Nothing is claimed under a policy that came with the evidence, as its maker chose the roots. */
+/** Runs the provenance checks. Without a policy there are no demands. */
 async function provenanceOf(
   { provenance }: CopiedEvidence,
   bootProofs: Verification["bootProofs"],
@@ -272,7 +272,7 @@ export async function judgeDocument(
   return { ...judgement, attestation, appraisal };
 }
 
-/** Returns the appraisal only if the caller chose the policy, since no other pins are claimed. */
+/** Returns the appraisal, or null if the policy came with the evidence, because claims list only pins of the caller. */
 function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
   return policyFrom === "caller" ? appraisal : null;
 }
@@ -310,7 +310,7 @@ function recordUses(
   if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** Returns everything that must be verified. It includes null if there is no boot proof. */
+/** Returns the values that must all be verified. The list has null if there are no boot proofs. */
 function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
   return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

@@ -1,4 +1,4 @@
-/** Hex, base64, text, equality and concatenation of byte strings. Each value has one accepted spelling. */
+/** Hex, base64, text, equality and concatenation of byte strings. */
 
 const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
@@ -47,7 +47,7 @@ export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
   const padding = paddingOf(text);
   const binary = decodedBase64(text);
-  // `atob` ignores white space, which leaves fewer bytes.
+  // `atob` ignores white space, so a text with white space gives fewer bytes.
   if (binary === null || binary.length !== (text.length / 4) * 3 - padding) return null;
   if (padding > 0 && (BASE64.indexOf(text[text.length - 1 - padding]!) & STRAY_BITS[padding]!) !== 0) return null;
   const bytes = new Uint8Array(binary.length);
@@ -69,7 +69,7 @@ function paddingOf(text: string): number {
 }
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** Bits of the last character that are in no byte, by the length of the padding. */
+/** Mask of the unused bits in the last character, by the number of padding characters. */
 const STRAY_BITS = [0, 3, 15];
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

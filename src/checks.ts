@@ -10,7 +10,7 @@ interface CheckRow<Link, Group> {
   readonly claim?: Group;
   /** Whether its status `warn` weakens a good verdict. It is absent for a check that never warns. */
   readonly warn?: "warning" | "note";
-  /** Whether the check also depends on the caller, so that it runs again for a boot proof that was verified before. */
+  /** Whether the check depends on the caller. Such a check runs again for a boot proof that was verified before. */
   readonly again?: true;
 }
 
@@ -187,7 +187,7 @@ type Rows = (typeof CHECKS)[CheckId];
 export type ChainLink = Rows["link"];
 export type ClaimGroup = Extract<Rows, { claim: string }>["claim"];
 
-/** The checks that can warn, as a warning or as a note. */
+/** Ids of the checks that have this value of `warn`. */
 type IdsThatWarn<Warn> = { [Id in CheckId]: (typeof CHECKS)[Id] extends { warn: Warn } ? Id : never }[CheckId];
 export type WarningCheckId = IdsThatWarn<"warning">;
 
@@ -202,12 +202,12 @@ export function checkRow(id: string): CheckRow<ChainLink, ClaimGroup> | undefine
   return isCheckId(id) ? CHECKS[id] : undefined;
 }
 
-/** Statements that are true when each check passes. */
+/** The title of each check, by id. */
 export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),
 ) as { readonly [Id in CheckId]: (typeof CHECKS)[Id]["title"] };
 
-/** First word of an id. */
+/** First word of a check's id, such as `boot`. */
 export type CheckFamily = CheckId extends `${infer Family}.${string}` ? Family : never;
 
 /** Returns the checks of these families, in report order. They are skipped together if their input is unreadable. */
@@ -243,23 +243,21 @@ export interface Check {
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
-  /** The value that was found. A passed check also has it. */
+  /** The value that was found. A passed check can have it, too. */
   readonly actual?: string;
-  /** Advice after a failed check. Before the report is made, the check's id stands for its usual advice. */
+  /** Advice after a failed check. Until the report is made, it is the id of the check with the usual advice. */
   readonly advice?: string;
   /** Whether the check failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
 }
 
-/**
- * Returns `boot[0]`, or `boot[0] = boot.json` if the caller has a name for it. It is quoted if unusual.
- */
+/** Returns `boot[0]`, or `boot[0] = boot.json` if the caller named the evidence. An unusual name is quoted. */
 export function subjectLabel(subject: CheckSubject, name: string | null | undefined): string {
   if (name === null || name === undefined) return subject;
   return `${subject} = ${/^[\w./@+-]{1,80}(?:\[\d{1,4}\])?$/.test(name) ? name : JSON.stringify(cut(name, MAX_NAME))}`;
 }
 
-/** Maximum characters. Details and compared values quote evidence of any length. */
+/** Maximum number of characters of a detail, which may quote evidence of any length. The next limits are similar. */
 const MAX_DETAIL = 4096;
 const MAX_COMPARED = 8192;
 const MAX_FAILURE = 1000;
@@ -301,13 +299,13 @@ export class Checklist {
   readonly #about: CheckSubject | null;
   readonly #checks = new Array<Check | undefined>(CHECK_IDS.length);
 
-  /** `about` is the evidence that was compared with the subject, if one subject has several lists. */
+  /** `about` is the evidence that was compared, if several lists have the same subject. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
     this.subject = subject;
     this.#about = about;
   }
 
-  /** Records a passed check. This method and the next return whether it passed, so that no caller reads a status. */
+  /** Records a passed check. This method and the next return whether the check passed. */
   pass(id: CheckId, detail: string = CHECKS[id].title, actual?: string): true {
     this.#set(id, "pass", detail, actual === undefined ? undefined : { actual });
     return true;
@@ -369,7 +367,7 @@ export class Checklist {
   #set(id: CheckId, status: CheckStatus, detail: string, facts?: AnswerFacts): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
     const shown = cut(detail, MAX_DETAIL);
-    // Members are set one by one for speed: each verification makes dozens of checks, most with the first four only.
+    // Members are set one by one for speed: a verification makes dozens of checks, and most have only the first four.
     const check: { -readonly [Name in keyof Check]: Check[Name] } =
       this.#about === null
         ? { id, subject: this.subject, status, detail: shown }

@@ -60,7 +60,7 @@ export class FaultList extends Array<Fault> {
     return this.length;
   }
 
-  /** Appends the faults of `other`, and also counts those that it did not keep. */
+  /** Appends the faults of `other`, and adds the number of faults that `other` did not keep. */
   pushAll(other: FaultList): void {
     if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
@@ -134,7 +134,7 @@ export class MalformedError extends Error {
   }
 }
 
-/** Good fields of an input, and the faults of the others. */
+/** The valid fields of an input, and the faults of the invalid ones. */
 export interface Reading<T> {
   readonly value: { readonly [K in keyof T]?: T[K] | undefined };
   readonly faults: readonly Fault[];
@@ -146,7 +146,7 @@ export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
   return reading.value as T;
 }
 
-/** Returns the value, or null if there is a fault. A reader without faults has set every field. */
+/** Returns the value, or null if there is a fault. Without a fault, every field of the value is set. */
 export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }

@@ -20,55 +20,55 @@ import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
 
-/** In place of a policy: accepts any genuine enclave, whatever it runs. The verdict is `authentic` at best. */
+/** Replaces a policy: any genuine enclave passes, whatever it runs. The verdict is `authentic` at best. */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
 
 export interface VerifyOptions {
-  /** From `parsePolicy`; or, explicitly, {@link NO_POLICY_ANY_ENCLAVE}. */
+  /** Policy from `parsePolicy`, or {@link NO_POLICY_ANY_ENCLAVE} to verify without a policy. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  /** The current time, for ages and for documents from the future. */
+  /** The current time, from which ages count. Documents from the future are rejected. */
   readonly now: Date;
-  /** When certificates must be valid. Default: `document`, the document's signed time. */
+  /** Time at which certificates must be valid. Default: `document`, which is the document's signed time. */
   readonly at?: "document" | "now" | Date;
-  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
+  /** Trust anchors. Allowed only without a policy, which has its own. Default: AWS Nitro Enclaves Root G1. */
   readonly trustAnchors?: readonly TrustAnchor[];
-  /** PCRs by index, 48 bytes each, as `measureImage` returns them, in addition to the policy. */
+  /** PCRs that each document must also attest: 48 bytes each by index, as from `measureImage`. */
   readonly measurements?: Readonly<Record<number, Uint8Array>>;
-  /** The requested ephemeral key, 130 bytes: each boot proof must attest it. */
+  /** The ephemeral key that was requested (130 bytes). Each boot proof must attest it. */
   readonly ephemeralKey?: Uint8Array;
-  /** The requested nonce: each document must carry it. Default: no boot proof may carry one. */
+  /** The nonce that was requested. Each document must contain it. Default: no boot proof may contain a nonce. */
   readonly nonce?: Uint8Array;
-  /** The request: activity and app proofs must match it. TypeError with boot proofs alone. */
+  /** What was requested. Activity and app proofs must match it. Throws TypeError for boot proofs alone. */
   readonly expected?: Expected;
-  /** Accept debug mode with a warning, even if the policy does not. */
+  /** Whether debug mode passes with a warning even if the policy does not allow it. */
   readonly allowDebug?: boolean;
   /**
-   * `strict`: what weakens a good verdict (a WARNING of its texts) is a failure. The verdict stays, the report has
-   * `refusedFor`, and `requireVerified` and `requireAuthentic` throw. Default: `standard`.
+   * `strict` refuses a good verdict that has a warning: the verdict stays, but the report has `refusedFor`, and
+   * `requireVerified` and `requireAuthentic` throw. Default: `standard`.
    */
   readonly acceptance?: "standard" | "strict";
   /**
-   * Only boot proofs were requested: rules about app proofs are not applied, and the report lists them. Decide this
-   * before evidence arrives, since a service can omit app proofs. Excludes app proofs and an activity. Default: false;
-   * true for `verifyBootProof` and `verifyAttestation`.
+   * Whether only boot proofs were requested. Rules about app proofs are then not applied, which the report says, and
+   * app proofs and activities are not allowed. Decide this before evidence arrives, because a service can omit app
+   * proofs. Default: false, but true for `verifyBootProof` and `verifyAttestation`.
    */
   readonly bootProofsOnly?: boolean;
-  /** Remembers valid signatures: share it to make later verifications cheaper. */
+  /** Cache of valid signatures. Share it between verifications to make them cheaper. */
   readonly cache?: SignatureCache;
-  /** Remembers the activity of each app proof: share it, and no app proof is accepted for two activities. */
+  /** Memory of used app proofs. Share it between verifications, so that no app proof is accepted for two activities. */
   readonly uses?: AppProofUses;
-  /** Required where the policy demands provenance: `sigstoreVerifier` of `bootproof/provenance` makes one. */
+  /** Required if the policy demands provenance. Make it with `sigstoreVerifier` of `bootproof/provenance`. */
   readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
-/** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence}. */
+/** Evidence to verify. Each piece is JSON text, its bytes, the parsed value, or a {@link NamedEvidence}. */
 export interface Evidence {
-  /** Bare, as `{"bootProof": …}`, or a `VerifiedBootProof`. Without one everything is rejected. */
+  /** Boot proofs: bare, as `{"bootProof": …}`, or `VerifiedBootProof`. Without any, the verdict is `rejected`. */
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
-  /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
+  /** Activity, bare or as `{"activity": …}`. Its app proofs come after `appProofs` in the report. */
   readonly activity?: unknown;
-  /** Sigstore bundles of the builds that the policy demands; others are listed and prove nothing. */
+  /** Sigstore bundles of the builds that the policy demands. Other bundles are listed, but prove nothing. */
   readonly provenance?: readonly unknown[];
 }
 
@@ -84,17 +84,17 @@ const FACTS: MembersOf<PieceFacts> = {
   latestOf: optional(text),
 };
 
-/** Evidence with a name for the report, and how it was requested. */
+/** Evidence with its name for the report, and with facts about its request. */
 export class NamedEvidence {
-  /** For example a file's name. */
+  /** Name for the report, for example the name of a file. */
   readonly name: string | null;
-  /** JSON text, its bytes, or the parsed value; or a {@link VerifiedBootProof}. */
+  /** JSON text, its bytes, the parsed value, or a {@link VerifiedBootProof}. */
   readonly value: unknown;
   /** The original bytes, if the value was parsed from them. */
   readonly bytes: Uint8Array | null;
-  /** The ephemeral key by which a boot proof was requested, 130 bytes. */
+  /** The ephemeral key (130 bytes) for which the boot proof was requested. */
   readonly ephemeralKey: Uint8Array | null;
-  /** The application whose newest boot proof was requested. The service chose it: this is not verified. */
+  /** The application whose latest boot proof was requested. The service chose it, and the choice is not verified. */
   readonly latestOf: string | null;
 
   constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
@@ -108,7 +108,7 @@ export class NamedEvidence {
   }
 }
 
-/** Without copies, for values that no caller holds. */
+/** Returns named evidence that shares `value` and `bytes` instead of copying them. No caller may hold them. */
 export function namedSharing(
   name: string | null,
   value: unknown,
@@ -118,7 +118,7 @@ export function namedSharing(
 }
 
 export interface VerifySetting {
-  /** Null: any genuine enclave passes. */
+  /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: ParsedPolicy | null;
   /** `maker`: the policy came with the evidence, so the verdict is `authentic` at best. */
   readonly policyFrom: "caller" | "maker";
@@ -127,13 +127,13 @@ export interface VerifySetting {
   readonly uses: AppProofUses | null;
   readonly acceptance: "standard" | "strict";
   readonly bootProofsOnly: boolean;
-  /** Null only where no policy demands provenance. */
+  /** Null only if no policy demands provenance. */
   readonly provenanceVerifier: ProvenanceVerifier | null;
-  /** These are no options of callers. */
+  /** Cache of appraisals. It and the next two members are not options of callers. */
   readonly appraised?: Remembered<AppraisedPiece>;
-  /** Parsed JSON is not copied, since no caller holds it. */
+  /** Set if no caller holds the parsed JSON. It is then not copied. */
   readonly isOwnEvidence?: true;
-  /** Reasons to refuse the activity, beside what its checks find. */
+  /** Reasons of the caller to refuse the activity, beside those of its checks. */
   readonly refusals?: readonly string[];
 }
 
@@ -142,19 +142,19 @@ export interface InputPiece {
   readonly piece: NamedEvidence;
 }
 
-/** A bare attestation document may have no name. */
+/** Input of a verification. A bare attestation document is bytes, or {@link NamedEvidence} of bytes. */
 export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
 
 export interface CopiedEvidence {
   readonly bootProofs: readonly BootProofInput[];
-  /** Without those inside the activity. */
+  /** The app proofs outside the activity. */
   readonly appProofs: readonly InputCopy[];
   readonly activity: InputCopy | null;
   readonly provenance: readonly ProvenanceInput[];
   readonly given: readonly InputPiece[];
 }
 
-/** Names of measurements. At least one, since an empty object would silently check nothing. */
+/** Rules for the names of measurements. At least one is required, because an empty object would check nothing. */
 export const PCR_NAMES = {
   name: /^(?:[12]?\d|3[01])$/,
   fault: "not a PCR: expected an index of 0 to 31",
@@ -168,7 +168,7 @@ const validationTime: Shape<"document" | "now" | Date> = {
   },
 };
 
-/** Decoded again from a copy, so that later changes have no effect. */
+/** Shape of a trust anchor. The certificate is decoded from a copy of its bytes, so later changes have no effect. */
 const trustAnchor: Shape<TrustAnchor> = {
   read: (value, place) => {
     const { name, certificate } = copyPlain((value ?? {}) as Partial<TrustAnchor>);
@@ -206,8 +206,8 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
 };
 
 /**
- * Throws TypeError for an option of a wrong type or name, or one that contradicts another. `isOnlyOne`: the default of
- * `bootProofsOnly`.
+ * Reads options. `isOnlyOne` is the default of `bootProofsOnly`. Throws TypeError for an option of a wrong type or
+ * name, and for options that contradict each other.
  */
 export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
   const options = ownVerifyOptions(given);
@@ -217,7 +217,7 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   return setting;
 }
 
-/** Whether a deployment of the policy demands provenance, so that verification takes a `provenanceVerifier`. */
+/** Whether a deployment of the policy demands provenance. Verification then needs a `provenanceVerifier`. */
 export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean {
   return demandingDeployment(policy) !== undefined;
 }
@@ -256,8 +256,8 @@ function contextOf(options: VerifyOptions, policy: Policy | null): BootProofCont
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
- * Reads options under a policy that came with the evidence, which may only tighten. Throws as {@link readOptions} does,
- * and {@link MalformedError} (`bundle`) for one that loosens.
+ * Reads options under a policy that came with the evidence. Such a policy may tighten verification, but not loosen it.
+ * Throws as {@link readOptions} does, and {@link MalformedError} (`bundle`) for a policy that loosens.
  */
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
@@ -326,10 +326,10 @@ const EVIDENCE: MembersOf<Evidence> = {
   provenance: optional(evidenceList("provenance: [bundle]")),
 };
 
-/** Total: a member that is missing here would be dropped silently. */
+/** Every list of evidence. The type requires each, because a forgotten list would be dropped silently. */
 type EvidenceLists = Required<Omit<Evidence, "activity">> & Pick<Evidence, "activity">;
 
-/** The members of evidence, each read once. Throws TypeError, with a suggestion. */
+/** Returns the members of evidence, each read once. Throws TypeError with a suggestion for any other value. */
 export function evidenceMembers(evidence: Evidence): EvidenceLists {
   return withLists(ownEvidence(evidence));
 }
@@ -349,7 +349,7 @@ function withLists({ bootProofs, appProofs = [], activity, provenance = [] }: Ev
   return { bootProofs, appProofs, activity, provenance };
 }
 
-/** The caller's bundles of builds, and then those of the evidence: each demand is met by any of them. */
+/** Returns the evidence with the caller's bundles of builds before its own. Any bundle may meet a demand. */
 export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evidence {
   return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
 }
@@ -383,7 +383,7 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   };
 }
 
-/** Refuses an empty list too: the service may have emptied it. */
+/** Refuses evidence other than boot proofs, even an empty list, because the service may have emptied it. */
 function refuseMore(evidence: Evidence, { context }: VerifySetting): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: not allowed with bootProofsOnly`);
@@ -405,7 +405,7 @@ export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence |
   return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
 }
 
-/** In report order, without the app proofs inside an activity. */
+/** Returns the evidence in the order of the report, without the app proofs inside an activity. */
 export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
   const { boots, apps, whole, builds } = inputParts(evidenceMembers(evidence));
@@ -429,13 +429,13 @@ function bootProofInput(
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
 }
 
-/** Text is not parsed yet: its size is limited first. */
+/** Copies a bundle. Text is not parsed here, because its size must be checked first. */
 function provenanceInput({ value }: NamedEvidence): ProvenanceInput {
   if (typeof value === "string") return value;
   return value instanceof Uint8Array ? new Uint8Array(value) : copyInput(value);
 }
 
-/** Throws TypeError for anything but bytes, and for options of other evidence. */
+/** Copies a bare document. Throws TypeError for anything but bytes, and for options of other evidence. */
 export function copyDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,

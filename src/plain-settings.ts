@@ -1,6 +1,6 @@
 /**
- * Policies and options as plain data, for files, threads, and other copies of this package. Each file that a policy
- * names is embedded as the PEM text of its certificate.
+ * Policies and options as plain data, for files, threads, and other copies of this package. The files that a policy
+ * names are embedded: certificates as PEM text, and trusted roots as JSON text.
  */
 import { type MembersOf, type Shape, hex, instant, list, objectOf, optional, record, text } from "./decode/shapes.js";
 import { requireShape, typedOptions } from "./decode/options.js";
@@ -24,13 +24,13 @@ import {
 import { sha256 } from "./verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
 
-/** Reads as the same policy, with the same digest. */
+/** A policy as plain data. Parsing it gives the same policy with the same digest. */
 export interface PlainPolicy {
-  /** The policy file. */
+  /** Text of the policy file. */
   readonly text: string;
-  /** The PEM text of each file that it names as a trust anchor, by that name. */
+  /** PEM text of each trust anchor file, by the file's name in the policy. */
   readonly anchors?: Readonly<Record<string, string>>;
-  /** The JSON text of each file that it names as a trusted root of provenance, by that name. */
+  /** JSON text of each file with a trusted root of provenance, by the file's name in the policy. */
   readonly roots?: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +41,8 @@ export const plainPolicyShape = /* @__PURE__ */ objectOf<PlainPolicy>({
 });
 
 /**
- * The policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no text.
+ * Returns the policy as plain data. Throws TypeError for a policy that was read from a parsed value, since it has no
+ * text.
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
   if (!ParsedPolicy.is(policy) || policy.bytes() === null)
@@ -49,7 +50,7 @@ export function plainPolicy(policy: Policy): PlainPolicy {
   return policyContent(policy);
 }
 
-/** {@link plainPolicy}, of a policy that was read from a parsed value, too. */
+/** Returns the policy as {@link plainPolicy} does, also if it was read from a parsed value. */
 export function policyContent(policy: ParsedPolicy): PlainPolicy {
   const bytes = policy.content();
   const json = parseJson(bytes);
@@ -68,7 +69,7 @@ export function parsePlainPolicy(policy: PlainPolicy): Policy {
   return parsePolicy(own.text, { readFile: readerOf(own) });
 }
 
-/** Reads the files that the policy names. */
+/** Returns a function that reads the files that the policy names. The function throws Error for any other name. */
 export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: string) => string {
   return (name) => {
     if (Object.hasOwn(anchors, name)) return anchors[name]!;
@@ -77,12 +78,12 @@ export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: stri
   };
 }
 
-/** The PEM text of each file that the policy names, by name: made from the certificate, without other content. */
+/** Returns the PEM text of each trust anchor file, by name. It has only the certificate. */
 export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
   return contentsOf("trustAnchor", file, ([, index]) => pemOf(trustAnchors[index as number]!));
 }
 
-/** The JSON text of each file that the policy names as a trusted root, by name. */
+/** Returns the JSON text of each file that the policy names as a trusted root, by name. */
 export function rootTexts(file: JsonValue, { deployments }: Policy): Readonly<Record<string, string>> {
   return contentsOf("trustedRoot", file, ([, deployment, , entry], name) => {
     const demand = deployments[deployment as number]!.provenance![entry as number]!;
@@ -99,13 +100,13 @@ function contentsOf(
   return Object.fromEntries(files.map(({ path, name }) => [name, contentOf(path, name)]));
 }
 
-/** Whether a deployment of a policy file demands provenance, whatever else is wrong with the file. */
+/** Whether a deployment of a policy file demands provenance. The file may have other faults. */
 export function pinsProvenance(policy: JsonValue | undefined): boolean {
   const deployments = isJsonObject(policy) ? policy["deployments"] : undefined;
   return Array.isArray(deployments) && deployments.some((one) => isJsonObject(one) && Object.hasOwn(one, "provenance"));
 }
 
-/** The names of the trust anchor files, whatever else is wrong with the policy. */
+/** Returns the names of the trust anchor files. The policy may have faults. */
 export function anchorFileNames(policy: string): readonly string[] {
   const files = namedFiles(attempt(() => parseJson(policy)).value);
   return files.filter(({ kind }) => kind === "trustAnchor").map(({ name }) => name);
@@ -121,28 +122,28 @@ interface PlainAnchor {
   readonly pem: string;
 }
 
-/** Without other content of the file, such as a key. */
+/** Returns the anchor as plain data, without other content of its file, such as a key. */
 export function plainAnchor(anchor: TrustAnchor): PlainAnchor {
   return { name: anchor.name, pem: pemOf(anchor) };
 }
 
-/** The options of a verification as JSON, which another copy of this package reads, too; see VerifyOptions. */
+/** The options of a verification as JSON, which other copies of this package read, too. See {@link VerifyOptions}. */
 export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDebug" | "acceptance" | "bootProofsOnly"> {
-  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, so any genuine enclave passes. */
+  /** `bundle` means the policy in the bundle, which its maker chose. Null means none: any genuine enclave passes. */
   readonly policy: PlainPolicy | "bundle" | null;
-  /** RFC 3339, UTC, with milliseconds. */
+  /** Time in RFC 3339: UTC, with milliseconds. */
   readonly now: string;
-  /** `document`, `now`, or an instant as RFC 3339. */
+  /** `document`, `now`, or a time in RFC 3339. */
   readonly at?: string;
   readonly trustAnchors?: readonly PlainAnchor[];
-  /** Hex by index. */
+  /** PCRs in hex, by index. */
   readonly measurements?: Readonly<Record<string, string>>;
-  /** Hex. */
+  /** Key of 130 bytes in hex. */
   readonly ephemeralKey?: string;
   readonly nonce?: string;
 }
 
-/** A key or nonce: any document is shorter. */
+/** Shape of a key or nonce in hex. No document is larger than this maximum. */
 export const keyHex = hex(1, 4096);
 
 const chosenPolicy: Shape<PlainOptions["policy"]> = {
@@ -166,7 +167,10 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
   bootProofsOnly: VERIFY_OPTIONS.bootProofsOnly,
 };
 
-/** The options as plain data, without `cache`, `uses` and `provenanceVerifier`; without a policy, the bundle's. */
+/**
+ * Returns the options as plain data, without `cache`, `uses` and `provenanceVerifier`. If `policy` is undefined, the
+ * policy is `bundle`.
+ */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
@@ -192,7 +196,7 @@ function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
   return policyContent(policy as ParsedPolicy);
 }
 
-/** Plain options without their policy, as options. Throws {@link MalformedError} for a malformed trust anchor. */
+/** Reads plain options other than the policy. Throws {@link MalformedError} for a malformed trust anchor. */
 export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): OptionsBesidePolicy {
   const { now, at, trustAnchors, measurements, ephemeralKey, nonce, ...others } = withoutPrototype(plain);
   return withoutPrototype<OptionsBesidePolicy>({
@@ -208,19 +212,24 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
   });
 }
 
-/** Everything but the present that decides a verdict, as plain data. A new plain option is a part, or left out here. */
+/**
+ * What decides a verdict beside the evidence and the current time. A new plain option becomes a part, or is omitted.
+ */
 interface JudgedBy extends Omit<
   PlainOptions,
   "policy" | "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly"
 > {
-  /** Null: none, so any genuine enclave passes. */
+  /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
   readonly bootProofs?: readonly string[];
-  /** Each as JSON text, bytes or value. */
+  /** Bundles, each as JSON text, bytes or value. */
   readonly provenance?: readonly unknown[];
 }
 
-/** `policy` is its text without the names of files. `trustAnchors` and `trustedRoots` are the content of files. */
+/**
+ * A part of a setting. `policy` is the policy's text without names of files, `trustAnchors` and `trustedRoots` are the
+ * content of files.
+ */
 export type SettingPart = keyof JudgedBy | "trustedRoots";
 
 type Piece = readonly [label: string, content: string | Uint8Array];
@@ -245,8 +254,8 @@ const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: 
 };
 
 /**
- * SHA-256, in hex, of each part of a setting: two settings judge alike if all are equal. Where a policy names a file,
- * the content of the file counts and not its name.
+ * Returns SHA-256 of each part of a setting, in hex. Two settings with equal digests give equal verdicts. For a file
+ * that the policy names, its content is hashed and not its name.
  */
 export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
   const own = withoutPrototype(setting);
@@ -257,12 +266,12 @@ export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<S
   return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
 }
 
-/** One digest of several parts. */
+/** Returns one digest of several parts. */
 export function digestOfParts(parts: Readonly<Record<string, string>>): Promise<string> {
   return digestOfPieces(Object.entries(parts));
 }
 
-/** Each piece with its label and length, so that none can take the place of another. */
+/** Returns one digest of pieces. Each piece is hashed with its label and length, so that none can replace another. */
 async function digestOfPieces(pieces: readonly Piece[]): Promise<string> {
   const lines = pieces.map(async ([label, content]) => {
     const bytes = typeof content === "string" ? toUtf8(content) : content;
@@ -300,17 +309,17 @@ async function policyPieces(policy: PlainPolicy | null): Promise<PolicyPieces> {
   };
 }
 
-/** The text around the names of files. */
+/** Returns the parts of the text between the names of files. */
 function withoutNames(text: string, files: readonly NamedFile[]): string[] {
   if (files.length === 0) return [text];
-  // In the order of the text, as objects of JSON keep it.
+  // The paths are in the order of the text, because JSON objects keep the order of their members.
   const paths = files.map(({ path }) => path);
   const places = placesOf(text, 0, paths);
   const starts = [0, ...places.map(({ end }) => end)];
   return starts.map((start, index) => text.slice(start, places[index]?.value));
 }
 
-/** Each array and object is read once, however many names are in it. */
+/** Returns the places of values in JSON text. Each array and object is read once, however many paths it is on. */
 function placesOf(text: string, start: number, paths: readonly NamedFile["path"][]): JsonEntry[] {
   const entries = entriesAt(text, start);
   const byStep = new Map<string | number, NamedFile["path"][]>();

@@ -10,18 +10,18 @@ import type { VerifiedAttestation } from "./verify/attestation.js";
 import type { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifiedProvenance } from "./verify/provenance.js";
 
-/** The report, and the verified evidence in the given order, with null for each that was rejected. */
+/** The report, and the verified evidence in the given order. Rejected evidence is null. */
 export interface Verification {
   readonly report: Report;
   readonly bootProofs: readonly (VerifiedBootProof | null)[];
   readonly appProofs: readonly (VerifiedAppProof | null)[];
-  /** The activity, which is also null if there was none. */
+  /** The activity, or null if it was rejected or none was given. */
   readonly activity: VerifiedActivity | null;
-  /** The bundles, with null for one that meets no demand of the policy. Such a bundle is allowed and proves nothing. */
+  /** The bundles. A bundle that meets no demand of the policy is null: it is allowed, but proves nothing. */
   readonly provenance: readonly (VerifiedProvenance | null)[];
 }
 
-/** The verification of an activity, which is null only if it was rejected. */
+/** The verification of an activity. Its `activity` is null only if the activity was rejected. */
 export interface ActivityVerification extends Verification {
   readonly report: ActivityReport;
 }
@@ -43,7 +43,7 @@ export interface AttestationVerification {
 
 export type AnyVerification = Verification | BootProofVerification | AppProofVerification | AttestationVerification;
 
-/** Members under the verdict `Passed`, where nothing is null and there are claims. */
+/** Members of a verification with the verdict `Passed`: no member is null, and there are claims. */
 interface Whole<V extends AnyVerification, Passed extends Verdict> {
   readonly report: V["report"] & { readonly verdict: Passed; readonly claims: NonNullable<V["report"]["claims"]> };
   readonly bootProofs: readonly VerifiedBootProof[];
@@ -64,22 +64,22 @@ export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "aut
 
 const VERIFICATIONS = /* @__PURE__ */ privateMark<AnyVerification>();
 
-/** Freezes a verification, so that its evidence stays that of its report. Only verifying functions may call it. */
+/** Freezes a verification, so that its evidence cannot be exchanged under its report. For verifying functions only. */
 export function madeVerification<V extends AnyVerification>(members: V): V {
   for (const member of Object.values(members)) if (Array.isArray(member)) Object.freeze(member);
   return Object.freeze(VERIFICATIONS.on(members)) as V;
 }
 
 /**
- * Thrown for evidence without the required verdict, and under `acceptance` `strict` for a weakened good verdict.
- * `report` and `failures` are not enumerable, so that logs show the message and not the whole report.
+ * Thrown for evidence without the required verdict and, if `acceptance` is `strict`, for a good verdict with a warning.
+ * `report` and `failures` are not enumerable, so that logs show only the message.
  */
 export class RejectedError extends Error {
   override readonly name: string = "RejectedError";
   /** `warning` means that the verdict is good, but `report.refusedFor` says what weakens it. */
   readonly code: "rejected" | "warning";
   declare readonly report: Report;
-  /** Every check that failed, which is none under the code `warning`. */
+  /** Every failed check. The list is empty under the code `warning`. */
   declare readonly failures: readonly Check[];
 
   constructor(report: Report, message: string) {
@@ -152,7 +152,7 @@ function reportOf(answer: Report | AnyVerification): Report {
 }
 
 function rejection(report: Report): RejectedError {
-  // Only the verdict `authentic` is accepted and not verified.
+  // Only `authentic` can be accepted without being verified.
   if (isAccepted(report))
     return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
   return new RejectedError(report, refusalText(report));

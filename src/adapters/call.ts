@@ -1,4 +1,4 @@
-/** One call of a method: every request that it sends, and the verified activity that its value is built from. */
+/** One call of a method: its requests, and the verified activity from which the returned value is built. */
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
@@ -18,7 +18,7 @@ import {
 } from "./foreign.js";
 import { rejected } from "./results.js";
 
-/** The part of the wrapper that a call needs. */
+/** The settings that all calls of a wrapped client share. */
 export interface Setting {
   readonly client: ForeignClient;
   readonly evidence: ForeignClient | null;
@@ -26,21 +26,21 @@ export interface Setting {
   readonly organizationId: string | undefined;
   readonly pollIntervalMs: number;
   readonly pollAttempts: number;
-  /** Whether its SDK reads `generateAppProofs` among the parameters only. */
+  /** Whether the SDK reads `generateAppProofs` among the parameters only. */
   readonly isFlagAmongParameters: boolean;
   readonly bindings: Bindings;
 }
 
-/** A request of a trial, which sends nothing. */
+/** Thrown instead of sending: a trial sends nothing. */
 class TriedToSend extends Error {}
 
 interface Opened {
   readonly exchange: Exchange;
-  /** Whether it is a later answer to a submit of this call. */
+  /** Whether the request is `get_activity` after a submit of this call. */
   readonly isFetched: boolean;
 }
 
-/** The activity of an answer, as the caller gets it, and its report if it is verified. */
+/** The activity that is handed on, with its report if it was verified. */
 interface Answered {
   readonly activity: JsonObject;
   readonly report: Report | null;
@@ -102,7 +102,7 @@ export class Call {
     if (this.#isTrial) throw new TriedToSend();
   }
 
-  /** Adds the organization, which an SDK may leave out when it polls, and the request for app proofs. */
+  /** Adds the request for app proofs, and the organization, which an SDK may leave out when it polls. */
   #completed(path: string, body: JsonValue | undefined): JsonValue | undefined {
     const isSubmit = path.startsWith(SUBMIT);
     if (!isJsonObject(body) || !(isSubmit || path === GET_ACTIVITY)) return body;
@@ -122,7 +122,10 @@ export class Call {
     return withMembers(body, { ...(isAmong && flagged), ...flag });
   }
 
-  /** Throws TypeError before anything is sent. A call that submitted gets no answer that is compared by id alone. */
+  /**
+   * Returns the exchange for a request. Throws TypeError before anything is sent. After a submit of this call, each
+   * `get_activity` continues that submit: its answer is not compared by id alone.
+   */
   #open(path: string, body: JsonValue | undefined): Opened {
     const operation = operationOf(path);
     const question = operation === null ? "the path is not that of an operation" : questionOf(operation, body);
@@ -179,8 +182,8 @@ function isActivityOf(value: unknown, activity: JsonObject): boolean {
 }
 
 /**
- * Whether a value holds a result, which may be inherited, hidden, or behind a getter of a class. A getter that throws
- * and endless nesting count as a result, since they hide what is in a value.
+ * Whether a value holds a result, even an inherited or hidden one, or one that a getter returns. If a getter throws or
+ * nesting never ends, the answer is true, since a result may be hidden there.
  */
 function holdsAnyResult(value: unknown): boolean {
   try {
@@ -195,7 +198,10 @@ function withMembers(object: JsonObject, members: JsonObject): JsonObject {
   return Object.assign(Object.create(null) as JsonObject, object, members);
 }
 
-/** Returns the form of SDKs with flat results. A vote's members are those of `result` itself. */
+/**
+ * Returns the activity in the form of SDKs that have the result's members beside it. For a vote, these are the members
+ * of `result` itself.
+ */
 function flat(activity: JsonObject, isVote: boolean): JsonObject {
   const { result } = outcomeOf(activity);
   const members = isVote ? result : soleMember(result);

@@ -1,4 +1,4 @@
-/** A fetch that verifies the service's answers, for any SDK in any runtime with fetch. Its rules are the proxy's. */
+/** A fetch that verifies the service's answers, for any SDK and any runtime. It shares its rules with the proxy. */
 import type { Policy } from "../appraise/policy.js";
 import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
 import type { Client } from "../client/client.js";
@@ -24,15 +24,18 @@ export interface VerifiedFetchOptions extends VerificationOptions {
   /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
   /**
-   * The source of boot proofs and missing app proofs, since a fetch has no stamper. It is a client of
-   * `bootproof/client`, a client that {@link verified} takes, or the boot proofs themselves.
+   * The source of boot proofs and missing app proofs, because a fetch cannot stamp requests of its own: a client of
+   * `bootproof/client`, a client that {@link verified} accepts, or the boot proofs themselves.
    */
   readonly evidence: Pick<Client, "query"> | ForeignClient | BootProofs | { readonly bootProofs: BootProofs };
-  /** The fetch that sends. Default: the global one at the time of this call. */
+  /** The fetch that sends requests. Default: the global fetch when `verifiedFetch` is called. */
   readonly fetch?: Fetch;
-  /** Whether submits without `generateAppProofs` are sent. Their answers are not verified. Default: false. */
+  /** Whether submits without `generateAppProofs` are sent. Their answers are returned unverified. Default: false. */
   readonly allowUnproven?: boolean;
-  /** Other origins that may get stamps or `X-Auth-Proxy-Config-ID`, unverified. Default: none. */
+  /**
+   * Other origins to which stamps and `X-Auth-Proxy-Config-ID` may be sent. Their answers are not verified. Default:
+   * none.
+   */
   readonly otherOrigins?: readonly string[];
   /** The time of verification. Default: the clock. */
   readonly now?: () => Date;
@@ -50,18 +53,18 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
 };
 
 /**
- * Returns a function with fetch's signature. Keep it, because it remembers requests and boot proofs.
+ * Returns a function with fetch's signature. Create it once, because it remembers requests and boot proofs.
  *
- * - A submit to `baseUrl` has to ask for app proofs (`generateAppProofs: true`), which its stamp covers. Its answer,
- *   and that of `get_activity`, is verified against the request; `reportOf(response)` is the report.
+ * - A submit to `baseUrl` has to ask for app proofs (`generateAppProofs: true`), which its stamp covers. Its answer
+ *   and later answers of `get_activity` are verified against the request; `reportOf(response)` returns the report.
  * - An unfinished activity has neither result nor app proofs. Lists of activities have no results. Other queries are
- *   not verified. The service's own error is a Response with its status.
- * - A request to another origin is passed on as it is. With a stamp or `X-Auth-Proxy-Config-ID` it is not sent, unless
- *   `otherOrigins` names its origin.
+ *   not verified. An error of the service becomes a Response with the same status.
+ * - A request to another origin is sent unchanged. If it has a stamp or `X-Auth-Proxy-Config-ID`, it is sent only if
+ *   `otherOrigins` names the origin.
  *
- * Throws TypeError for invalid options. The function rejects with RejectedActivityError for what is not verified, with
- * ClientError (`request`: nothing was sent; `answer`: a redirect, or not an answer of the service; `evidence`), and
- * with the errors of the fetch that sends.
+ * Throws TypeError for invalid options. The function rejects with RejectedActivityError if an activity is not verified.
+ * It rejects with ClientError `request` if nothing was sent, `answer` for a redirect or an invalid answer, and
+ * `evidence` if evidence could not be fetched. Errors of the fetch that sends are passed on.
  *
  * @example
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
@@ -98,10 +101,10 @@ class FetchDoor {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
       return this.#send(input, init);
     }
-    // This is a copy: what the caller changes later has no effect.
+    // The request is a copy: the caller's later changes have no effect.
     const request = new Request(typeof input === "string" ? url : input, init);
     const settings = { ...settingsOf(request), ...init };
-    // In Node, the signal of a Request stops following the caller's once the Request is collected.
+    // The caller's signal is used: in Node, the signal of a Request stops following it once the Request is collected.
     const signal = (init?.signal === undefined ? (input as Request).signal : init.signal) ?? null;
     const body = new Uint8Array(await request.arrayBuffer());
     const exchange = this.#exchangeOf(request, path, body);
@@ -113,7 +116,10 @@ class FetchDoor {
     return this.#answered(exchange, response, signal);
   }
 
-  /** A stamp is for the service. Nothing verifies what another origin answers to it. */
+  /**
+   * Refuses a stamped request to an origin that is not allowed. A stamp is for the service, and answers of other
+   * origins are not verified.
+   */
   #refuseStamps(url: URL | null, given: HeadersInit | undefined): void {
     const names = [...new Headers(given).keys()];
     const private_ = names.find((name) => name.startsWith("x-stamp") || name === "x-auth-proxy-config-id");
@@ -159,7 +165,7 @@ class FetchDoor {
   }
 }
 
-/** Throws TypeError unless `evidence` is one of the three kinds. */
+/** Returns the evidence source. Throws TypeError unless `evidence` is one of the three kinds. */
 function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
   const given = (evidence ?? {}) as Partial<Client & ForeignClient & { readonly bootProofs: BootProofs }>;
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
@@ -171,7 +177,10 @@ function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): E
   throw new TypeError("options.evidence: expected a client or a list of boot proofs");
 }
 
-/** Null means that it is not a URL. A page resolves it against its `<base>`, a worker against its location. */
+/**
+ * Parses an input; null if it is not a URL. As in fetch, a page resolves it against its `<base>`, a worker against its
+ * location.
+ */
 function urlOf(input: Input): URL | null {
   const text = typeof input === "object" && "url" in input ? input.url : String(input);
   const { document, location } = globalThis as Partial<Pick<typeof globalThis, "document" | "location">>;
@@ -180,8 +189,8 @@ function urlOf(input: Input): URL | null {
 }
 
 /**
- * Returns the path from the base address on, with query string and fragment; null for a request to another address. A
- * spelling that a service may read as a path below the base address counts as one.
+ * Returns the path after the base address, with query string and fragment. Null if the request has another address. A
+ * path that a service may read as one below the base address is treated as such.
  */
 function pathWithin({ origin, pathname, search, hash }: URL, base: URL): string | null {
   if (origin !== base.origin) return null;
@@ -192,14 +201,14 @@ function pathWithin({ origin, pathname, search, hash }: URL, base: URL): string 
   return isWithin ? pathname + search + hash : null;
 }
 
-/** Reads a path as a tolerant server does: decoded, with one slash between segments, in lower case. */
+/** Normalizes a path as a tolerant server may read it: decoded, with single slashes, in lower case. */
 function plainPath(path: string): string {
   const decoded = path.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   const { pathname } = new URL(decoded.replaceAll(/[\t\n\r]/g, "").replaceAll(/[\\/]+/g, "/"), "http://host");
   return pathname.toLowerCase();
 }
 
-/** Settings of the request that a new request would lose. */
+/** Returns the settings that a new Request would not keep. */
 function settingsOf({ credentials, mode, cache }: Request): RequestInit {
   return { credentials, mode, cache };
 }

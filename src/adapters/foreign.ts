@@ -1,4 +1,4 @@
-/** Common parts of the clients of other SDKs: members, paths, statuses, and how an instance is made. */
+/** What the clients of other SDKs have in common: members, paths, statuses, and how to copy an instance. */
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
@@ -31,7 +31,7 @@ export function foreignRequest(client: ForeignClient): Request {
  */
 export function instanceLike(client: ForeignClient): ForeignMembers {
   const chain = prototypesOf(client);
-  // A subclass may have a constructor with other parameters.
+  // The constructor of the base class is used, since that of a subclass may have other parameters.
   const base = chain.findLast((one) => Object.hasOwn(one, "request"))?.constructor;
   if (typeof base !== "function") throw new TypeError("client: expected a class with a method request");
   const { config, stamper, constructor } = foreignMembers(client);
@@ -62,12 +62,12 @@ function responseOf(value: unknown): JsonValue {
   return attempt(() => copyJson(value)).value ?? null;
 }
 
-/** Returns a copy with the prototypes that programs expect. */
+/** Returns a copy whose objects have the usual prototypes. */
 export function plainJson<T extends JsonValue>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** The queries of a client, in the form of the verifier. `organizationId` is for queries that name none. */
+/** Returns a function that queries through a client. `organizationId` is used for queries that name no organization. */
 export function queriesOf(
   client: ForeignClient,
   organizationId: string,
@@ -83,7 +83,7 @@ export function queriesOf(
   };
 }
 
-/** HTTP statuses by the gRPC codes of client/README.md, "Errors". */
+/** HTTP status by gRPC code (client/README.md, "Errors"). */
 const HTTP_STATUS = new Map([
   [3, 400],
   [5, 404],
@@ -94,7 +94,10 @@ const HTTP_STATUS = new Map([
   [16, 401],
 ]);
 
-/** The SDKs' errors have `code`, `message` and `details` of the service, or a message that begins with the status. */
+/**
+ * Converts an error of an SDK. It has `code`, `message` and `details` of the service, or a message that begins with the
+ * status.
+ */
 function queryError(operation: string, error: unknown): ClientError {
   const { code, message = "", details = null } = (error ?? {}) as ForeignMembers;
   const text = String(message).slice(0, 500);

@@ -1,4 +1,4 @@
-/** Reports of what was handed on, and rejections in the form that users of other libraries see. */
+/** Reports of values that were handed on, and rejections in a form that suits other libraries. */
 import { cut, listed } from "../errors.js";
 import { RejectedActivityError, rejectionAdvice } from "../client/errors.js";
 import type { Report } from "../report/report.js";
@@ -22,8 +22,8 @@ export function keepReport(report: Report | null, ...values: readonly unknown[])
 }
 
 /**
- * Rejections begin with `rejected:` and the ids of the checks, because signers of other libraries keep only the message
- * of an error.
+ * Makes rejections begin with `rejected:` and the ids of the failed checks, because signers of other libraries keep
+ * only an error's message.
  */
 export async function rejected<T>(verifying: Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** Wraps clients of other SDKs, so that a result is returned only after verification. */
+/** Wraps clients of other SDKs. A wrapped client returns a result only after verification. */
 import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
@@ -33,11 +33,11 @@ export type { ForeignClient } from "./foreign.js";
 export interface VerifiedOptions<Client extends object = object> extends VerificationOptions, PollingOptions {
   /** The policy that `parsePolicy` returns. */
   readonly policy: Policy;
-  /** Names of methods that pass without verification, such as `stampCreateWallet`. Default: none. */
+  /** Methods that are called without verification, such as `stampCreateWallet`. Default: none. */
   readonly allowUnproven?: readonly (keyof Client & string)[];
   /**
-   * Another client for the queries of evidence, such as one with an API key beside one whose passkey prompts its user
-   * for each request. Default: the client itself.
+   * Another client, which fetches evidence. It is useful if each request of the client prompts for a passkey. Default:
+   * the client itself.
    */
   readonly evidence?: ForeignClient;
   /** Organization of requests that name none. Default: that of the client's configuration, if it has one. */
@@ -55,10 +55,12 @@ const OPTIONS: MembersOf<VerifiedOptions> = {
   ...POLLING_OPTIONS,
   ...VERIFICATION_OPTIONS,
 };
-/** Polling of a client whose configuration has no `activityPoller`. */
+/** How often to poll if the client's configuration has no `activityPoller`. */
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
 
-/** A method would return something unverified, or send a request unverified. Nothing was sent. */
+/**
+ * A method was refused: it would return an unverified value, or send a request without verification. Nothing was sent.
+ */
 export class UnverifiedMethodError extends Error {
   override readonly name = "UnverifiedMethodError";
   readonly code = "unverified-method";
@@ -72,20 +74,22 @@ export class UnverifiedMethodError extends Error {
 
 /**
  * Returns a client of the same kind whose results are verified: `TurnkeyClient` of `@turnkey/http` 6, `apiClient()` of
- * `@turnkey/sdk-server` 8, `createHttpClient()` of `@turnkey/core` 2. Keep it, because it caches verified boot proofs.
- * The given client does not change.
+ * `@turnkey/sdk-server` 8, `createHttpClient()` of `@turnkey/core` 2. Create it once, because it caches verified boot
+ * proofs. The given client does not change.
  *
- * - A submit requests app proofs, is polled until it is finished, and is verified against what was sent. Its value has
- *   `activity` and, where the SDK has them, the members of its result; nothing else of the response.
- * - An unfinished, failed or refused activity is `{activity}` without `result` and `appProofs`, and has no report.
- * - `getActivity` is verified: against the request that this client submitted, else by id and organization alone.
- *   `getActivities` returns activities without results. Other queries are unverified.
- * - `proxy…` methods and `stamp…` of a submit throw {@link UnverifiedMethodError}, and so does any other method that
- *   goes round the client's `request`.
+ * - A submit requests app proofs, is polled until it is finished, and is verified against the request that was sent.
+ *   The value has `activity` and, if the SDK returns them, the members of the result. No other member of the response
+ *   is returned.
+ * - For an unfinished, failed or refused activity, the value is `{activity}` without `result` and `appProofs`. It has
+ *   no report.
+ * - `getActivity` is verified against the request, if this client submitted it, else by id and organization alone.
+ *   `getActivities` returns activities without results. Other queries are not verified.
+ * - `proxy…` methods and `stamp…` of a submit throw {@link UnverifiedMethodError}. So does any other method that does
+ *   not send through the client's `request`.
  *
- * Throws TypeError for invalid options and for another kind of client. Its methods reject with RejectedActivityError,
- * whose message begins with `rejected:` and the ids of the failed checks; with ClientError (`evidence`) if evidence
- * could not be fetched; and with the SDK's own errors.
+ * Throws TypeError for invalid options and for another kind of client. Methods reject with RejectedActivityError; its
+ * message begins with `rejected:` and the ids of the failed checks. They reject with ClientError (`evidence`) if
+ * evidence could not be fetched, and pass on the SDK's own errors.
  *
  * @example
  * const verifying = verified(turnkey, { policy });
@@ -106,8 +110,8 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
 }
 
 /**
- * Makes a stamper of `createClient` from one of another SDK, such as `ApiKeyStamper` or `WebauthnStamper`. The other
- * stamper gets the body as text only, and never bytes.
+ * Makes a stamper of `createClient` from one of another SDK, such as `ApiKeyStamper` or `WebauthnStamper`. The body is
+ * passed to it as text, never as bytes.
  *
  * @example
  * const own = createClient({ baseUrl, organizationId, stamper: stamperFrom(turnkey.stamper) });
@@ -125,7 +129,9 @@ class Wrapper {
   readonly #client: ForeignClient;
   readonly #allowed: readonly string[];
   readonly #setting: Setting;
-  /** Whether the SDK returns the members of the result beside the activity. `@turnkey/http` does not. */
+  /**
+   * Whether the SDK returns the members of the result beside the activity. `@turnkey/http` returns only the activity.
+   */
   readonly #isFlat: boolean;
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
@@ -157,7 +163,9 @@ class Wrapper {
     return (...args) => this.#called(name, args);
   }
 
-  /** Anything with `then` is awaited, since promises of other realms and of zone.js have other classes. */
+  /**
+   * Calls a method. Any value with `then` is awaited, since promises of other realms and of zone.js have other classes.
+   */
   #called(name: string, args: readonly unknown[]): unknown {
     const call = new Call(this.#setting);
     const returned = this.#invoke(name, this.#instance(call, name), args);
@@ -172,8 +180,8 @@ class Wrapper {
   }
 
   /**
-   * Calls the method first with stampers that stamp nothing, and without sending. So a passkey prompts nobody for a
-   * stamp that is refused, and a method that sends, such as `stampLogin`, sends once.
+   * Calls the method twice, first as a trial: with stampers that do not stamp, and without sending. If the trial is
+   * refused, no passkey prompt appears. A method that sends, such as `stampLogin`, sends only in the second call.
    */
   async #stamped(name: string, args: readonly unknown[]): Promise<unknown> {
     const trial = new Call(this.#setting, true);
@@ -186,7 +194,7 @@ class Wrapper {
     return this.#called(name, args);
   }
 
-  /** Makes an instance for one call, which sends the instance's requests. */
+  /** Makes an instance for one call. The call sends the requests of this instance. */
   #instance(call: Call, name: string): ForeignMembers {
     const instance = instanceLike(this.#client);
     const send = instance["sendSignedRequest"];
@@ -198,13 +206,13 @@ class Wrapper {
     return instance;
   }
 
-  /** The SDK polls and prompts for MFA with the compared answer, and never with the raw one. */
+  /** Sends a signed request. The SDK gets the compared answer, never the raw one, when it polls and prompts for MFA. */
   async #sendSigned(call: Call, instance: ForeignMembers, send: Method, args: readonly unknown[]): Promise<unknown> {
     const { url, body } = (args[0] ?? {}) as ForeignMembers;
     const json = attempt(() => jsonInput(body)).value;
     const settled = await call.signed(String(url), json, async (question) => {
       const raw = {
-        // The SDK keeps only the id of the first answer and asks again, so the submit is bound to that id.
+        // The SDK keeps only the id of the first answer and fetches the activity again. The submit is bound to that id.
         ...(question.kind === "submit" && { pollForCompletion: async (id: string) => pendingOf(question, id) }),
         handleMfaIfNeeded: async (data: unknown) => data,
         handleActivityResponse: (data: unknown) => data,
@@ -222,7 +230,10 @@ class Wrapper {
     return this.#finished(name, call, await returned, true);
   }
 
-  /** Refuses what no request of the call produced, unless it is undefined, a signed query, or not a promise. */
+  /**
+   * Returns the value for the caller. Refuses a value that no request of the call produced, except undefined, a signed
+   * query, or a value that is not a promise.
+   */
   #finished(name: string, call: Call, returned: unknown, isAwaited = false): unknown {
     const finished = call.finished(returned, !this.#isFlat || name === "request");
     const isOwn = !isAwaited || returned === undefined || isSigned(returned);
@@ -244,7 +255,7 @@ interface Configured {
   readonly numRetries: number;
 }
 
-/** Reads the own members of the client's `config`. */
+/** Reads the client's `config`, without inherited members. */
 function configuredBy(client: ForeignClient): Configured {
   const config = ownMembers((foreignMembers(client)["config"] ?? {}) as ForeignMembers, CONFIGURED);
   const { organizationId, activityPoller } = config;
@@ -276,7 +287,10 @@ function isSigned(value: unknown): boolean {
   return typeof url === "string" && typeof body === "string" && typeof stamp === "object";
 }
 
-/** A path that is not exactly that of a query may be read as that of a submit. */
+/**
+ * Whether a signed request may be a submit. The service could read any path that is not exactly that of a query as a
+ * submit.
+ */
 function isSignedSubmit(value: unknown): boolean {
   const { url } = (value ?? {}) as ForeignMembers;
   return isSigned(value) && !["activity", "list", "query"].includes(operationOf(pathIn(url as string))?.kind ?? "");

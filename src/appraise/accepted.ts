@@ -4,7 +4,7 @@ import type { DocumentFacts, SetPin } from "./facts.js";
 import { PINS, PIN_NAMES, type PcrPin, type PinName, type PinTypes, ZERO_PCR } from "./pins.js";
 import { scopeOf } from "./questions.js";
 
-/** `changed` means that it accepts some other evidence, and no longer accepts some that it did. */
+/** How the accepted evidence changed. `changed` means that some other evidence passes, and some no longer does. */
 type AcceptedTurn = "wider" | "narrower" | "changed";
 
 /** Compares two pins. Returns null if both accept the same. */
@@ -50,7 +50,7 @@ const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) 
   );
 };
 
-/** Compares sets, which accept the same members and a threshold at least as high. */
+/** Compares sets. A pinned set accepts the same members with a threshold at least as high. */
 const acceptsSets: Accepts<SetPin> = (before, after) => {
   if (acceptsList(before.members, after.members) !== null) return "changed";
   return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
@@ -68,7 +68,10 @@ const acceptsLabels: Accepts<object> = (before, after) => {
 
 const acceptsExactly: Accepts<unknown> = (before, after) => (textOf(before) === textOf(after) ? null : "changed");
 
-/** Compares demands. Every demand must be met, so fewer accept more. A demand that differs counts as another one. */
+/**
+ * Compares demands. Every demand must be met, so fewer demands accept more. Demands that differ in any member are
+ * different demands.
+ */
 const acceptsProvenance: Accepts<PinTypes["provenance"]["pin"]> = (before, after) => {
   const [one, other] = [before, after].map((demands) => demands.map(textOf)) as [string[], string[]];
   return turnOf(
@@ -86,7 +89,7 @@ export function textOf(pin: unknown): string {
   );
 }
 
-/** Whether no evidence meets both. */
+/** Whether no evidence meets both pins. */
 type Excludes<T> = (one: T, other: T) => boolean;
 
 const excludesList: Excludes<readonly string[]> = (one, other) => !one.some((value) => other.includes(value));
@@ -113,7 +116,7 @@ const excludesLabels: Excludes<PinTypes["labels"]["pin"]> = (one, other) =>
 interface AcceptedRow<P> {
   readonly accepts: Accepts<P>;
   readonly excludes: Excludes<P>;
-  /** The pin that accepts all evidence that has the pinned member. */
+  /** A pin with which all evidence passes that has the pinned member. */
   readonly any?: P;
 }
 
@@ -176,7 +179,7 @@ function isExcluded<K extends PinName>(name: K, one: DeploymentPins, other: Depl
   return pins[0] !== pins[1] && excludes.some((each) => against[each] !== undefined);
 }
 
-/** Whether evidence that meets this pin of `one` also meets that of `other`. */
+/** Whether evidence that meets this pin of `one` also meets the same pin of `other`. */
 function isCovered<K extends PinName>(name: K, one: DeploymentPins, other: DeploymentPins): boolean {
   const { accepts, any }: AcceptedRow<PinTypes[K]["pin"]> = ACCEPTED[name];
   const wide: PinTypes[K]["pin"] | undefined = other[name];

@@ -13,7 +13,7 @@ export interface MatchedDeployment {
   readonly scope: readonly string[];
   /** The PCRs pinned for every accepted image, in order. */
   readonly pcrs: readonly number[];
-  /** The pin of the manifest or of its approvers, if it counts for this evidence. */
+  /** The pin that decides the manifest for this evidence, or null if none does. */
   readonly manifestPin: ManifestPin | null;
 }
 
@@ -21,7 +21,7 @@ export interface MatchedDeployment {
 export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
 type ManifestPin = (typeof MANIFEST_PINS)[number];
 
-/** The comparison of evidence with the deployments. Null members mean that it was rejected or matched none. */
+/** The comparison of evidence with the deployments. Members are null for rejected evidence and without a match. */
 export interface AppraisedPiece {
   readonly checklist: Checklist;
   readonly pins: { readonly name: string; readonly appProofTypes: readonly string[] | null } | null;
@@ -30,7 +30,7 @@ export interface AppraisedPiece {
 
 export interface Appraisal {
   readonly checklists: readonly Checklist[];
-  /** The deployment of each boot proof, or null if it matched none or was rejected before. */
+  /** The deployment of each boot proof. Null if the boot proof was rejected or matched no deployment. */
   readonly deployments: readonly (MatchedDeployment | null)[];
   /** The rules about app proofs and activities that were not applied, for example `appProofs.required`. */
   readonly notApplied: readonly string[];
@@ -38,13 +38,16 @@ export interface Appraisal {
 
 export interface AppraisalSetting {
   readonly now: Date;
-  /** The activity's or request's organization, whose decision the policy demands. Null means any. */
+  /** The activity's or request's organization, whose decision the policy demands. Null means any organization. */
   readonly organizationId: string | null;
-  /** A phrase such as `boot proofs were` if only that part was requested. Rules about app proofs do not apply then. */
+  /**
+   * A phrase such as `boot proofs were` if only such evidence was requested, otherwise null. Rules about app proofs are
+   * then not applied.
+   */
   readonly onlyAsked: string | null;
   readonly hasActivity: boolean;
-  /** The caller's names of the evidence, null or absent where there is none. */
+  /** The caller's name of each evidence. It is null or absent if there is none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
-  /** Comparisons of earlier boot proofs. Default: none. */
+  /** Cache of comparisons of boot proofs. Default: no cache. */
   readonly appraised?: Remembered<AppraisedPiece> | undefined;
 }

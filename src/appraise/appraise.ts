@@ -30,7 +30,7 @@ import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
-/** Appraises verified evidence. Null stands for rejected evidence. */
+/** Appraises verified evidence. Rejected evidence is passed as null. */
 export function appraise(
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -54,7 +54,7 @@ export function appraise(
   };
 }
 
-/** Returns the demands of the matching deployments. Null stands for a rejected boot proof. */
+/** Returns the demands of the matching deployments. A rejected boot proof is passed as null. */
 export function provenanceDemands(
   bootProofs: readonly (VerifiedBootProof | null)[],
   policy: Policy,
@@ -93,8 +93,8 @@ function appraisedPiece(
 }
 
 /**
- * Conditions under which each rule that app proofs can break is applied. The type requires every rule, since a missing
- * one could pass without being applied. Without app proofs, `types` and `maxAge` always pass.
+ * The condition under which each rule that demands app proofs is applied. The type requires every such rule, because a
+ * forgotten rule could be skipped without being reported. `types` and `maxAge` demand no app proof.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
   required: ({ onlyAsked }) => onlyAsked === null,
@@ -123,7 +123,7 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     open: scope.open,
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
-    // The answers decide whether the pin counts. For example, a set of public keys identifies no operator.
+    // A pin decides the manifest only if it also decides the operator, which a set of public keys does not.
     manifestPin: MANIFEST_PINS.find((name) => scope.answers.operator.includes(name)) ?? null,
   });
 }
@@ -156,7 +156,7 @@ function appraiseDeployment(
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** Reports the nearest deployment. If it has one difference, the advice is about that. */
+/** Reports the nearest deployment. If a single check differs, the advice is the advice of that check. */
 function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
@@ -223,7 +223,7 @@ const OLD_SETUP =
   "the policy sets no maxAge: this setup document may be an old one, and its enclave may no " +
   "longer wait for its quorum key";
 
-/** Checks age. A setup document without a limit is a warning, since shares are released for it whatever its age. */
+/** Checks age. Without a limit, a setup document is a warning, because shares are released for it whatever its age. */
 function appraiseAge(
   { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
   policy: Policy,
@@ -281,7 +281,7 @@ function appraiseAppProofs(
   else checklist.pass("policy.app-proof");
 }
 
-/** Checks that there is an app proof with a time. One without a time may be an old answer. */
+/** Checks that there is an app proof with a time. An app proof without a time may be old. */
 function requiredFaults(appProofs: readonly (SignedAppProof | null)[]): AppProofFault[] {
   if (appProofs.length === 0) return [NONE_GIVEN];
   return appProofs.every(isUntimed) ? [NONE_TIMED] : [];
@@ -358,7 +358,7 @@ function ageFaults(proof: string, timestampMs: number | null, maxAge: number | n
   return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, advice: TOO_OLD, isStale: true }];
 }
 
-/** Whether the organization's last decision exists and allows. Null means every organization with a decision. */
+/** Whether the organization's last decision exists and allows the request. Null means all with a decision. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

@@ -14,7 +14,7 @@ export interface PolicyDescription {
   readonly maxAge: number | null;
   readonly appProofs: AppProofRules;
   readonly allowDebug: boolean;
-  /** Sentences of what is weak in the policy as a whole. */
+  /** Sentences on weaknesses of the policy as a whole. */
   readonly warnings: readonly string[];
   readonly deployments: readonly DescribedDeployment[];
 }
@@ -23,14 +23,14 @@ export interface DescribedAnchor {
   readonly name: string;
   /** Whether it is AWS's root. If not, the holder of this root's key can make evidence that passes. */
   readonly awsNitroRoot: boolean;
-  /** RFC 3339 time, which was not compared with the current time. */
+  /** End of the certificate's validity in RFC 3339. It was not compared with the current time. */
   readonly notAfter: string;
 }
 
 export interface DescribedDeployment {
   readonly name: string;
   readonly kind: DeploymentKind;
-  /** The pins that decide each question, if any does. */
+  /** The pins that decide each question. The list is empty if none does. */
   readonly answers: Answers;
   /** The questions that are declared open. */
   readonly open: readonly Question[];
@@ -93,7 +93,7 @@ function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
 
 export interface PolicyCheck extends Partial<Omit<PolicyDescription, "deployments">> {
   readonly format: "bootproof-policy-check/1";
-  /** The first 100 faults. If there are any, `deployments` is the only member of the description. */
+  /** The first 100 faults. If there are any, `deployments` is the only other member of the description. */
   readonly faults: readonly Fault[];
   readonly deployments: readonly DescribedDeployment[];
 }

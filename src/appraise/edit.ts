@@ -21,9 +21,9 @@ import { nearest } from "../decode/nearest.js";
 export interface EditedPolicy {
   readonly text: string;
   readonly added: readonly string[];
-  /** Deployments that were not added because one in the policy accepts the same. */
+  /** Deployments that were not added because a deployment of the policy accepts the same. */
   readonly alreadyThere: readonly AlreadyThere[];
-  /** Deployments that still accept all or some of the dropped one's evidence. */
+  /** Deployments that still accept all or some of the dropped deployment's evidence. */
   readonly stillAcceptedBy: readonly StillAccepting[];
   readonly notes: readonly string[];
 }
@@ -35,18 +35,18 @@ export interface AlreadyThere {
 }
 
 export interface StillAccepting extends AcceptedToo {
-  /** Its name in reports from now on. */
+  /** The deployment's name in reports after the change. */
   readonly name: string;
   readonly message: string;
 }
 
 export interface AddOptions extends ParsePolicyOptions {
   /**
-   * Demands of siblings that the added deployments need not keep: a pin, a part of one (`labels.deploymentLabel`,
+   * Demands of siblings that the added deployments need not keep: a pin, a part of a pin (`labels.deploymentLabel`,
    * `pcrs.8`), or `appProofs`.
    */
   readonly drop?: readonly string[];
-  /** Sigstore bundles of the new builds, for which the demands of siblings are pinned. No signature is verified. */
+  /** Sigstore bundles of the new builds. Siblings' demands on builds are pinned for them. No signature is verified. */
   readonly provenance?: readonly unknown[];
 }
 
@@ -60,9 +60,10 @@ const ADD_OPTIONS: MembersOf<AddOptions> = {
  * Starts a roll-out: appends the deployments of another policy, and adds its trust anchors. A deployment that accepts
  * the same as an existing one is not added. A name in use gets ` (2)`. Other text stays as it is.
  *
- * Adding must not loosen the policy. A new deployment keeps the demands of the deployment of its namespace with the
- * highest `minNonce`: what `made.evidence` meets is carried over, and the rest is a {@link DemandError} unless `drop`
- * names it. Verify the evidence, with its bundles of provenance, under the result before you write it.
+ * Adding must not loosen the policy. A new deployment keeps the demands of its newest sibling, the deployment of the
+ * same namespace with the highest `minNonce`. Demands that `made.evidence` meets are carried over. Any other demand is
+ * a {@link DemandError} unless `drop` names it. Verify the evidence, with its bundles of provenance, under the result
+ * before you write it.
  *
  * Throws {@link MalformedError} (`json` or `policy`) if either policy or the result is malformed, and for a debug
  * deployment if the policy does not allow debug mode; (`provenance`) for a malformed bundle.
@@ -135,9 +136,9 @@ function isMet(name: PinName, pins: DeploymentPins, facts: DocumentFacts): boole
 }
 
 /**
- * Ends a roll-out: removes the deployment of that name (or place, if it has none). Other text and the trust anchors
- * stay as they are. `stillAcceptedBy` lists the deployments that still accept its evidence. Throws
- * {@link MalformedError} (`json` or `policy`) for a malformed policy, an unknown name, and the last deployment.
+ * Ends a roll-out: removes the deployment with this name (or place, if it has no name). Other text and the trust
+ * anchors stay as they are. `stillAcceptedBy` lists the deployments that still accept its evidence. Throws {@link
+ * MalformedError} (`json` or `policy`) for a malformed policy, an unknown name, and the last deployment.
  */
 export function dropDeployment(
   policy: string | Uint8Array | object,
@@ -164,7 +165,7 @@ export function dropDeployment(
   };
 }
 
-/** Separates new deployments that accept something new from the others. */
+/** Returns the indexes of the new deployments that accept something new, and the names of the others. */
 function apartFrom(
   before: readonly DeploymentPins[],
   adding: readonly DeploymentPins[],
@@ -183,7 +184,7 @@ function apartFrom(
   return { missing, alreadyThere };
 }
 
-/** Returns deployments that still accept its evidence, those that accept all of it first. */
+/** Returns the deployments that still accept evidence of the dropped one. Those that accept all of it come first. */
 function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]): StillAccepting[] {
   const accepting = rest.flatMap((other) => {
     const too = acceptedToo(dropped, other);
@@ -275,7 +276,7 @@ function isSame(one: TrustAnchor, other: TrustAnchor): boolean {
   return equalBytes(one.certificate.der, other.certificate.der);
 }
 
-/** Adds anchors. If the policy has none, the default is also written, since new ones would replace it. */
+/** Adds anchors. If the policy names none, the AWS root is also written, since new anchors would replace it. */
 function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] {
   const entries = anchors.map(({ entry }) => entry);
   if (entries.length === 0) return [];
@@ -336,12 +337,12 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   ];
 }
 
-/** Whether the other deployment accepts every boot proof. App proofs may differ. */
+/** Whether the other deployment accepts every boot proof of this one. The accepted app proofs may differ. */
 function isBootProofCovered(too: AcceptedToo | null): boolean {
   return too !== null && too.narrower.every((one) => one === "appProofs");
 }
 
-/** Returns notes on deployments whose place changed, since reports use the place of one without a name. */
+/** Returns notes on deployments without a name whose place changed, because reports call them by their place. */
 function movedNames(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): string[] {
   const moved = before.flatMap(({ name }, index) => {
     const now = after[index]!.name;

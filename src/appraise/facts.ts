@@ -64,7 +64,7 @@ function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): Docume
   };
 }
 
-/** Returns the facts of a boot proof of this manifest. It has only the PCRs that the manifest names. */
+/** Returns the facts of a boot proof with this manifest. The facts have only the PCRs that the manifest names. */
 export function manifestFacts(manifest: Manifest, manifestHash: Uint8Array, commitment: CommitmentKind): DocumentFacts {
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   return {

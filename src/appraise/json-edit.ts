@@ -37,7 +37,7 @@ export function entriesAt(text: string, start: number): readonly JsonEntry[] {
 interface Token {
   readonly token: string;
   readonly at: number;
-  /** Number of arrays and objects around it. Brackets are outside of what they enclose. */
+  /** Number of arrays and objects around the token. A bracket is not inside the array or object that it encloses. */
   readonly depth: number;
 }
 
@@ -59,7 +59,7 @@ function isClosing(token: string): boolean {
   return token === "]" || token === "}";
 }
 
-/** Makes an item of one token, or a member of a name, a colon and a value. */
+/** Makes an item from one token, or a member from a name, a colon and a value. */
 function entryOf(text: string, own: readonly number[], end: number): JsonEntry {
   const [start, colon, value] = own as [number, number?, number?];
   if (colon === undefined || value === undefined) return { name: null, start, value: start, end };

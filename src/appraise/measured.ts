@@ -35,19 +35,22 @@ export interface DifferingPin {
 
 export interface MeasuredDeployment {
   readonly name: string;
-  /** Whether every compared pin is met, and each measurement is pinned. That of an image is pinned by PCR0. */
+  /** Whether every compared pin is met and each measurement is pinned. PCR0 pins a whole image. */
   readonly fits: boolean;
   readonly differing: readonly DifferingPin[];
-  /** Measurements that are not pinned, so that any value would pass. */
+  /** Measurements that are not pinned. Any value would pass. */
   readonly unpinned: readonly string[];
-  /** Pins that were not measured. */
+  /** Pins without a measurement to compare. */
   readonly notCompared: readonly string[];
 }
 
 export interface MeasuredComparison {
   readonly fits: boolean;
   readonly deployments: readonly MeasuredDeployment[];
-  /** The deployment that fits or differs least, or null if there are none. Fewer pins not compared break a tie. */
+  /**
+   * The deployment with the fewest differences, or null if there are no deployments. Among equals, the one with the
+   * fewest pins that were not compared.
+   */
   readonly nearest: MeasuredDeployment | null;
 }
 
@@ -64,7 +67,7 @@ const BUILD = /* @__PURE__ */ objectOf<MeasuredProvenance>(
   { unknown: "ignore" },
 );
 
-/** Measurements as options have them. */
+/** Shape of {@link Measured}. */
 export const MEASURED = /* @__PURE__ */ objectOf<Measured>(
   { pcrs: optional(plain), pivotHash: optional(plain) },
   { unknown: "ignore" },
@@ -72,9 +75,10 @@ export const MEASURED = /* @__PURE__ */ objectOf<Measured>(
 
 /**
  * Compares as {@link compareMeasured} does, and compares the bundles with each deployment that demands provenance of
- * its application. The expected digest is that of the binary. Unmet demands are `differing` by the id of the check, for
- * example `provenance.signer`. If all are met, they pin the binary. Demands about workloads stay `notCompared`. Throws
- * TypeError as `compareMeasured` does, without `pivotHash`, and if no deployment demands provenance of its application.
+ * its application. The digest in a bundle must be `pivotHash`. An unmet demand is listed in `differing` by the id of
+ * its check, for example `provenance.signer`. If all demands are met, they pin the binary. Demands about workloads stay
+ * `notCompared`. Throws TypeError as `compareMeasured` does, without `pivotHash`, and if no deployment demands
+ * provenance of its application.
  * @example
  * ```ts
  * const provenanceVerifier = await sigstoreVerifier();
@@ -167,7 +171,7 @@ function comparisonOf(deployments: readonly MeasuredDeployment[]): MeasuredCompa
   return { fits: deployments.some(({ fits }) => fits), deployments, nearest: nearestOf(deployments) };
 }
 
-/** Compares a deployment. An enclave meets one alternative of `pcrs` completely, so the nearest alternative counts. */
+/** Compares a deployment by its nearest alternative of `pcrs`, since an enclave must meet one completely. */
 function compareDeployment(
   pins: DeploymentPins,
   found: ReadonlyMap<number, string>,
@@ -221,7 +225,7 @@ function differingPivot({ pivotHash: accepted }: DeploymentPins, pivotHash: stri
 /** PCRs of an image. PCR0 covers all of it (kernel, command line and ramdisks), PCR1 and PCR2 a part of it each. */
 const OF_AN_IMAGE: readonly number[] = [0, 1, 2, 8];
 
-/** Returns measured PCRs of which any value passes. PCR8 shows only who signed an image, so it needs no pin. */
+/** Returns measured PCRs that no pin covers. PCR8 shows only who signed an image, so it needs no pin. */
 function unpinnedPcrs(pinned: readonly number[], found: ReadonlyMap<number, string>): string[] {
   const isCovered = (index: number): boolean => index === 8 || (pinned.includes(0) && OF_AN_IMAGE.includes(index));
   return [...found.keys()]

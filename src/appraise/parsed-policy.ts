@@ -12,7 +12,7 @@ import type { Question } from "./questions.js";
 /** A well-formed policy, immutable at every depth. Durations are in milliseconds. */
 export interface Policy {
   readonly name: string | null;
-  /** Trust anchors, of which each read returns new copies. */
+  /** Trust anchors. Each read returns new copies. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
   readonly maxAge: number | null;
@@ -51,7 +51,7 @@ type Appraise = (
 type Demands = (bootProofs: readonly (VerifiedBootProof | null)[], policy: Policy, now: Date) => readonly HeldDemand[];
 
 interface PolicySource {
-  /** The bytes that it was read from, or the JSON text of the parsed value. */
+  /** The bytes from which the policy was read, or the JSON text of the parsed value. */
   readonly content: Uint8Array;
   readonly isText: boolean;
   readonly appraise: Appraise;
@@ -81,7 +81,7 @@ export class ParsedPolicy implements Policy {
     return typeof value === "object" && value !== null && #source in value;
   }
 
-  /** Returns a copy of the bytes that it was read from, or null if it was read from a parsed value. */
+  /** Returns a copy of the bytes from which the policy was read, or null if it was read from a parsed value. */
   bytes(): Uint8Array | null {
     return this.#source.isText ? this.content() : null;
   }
@@ -91,7 +91,7 @@ export class ParsedPolicy implements Policy {
     return this.#source.content.slice();
   }
 
-  /** Appraises verified evidence. Null stands for rejected evidence. */
+  /** Appraises verified evidence. Rejected evidence is passed as null. */
   appraise(
     bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
     appProofs: readonly (VerifiedAppProof | null)[],
@@ -100,7 +100,7 @@ export class ParsedPolicy implements Policy {
     return this.#source.appraise(bootProofs, appProofs, this, setting);
   }
 
-  /** Returns the demands on builds of the deployments that the boot proofs match. */
+  /** Returns the demands on builds of the deployments that match the boot proofs. */
   demands(bootProofs: readonly (VerifiedBootProof | null)[], now: Date): readonly HeldDemand[] {
     return this.#source.demands(bootProofs, this, now);
   }

@@ -88,7 +88,7 @@ interface Entry {
   readonly demand: ProvenanceDemand;
 }
 
-/** The entry for another build, with the members that differ. `fault` is the reason why no bundle meets it. */
+/** An entry for a new build. `changes` are the changed members, and `fault` is the reason why no bundle meets it. */
 interface Renewed {
   readonly entry: ProvenanceFile;
   readonly changes: readonly string[];
@@ -97,7 +97,8 @@ interface Renewed {
 
 /**
  * Renews the entry of an earlier version for a build with these digests. An entry that a bundle meets stays as it is.
- * Otherwise `commit` and an exact `ref` become those of the bundle, and all else must be met. No signature is verified.
+ * Otherwise `commit` and an exact `ref` are taken from the bundle, which must meet all other members. No signature is
+ * verified.
  */
 export function renewedEntry(
   { entry, demand }: Entry,
@@ -136,7 +137,7 @@ function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand
 /** Members that must be the same. Trusted roots may differ, since the caller chose them and services change keys. */
 const SAME = ["workload", "issuer", "repository", "repositoryId", "identity", "runner", "trigger"] as const;
 
-/** Whether an entry demands what another one does, of any version. */
+/** Whether the entry `own` demands the same as `wanted`, apart from the version. */
 export function keepsDemand(wanted: ProvenanceDemand, own: ProvenanceDemand): boolean {
   return (
     SAME.every((name) => wanted[name] === undefined || own[name] === wanted[name]) &&
@@ -152,12 +153,15 @@ function isWithin(own: readonly string[] | undefined, wanted: readonly string[] 
   return wanted === undefined || (own !== undefined && own.every((one) => wanted.includes(one)));
 }
 
-/** Whether the signer is kept. No signer means the build's own workflow, and no ref means any version of it. */
+/**
+ * Whether the signer is kept. No signer means the build's own workflow. Without a ref, any version of the signer
+ * passes.
+ */
 function isSignerKept(wanted: string | undefined, own: string | undefined): boolean {
   return own === wanted || (wanted?.includes("@") === false && own?.startsWith(`${wanted}@`) === true);
 }
 
-/** Whether the ref is kept. An exact ref is of one version, so another exact one may take its place. */
+/** Whether the ref is kept. An exact ref belongs to one version, so another exact ref may replace it. */
 function isRefKept(wanted: ProvenanceDemand["ref"], own: ProvenanceDemand["ref"]): boolean {
   if (wanted === undefined) return true;
   const isKept = (ref: string): boolean =>

@@ -1,4 +1,4 @@
-/** Writers of each pin for a boot proof, so that the evidence meets it. Verification needs none of this. */
+/** Writers of pins. Each writes a pin that the given boot proof meets. Verification does not use this file. */
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
 import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";

@@ -20,9 +20,9 @@ import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 export interface MadePolicy {
   readonly policy: PolicyFile;
   readonly notes: readonly string[];
-  /** The boot proofs that it was made from. Without them, values that a deployment does not pin are unknown. */
+  /** The boot proofs from which the policy was made. Without them, values that are not pinned are unknown. */
   readonly evidence?: readonly VerifiedBootProof[];
-  /** Pins of the policy that it was made for, which were compared in another way, as the approvals of a release are. */
+  /** Pins of siblings that the maker of this policy compared in another way, such as by the approvals of a release. */
   readonly judged?: readonly PinName[];
 }
 
@@ -69,7 +69,9 @@ export function makePolicy(
   return { ...made, evidence: [...bootProofs] };
 }
 
-/** Refuses to mix modes. `allowDebug` is for the whole policy, so one debug enclave would allow it for all. */
+/**
+ * Refuses boot proofs of both modes. `allowDebug` is for the whole policy: one debug enclave would allow it for all.
+ */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
   if (debug === 0 || debug === bootProofs.length) return;
@@ -153,7 +155,7 @@ interface Finished extends MadePolicy {
 
 const HASH_NOTE = "manifestHash is pinned: only this manifest passes, and no later one";
 
-/** Declares the open questions in the one deployment, and notes what the policy leaves open. */
+/** Declares the open questions in the only deployment, and notes what the policy leaves open. */
 function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
   const [deployment] = policy.deployments as [DeploymentFile];
   const withOpen = (open: readonly Question[]): PolicyFile => ({
@@ -266,9 +268,9 @@ export interface BuildOptions extends ReleaseOptions {
 }
 
 /**
- * Pins a build before an enclave runs it: image, program, and the operator of the options. Adds notes on what is open
- * or weakly pinned. Trust the policy only as far as the build. `open` lists what is left open. Throws TypeError for
- * invalid measurements, and {@link MalformedError} (`policy`) if nothing decides which image runs.
+ * Pins a build before an enclave runs it: image, program, and the operator that the options name. Adds notes on what is
+ * open or weakly pinned. Trust the policy only as far as the build. `open` lists what is left open. Throws TypeError
+ * for invalid measurements, and {@link MalformedError} (`policy`) if nothing decides which image runs.
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
   options = typedOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: optional(plain) });

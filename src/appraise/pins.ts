@@ -53,7 +53,7 @@ interface LabelsPin {
   readonly deploymentLabel?: string;
 }
 
-/** Type of each pin in the file and as read, which is in lower-case hex. One value of a list must match. */
+/** Type of each pin in the file and as read. Hex is read as lower case. One value of a list must match. */
 export interface PinTypes {
   /** Images, one of which must match completely. */
   pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
@@ -84,7 +84,7 @@ export type PinsFile = { readonly [K in PinName]?: PinTypes[K]["file"] };
 
 export interface Explanation {
   readonly detail: string;
-  /** Compared values. A match has only the actual one. */
+  /** Compared values. A match has only `actual`. */
   readonly compared?: Partial<Comparison>;
   /** Advice that replaces the check's usual one. */
   readonly advice?: string;
@@ -97,13 +97,13 @@ export interface PinAnswer {
 }
 
 interface PinRow<K extends PinName> {
-  /** Its check. Null means that it has checks of its own and is not compared with the document. */
+  /** The check of the pin. Null means that the pin has several checks and is not compared with the document. */
   readonly check: PolicyCheckId | null;
   readonly kinds: readonly DeploymentKind[];
   readonly shape: Shape<PinTypes[K]["pin"]>;
   readonly unnamed?: PinTypes[K]["pin"];
   readonly needs?: PinName;
-  /** Pins that no evidence can meet beside this one. */
+  /** Pins that no evidence can meet together with this one. */
   readonly excludes?: readonly PinName[];
   /** Compares the pin. Returns null if there is nothing to compare. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
@@ -172,7 +172,7 @@ const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore(
   ),
 );
 
-/** Compares the PCRs with each accepted image. A mismatch is reported for the nearest. */
+/** Compares the PCRs with each accepted image. If none matches, the nearest image is reported. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
   const differingOf = (image: readonly PcrPin[]): PcrPin[] => image.filter((pin) => !isMet(pin));

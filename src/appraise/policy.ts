@@ -66,7 +66,7 @@ export interface DeploymentFile extends PinsFile {
   readonly name?: string;
   /** Kind of deployment. Default: `qos`. */
   readonly kind?: DeploymentKind;
-  /** The questions that it leaves open on purpose. */
+  /** The questions that the deployment leaves open on purpose. */
   readonly open?: readonly Question[];
   readonly appProofs?: { readonly types: readonly string[] };
   readonly comment?: string;
@@ -305,7 +305,7 @@ function refuseTogether(pins: Pins, place: Place): void {
   }
 }
 
-/** Refuses demands on a program that no manifest has beside the other pins. */
+/** Refuses demands about a program that no manifest can have together with the other pins. */
 function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pivotEnv }: Pins, place: Place): void {
   const hasPivot = [pivotHash, pivotArgs, pivotEnv].some((pin) => pin !== undefined);
   for (const [index, { workload }] of provenance.entries()) {
@@ -319,7 +319,7 @@ function refuseUnmeetable({ provenance = [], workloads, pivotHash, pivotArgs, pi
   }
 }
 
-/** Refuses equal names. If the policy names types, deployments of different applications must name their own. */
+/** Refuses equal names. If the policy lists types of app proof, different applications must list their own. */
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
@@ -343,7 +343,7 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
   }
 }
 
-/** Refuses untimed types that are known, which always have a time, or that the policy never accepts. */
+/** Refuses types in `untimed` that always have a time because they are known, or that the policy never accepts. */
 function refuseUntimed(untimed: readonly string[], types: readonly string[] | null | undefined, place: Place): void {
   for (const [index, type] of untimed.entries()) {
     if (KNOWN_PAYLOAD_TYPES.includes(type)) place.at(index).fault("app proofs of this type always have a time");

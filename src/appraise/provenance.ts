@@ -194,7 +194,7 @@ function refused(place: Place, message: string): TrustedRoot[] {
   return [];
 }
 
-/** Reads one root of a file, or one of each line. */
+/** Reads the root in a file, or the root in each of its lines. */
 function rootsIn(source: Source, place: Place): TrustedRoot[] {
   return jsonLines(source.text).flatMap(({ text, number }) => {
     const name = number === null ? source.name : `${source.name}, line ${number}`;
@@ -249,7 +249,7 @@ function weaknesses(demand: ProvenanceDemand): string[] {
   ];
 }
 
-/** Members that a demand on a build of GitHub may omit, and what then passes. */
+/** Members that a demand on a GitHub build may omit, and what then passes. */
 const UNNAMED = [
   ["repositoryId", "leaves the repository's id open: whoever takes over the repository's name signs as the repository"],
   ["runner", "leaves the runner open: a build on anyone's own machine (self-hosted) passes"],

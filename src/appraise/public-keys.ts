@@ -6,8 +6,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { SetPin } from "./facts.js";
 
 /**
- * The first 16 bytes of each half in hex, encryption point and then signing point. Another key with such a beginning
- * would only be a key that is not trusted (test-vectors/public-keys.json has the whole keys).
+ * The first 16 bytes of each half in hex: encryption point, then signing point. If another key began with the same
+ * bytes, it would only not be trusted (test-vectors/public-keys.json has the whole keys).
  */
 const BEGINNINGS: readonly string[] = [
   // the default quorum key (KNOWN_QUORUM_KEY)
@@ -30,7 +30,7 @@ export function isPublicSecret(key: string): boolean {
   return BEGINNINGS.some((one) => key.startsWith(one) || (isWhole && key.startsWith(one, HALF_DIGITS)));
 }
 
-/** Whether such keys alone reach the threshold, so that anyone can approve or rebuild. */
+/** Whether members with public secrets reach the threshold. Anyone can then approve manifests, or rebuild keys. */
 export function isNobodysSet(set: SetPin): boolean {
   const isNobodys = known.get(set) ?? set.members.filter(isPublicSecret).length >= set.threshold;
   known.set(set, isNobodys);

@@ -45,10 +45,10 @@ const KINDS: Readonly<
   Record<
     CommitmentKind,
     {
-      /** Whether the pivot's hash, or the workloads, are those that ran. */
+      /** Whether the pivot or workloads in the manifest are the program that ran. */
       readonly program: boolean;
       readonly quorumKey: boolean;
-      /** Whether the manifest is the booted one. If false, this holds only if PCR3 names a role. */
+      /** Whether the manifest is the booted one. If false, it is known to be so only if PCR3 names a role. */
       readonly manifest: boolean;
     }
   >
@@ -92,7 +92,7 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
   };
 }
 
-/** Whether every alternative pins all of these PCRs, and no zeros. */
+/** Whether every alternative pins all of these PCRs, none of them to zeros. */
 function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boolean {
   if (images === undefined) return false;
   return images.every((image) =>
@@ -177,7 +177,7 @@ export interface Scope {
   readonly open: readonly Question[];
   /** Sentences on open or weakly pinned questions, with what an attacker could do. */
   readonly reasons: readonly string[];
-  /** Sentences on undeclared open questions of this evidence, which therefore does not match. */
+  /** Sentences on questions that are open for this evidence, but not declared open. Such evidence does not match. */
   readonly faults: readonly string[];
 }
 
@@ -244,7 +244,7 @@ function legacyReach({ operator }: Answers): string {
   return operator.includes("manifestSet") ? "any key, and any manifest that the set approved" : "any manifest and key";
 }
 
-/** Returns the keys of the evidence. Those with public secrets are reported, pinned or not. */
+/** Returns the keys of the evidence. Keys with public secrets are reported even if they are not pinned. */
 function keysOf({ quorumKey, manifestSet, shareSet }: BootProofFacts): Pins {
   return { quorumKey: [quorumKey], manifestSet, shareSet };
 }
@@ -253,7 +253,10 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
   return isZeroPcr(pcrs.get(3));
 }
 
-/** Answers for a bare enclave. Its program is part of the image, whose signer identifies only the maker. */
+/**
+ * Returns the pins that decide each question for a bare document. Its program is part of the image, whose signer
+ * identifies only the maker.
+ */
 function nitroAnswers(pins: Questioned): Answers {
   const { pcrs, publicKey } = pins;
   const isRun = pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false;

@@ -14,7 +14,7 @@ import {
   text,
 } from "../decode/shapes.js";
 
-/** Name of a member for people, which any object may have and which changes nothing. */
+/** Name of a member for human readers. Any object may have it, and it has no effect. */
 export const COMMENT = "comment";
 const BESIDE = { [COMMENT]: optional(text) } as const;
 
@@ -77,7 +77,7 @@ export function fileObject<T extends object>(members: MembersOf<T>): Shape<Reado
 /** Kind of a file that a policy names: a certificate, or one or several trusted roots of Sigstore. */
 export type FileKind = "trustAnchor" | "trustedRoot";
 
-/** Shape of `{"file": name}`. Only names that it reads may be opened, since {@link namedFilesIn} finds no others. */
+/** Shape of `{"file": name}`. Only such files may be opened: {@link namedFilesIn} finds no others. */
 export function namedFile(kind: FileKind, name: Shape<string>): Shape<{ readonly file: string }> {
   const shape = fileObject<{ readonly file: string }>({ file: name });
   return { ...shape, form: { ...shape.form, namesFile: kind } as Form };

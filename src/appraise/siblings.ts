@@ -20,7 +20,7 @@ import {
 import type { DeploymentFile } from "./policy.js";
 import type { ProvenanceFile } from "./provenance.js";
 
-/** Codes of refusals, by which a caller can act. */
+/** Codes of refusals, for callers that handle them. */
 export type DemandCode =
   | "demand-unmet"
   | "demand-of-one-version"
@@ -29,14 +29,14 @@ export type DemandCode =
   | "drop-undemanded"
   | "provenance-undemanded";
 
-/** A demand that an added deployment would not keep, or an argument of the caller for a demand that nobody has. */
+/** A demand that an added deployment would not keep, or an argument for a demand that no sibling has. */
 export interface DemandRefusal {
   readonly code: DemandCode;
   /** The name that `drop` takes, such as `shareSet`, `labels.deploymentLabel` or `pcrs.8`. */
   readonly demand: string;
   /** The deployment that would be added, or null for an argument of the caller. */
   readonly deployment: string | null;
-  /** The deployments of the policy that demand it. */
+  /** The deployments of the policy that have the demand. */
   readonly siblings: readonly string[];
   readonly message: string;
   readonly advice: string;
@@ -67,7 +67,7 @@ interface Deployment {
 interface Addition extends Deployment {
   /** Facts of its boot proofs. If there are none, values that the deployment does not pin are unknown. */
   readonly facts: readonly DocumentFacts[];
-  /** Whether a deployment of the policy accepts the same, so that it is not added. */
+  /** Whether a deployment of the policy accepts the same. The addition is then not added. */
   readonly isThere: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface Terms {
   readonly bundles: readonly ProvenanceBundle[];
 }
 
-/** Returns deployments of the namespaces with the highest `minNonce`, which is lowest if none is pinned. */
+/** Returns the deployments of these namespaces that have the highest `minNonce`. Without this pin, it is the lowest. */
 export function newestSiblings(
   deployments: readonly DeploymentPins[],
   namespaces: readonly string[],
@@ -128,7 +128,7 @@ interface Beside {
 
 const UNCHANGED: Omit<Beside, "file"> = { refusals: [], demanded: [], notes: [] };
 
-/** Handles an addition without a sibling. If one of two has no namespace, it is unknown whether they are siblings. */
+/** Handles an addition without siblings. If namespaces are not pinned, a note lists demands that may be lost. */
 function withoutSibling(addition: Addition, before: readonly Deployment[]): Beside {
   const { file, pins } = addition;
   const isNameless = namespacesOf(addition).length === 0;
@@ -165,11 +165,11 @@ function besideSiblings(addition: Addition, siblings: readonly Deployment[], ter
   };
 }
 
-/** Decision on one pin of the sibling. Without a value, the addition's own pin counts, if there is one. */
+/** Decision on one pin of a sibling. Without a value, the addition's own pin stays as it is. */
 interface Answer {
   /** Value for the file of the addition. */
   readonly value?: unknown;
-  /** Key that equal values in other spellings share. */
+  /** A text that is the same for equal values in different spellings. */
   readonly key?: string;
   readonly refusals?: readonly Omit<DemandRefusal, "deployment" | "siblings">[];
   readonly note?: string;
@@ -181,7 +181,7 @@ function outcomeOf({ key, refusals = [] }: Answer = KEPT): string {
   return JSON.stringify([key, refusals.map(({ code, demand }) => [code, demand])]);
 }
 
-/** Name of the types of app proof. They are not a pin, but narrow what a deployment accepts as a pin does. */
+/** Name of the types of app proof in `drop`. They are not a pin, but narrow what a deployment accepts like one. */
 const TYPES = "appProofs";
 const ANSWERED = [...PIN_NAMES, TYPES] as const;
 
@@ -194,7 +194,7 @@ function answersOf(addition: Addition, sibling: Deployment, terms: Terms): Map<(
   return new Map([...answers, [TYPES, typesAnswer(addition, sibling, terms)] as const]);
 }
 
-/** Decides on types. Those that the addition names are the caller's choice. */
+/** Decides on types of app proof. Types that the addition names are the caller's choice. */
 function typesAnswer({ file }: Addition, { pins: { appProofTypes } }: Deployment, { drop }: Terms): Answer {
   if (file.appProofs !== undefined || appProofTypes === null || drop.has(TYPES)) return KEPT;
   return { value: { types: appProofTypes }, key: textOf([...appProofTypes].sort()) };
@@ -242,7 +242,7 @@ const HELD: Row<unknown> = {
   },
 };
 
-/** Row of pins of one version, which the new version replaces. The manifest's hash pins everything in it. */
+/** Row of pins that belong to one version. The addition must pin a new value, or the hash of its manifest. */
 const ANEW: Row<unknown> = {
   keep: ({ name, own, addition: { pins } }) =>
     own !== undefined || pins.manifestHash !== undefined ? KEPT : refused(name, "demand-unmet", NOT_PINNED_ANEW),
@@ -267,7 +267,7 @@ const WORKLOADS: Row<PinTypes["workloads"]["pin"]> = {
   },
 };
 
-/** PCRs of one version, which cover the image. The others identify where it runs and who signed it. */
+/** PCRs that cover the image and belong to one version. Other PCRs identify where it runs and who signed it. */
 const VERSION_PCRS: readonly number[] = [0, 1, 2];
 
 const PCRS: Row<PinTypes["pcrs"]["pin"]> = {
@@ -313,7 +313,7 @@ function shownPcrs(index: number, facts: readonly DocumentFacts[]): readonly str
   return facts.map(({ pcrs }) => pcrs.get(index) ?? "absent");
 }
 
-/** Writes an image. If two pins have one index, the later counts. */
+/** Writes an image. If two pins have the same index, the later one is written. */
 function imageFile(pins: readonly PcrPin[]): PcrsFile {
   return Object.fromEntries(
     pins.map(({ index, accepted }) => [String(index), accepted.length === 1 ? accepted[0]! : accepted]),

@@ -1,4 +1,4 @@
-/** Accepts only results in the form that this package writes. */
+/** Shapes of results. They accept only results in the form that this package writes. */
 import { CHECK_IDS } from "../checks.js";
 import {
   type Shape,
@@ -16,18 +16,18 @@ import {
 import { isGoodVerdict } from "../report/accepted.js";
 import type { AuditResult } from "./result.js";
 
-/** The limit is far above any reason or deployment name. */
+/** Shape of a reason or a deployment's name. The limit is far above any genuine length. */
 const shortText = sizedText(0, 65_536);
 const verdict = keyOf<AuditResult["verdict"]>({ verified: true, authentic: true, rejected: true, malformed: true });
 
-/** Each id is known and appears once, in the order of their table. */
+/** Shape of the failed checks. Each id is known and appears once, in the order of the table of checks. */
 const failed = refined(list(oneOf(...CHECK_IDS)), (ids, place) => {
   const places = ids.map((id) => CHECK_IDS.indexOf(id));
   const isInOrder = places.every((at, index) => index === 0 || at > places[index - 1]!);
   return isInOrder ? ids : place.fault<typeof ids>("not in the order of the checks");
 });
 
-/** The form of a result without its number. Only the producer knows the numbers. */
+/** Shape of a result without its number. Only the producer knows the numbers. */
 const members = objectOf<Form>({
   verdict,
   failed,
@@ -51,7 +51,7 @@ function isConsistent(read: Form): boolean {
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);
 }
 
-/** Most results of a batch differ only in their number, so each form is written and validated once. */
+/** Results of consecutive entries. Most of them differ only in their number, so each distinct form is written once. */
 export interface WrittenResults {
   readonly first: number;
   readonly forms: readonly Form[];
@@ -74,7 +74,7 @@ export function writeResults(results: readonly AuditResult[]): WrittenResults {
   return { first: results[0]?.n ?? 0, forms, order };
 }
 
-/** Returns the results of `entries` entries from the number `first` on, or null for anything else. */
+/** Returns `entries` results from the number `first` on. Null for anything else. */
 export function readResults(value: unknown, first: number, entries: number): readonly AuditResult[] | null {
   const written = objectOf<WrittenResults>({
     first: count,
@@ -86,7 +86,7 @@ export function readResults(value: unknown, first: number, entries: number): rea
   return expandResults({ first, forms, order });
 }
 
-/** Reads what {@link writeResults} wrote in a thread of this process, which needs no validation. */
+/** Returns the results that {@link writeResults} wrote in a thread of this process. They need no validation. */
 export function expandResults({ first, forms, order }: WrittenResults): readonly AuditResult[] {
   return order.map((index, at) => ({ ...forms[index]!, n: first + at }));
 }

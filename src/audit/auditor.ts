@@ -22,13 +22,13 @@ import { NO_DOCUMENT, incomparable } from "./expected.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
-/** The limit of cached signatures and imported keys. A boot proof has about ten. */
+/** Maximum number of cached signatures and imported keys. A boot proof has about ten. */
 const MAX_SIGNATURES = 4096;
 const MAX_BOOT_PROOFS = 256;
-/** A limit in characters of JSON. Genuine boot proofs have 20,000, but their unsigned members could have any size. */
+/** Maximum characters of JSON of a cached boot proof. Genuine ones have 20,000, but unsigned members have no limit. */
 const MAX_REMEMBERED = 65_536;
 
-/** A verified boot proof, or the raw one if it was rejected. */
+/** A boot proof of the setting: verified, or unverified if it was rejected. */
 type Standing = unknown;
 
 export class Auditor {
@@ -41,7 +41,8 @@ export class Auditor {
   /** Boot proofs by the SHA-256 of their JSON. The least recently used one is first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /**
-   * The results of the setting's boot proofs, in its order. A rejected one is still used, and fails what depends on it.
+   * The results of the setting's boot proofs, in the setting's order. Even a rejected boot proof is used: an entry that
+   * needs it fails.
    */
   readonly bootProofs: readonly EntryResult[];
 
@@ -57,8 +58,8 @@ export class Auditor {
   }
 
   /**
-   * Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot proofs; TypeError
-   * if the policy demands provenance and there is no verifier; RangeError for more than 64 bundles.
+   * Makes an auditor. Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text without boot
+   * proofs; TypeError if the policy demands provenance and there is no verifier; RangeError for more than 64 bundles.
    */
   static async of(given: AuditSetting, provenanceVerifier?: ProvenanceVerifier): Promise<Auditor> {
     const setting = ownSetting(given);
@@ -74,8 +75,8 @@ export class Auditor {
   }
 
   /**
-   * Judges one entry. Its faults are in the result, and never thrown. `expected` is what the caller expects of this
-   * entry; never take it from the entry. Throws TypeError for an invalid one, as a verification does.
+   * Judges one entry. Faults of the entry are in the result, and never thrown. `expected` is what the caller expects of
+   * this entry: never take it from the entry. Throws TypeError for an invalid `expected`, as a verification does.
    *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
@@ -96,7 +97,7 @@ export class Auditor {
     }
   }
 
-  /** `verify` judges a bare document in the same way: rules about app proofs do not apply. */
+  /** Judges a bare document as `verify` does: rules about app proofs are not applied. */
   async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
     const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
     return resultOf(judged, [judged.attestation], this.#setting.acceptance);
@@ -108,7 +109,7 @@ export class Auditor {
     if (refused !== null) return refused;
     const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
     if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
-    // An expectation fails if the app proofs that it needs are missing.
+    // Without this condition, an expectation that needs missing app proofs would not fail.
     const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
     const bootProofs = evidence.bootProofs.map(
@@ -126,7 +127,7 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** The setting's boot proofs are compared with it only once, since no entry changes the result. */
+  /** Caches the comparison of the setting's boot proofs with the setting, because no entry changes its result. */
   #withRemembered(setting: VerifySetting): VerifySetting {
     const context = { ...setting.context, rechecks: this.#rechecks };
     return { ...setting, context, appraised: this.#appraised };
@@ -139,8 +140,8 @@ export class Auditor {
   }
 
   /**
-   * A proof may name only the signing half. This returns all boot proofs that attest it; verification refuses to choose
-   * between two.
+   * Returns all boot proofs that attest this key. A proof may name only the signing half: verification rejects it if
+   * boot proofs of different keys attest this half.
    */
   #standingOf(key: string): readonly Standing[] {
     const named = this.#standing.get(key);
@@ -173,7 +174,7 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
 
 const NO_BOOT_PROOF = "neither the entry nor the setting has a boot proof for its key";
 
-/** Returns the cache key of a boot proof, which covers all of its JSON, or null if that is too long to cache. */
+/** Returns the cache key of a boot proof, made from all of its JSON. Null if the JSON is too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {
   const text = jsonKey(bootProof as JsonValue);
   return text.length > MAX_REMEMBERED ? null : toHex(await sha256(toUtf8(text)));
@@ -184,7 +185,7 @@ interface StandingBootProofs {
   readonly judged: readonly EntryResult[];
 }
 
-/** If several boot proofs have one key, the first accepted one counts, or else the first. */
+/** Judges the setting's boot proofs. If several have the same key, the first accepted one is used, or the first. */
 async function standingBootProofs(
   { bootProofs, provenance = [] }: AuditSetting,
   setting: VerifySetting,

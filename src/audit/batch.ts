@@ -6,22 +6,22 @@ import type { AuditResult } from "./result.js";
 export interface Batch {
   /** The number of this batch in its run, from 0. */
   readonly index: number;
-  /** The number of the first entry. A judge numbers its results from it. */
+  /** The number of the first entry in the batch. A judge numbers the results from it. */
   readonly first: number;
-  /** The number of each entry in the input, if some are left out. Judged results get these numbers. */
+  /** The number of each entry in the input, if the batch leaves some out. The results get these numbers in the end. */
   readonly numbers?: readonly number[];
-  /** Lines without line feeds, or files. An entry above the maximal size is cut off. */
+  /** Lines without line feeds, or files. An entry above the maximum size is truncated. */
   readonly entries: readonly Uint8Array[];
   /**
-   * What each entry must answer: JSON of an `Expected` from the caller, never from the entry. Null means no
-   * expectation.
+   * What each entry must answer: JSON of an `Expected` from the caller, never from the entry. Null means that nothing
+   * is expected of the entry.
    */
   readonly expected?: readonly (string | null)[];
 }
 
 /**
- * Copies the entries, so that the caller may reuse its buffers. Throws TypeError if the number of expectations is not
- * that of the entries: shifted ones would be compared with other entries.
+ * Copies the entries, so that the caller can reuse its buffers. Throws TypeError unless there is one expectation for
+ * each entry, because entries would be compared with the expectations of other entries.
  */
 export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
@@ -44,7 +44,7 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
   { unknown: "ignore" },
 );
 
-/** Returns the number in the input of an entry that a judge numbered `n`. */
+/** Returns the number in the input of the entry that a judge numbered `n`. */
 export function numberOf({ first, numbers }: Pick<Batch, "first" | "numbers">, n: number): number {
   return numbers?.[n - first] ?? n;
 }
@@ -70,18 +70,18 @@ export const MARK = { waiting: 0, begun: 1, done: 2 } as const;
 export interface JudgedBatch {
   readonly index: number;
   readonly results: readonly AuditResult[];
-  /** This is for progress messages, and never part of a result. */
+  /** The entry that took longest. It is for progress messages, and never part of a result. */
   readonly slowest?: { readonly n: number; readonly milliseconds: number };
 }
 
-/** Judges batches: in this process, in threads, or on other machines. */
+/** Judges batches, in this process, in threads, or on other machines. */
 export interface Judge {
   /**
-   * Judges several batches at once, in any order. Faults of entries are results. It rejects only if nothing more can be
-   * judged.
+   * Judges a batch. Several batches may be judged at once, and end in any order. Faults of entries are results. Rejects
+   * only if no more batches can be judged.
    */
   judge(batch: Batch): Promise<JudgedBatch>;
   readonly concurrency: number;
-  /** Frees all resources. Batches that are not judged by then are lost. */
+  /** Frees all resources. Batches that are not judged yet are lost. */
   close(): Promise<void>;
 }

@@ -13,25 +13,25 @@ import { type EvidenceKind, KINDS, type KindRow, beginsAsJson, kindOfJson, recog
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printableStart } from "../report/printable.js";
 
-/** A longer entry is malformed. */
+/** Maximum size of an entry. A longer entry is malformed. */
 export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
 export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 
-/** A parsed entry; its evidence is not verified. */
+/** A parsed entry, whose evidence is not verified yet. */
 type Entry =
   /**
-   * Evidence without boot proofs is judged with those of the setting. `isBootProofs` says that the entry has only boot
-   * proofs, so no app proofs can be missing.
+   * Evidence without boot proofs is judged with the boot proofs of the setting. `isBootProofs` means that the entry has
+   * only boot proofs, so no app proofs can be missing.
    */
   | { readonly kind: "evidence"; readonly evidence: Evidence; readonly isBootProofs: boolean }
   | { readonly kind: "document"; readonly document: Uint8Array }
   | { readonly kind: "bundle"; readonly bundle: Bundle }
   | { readonly kind: "malformed"; readonly reason: string };
 
-/** A limit in characters, since a reason may quote untrusted text. */
+/** Maximum characters of a reason, which may quote untrusted text. */
 const MAX_REASON = 300;
 
-/** Reads a line without its line feed, or a file. Never throws: other bytes are a malformed entry. */
+/** Reads a line without its line feed, or a file. Never throws: bytes of any other form are a malformed entry. */
 export function readEntry(bytes: Uint8Array): Entry {
   if (bytes.length > MAX_ENTRY_BYTES) return malformed(TOO_LONG_REASON);
   try {
@@ -69,8 +69,8 @@ function entryOfJson(json: JsonValue): Entry | null {
 }
 
 /**
- * Returns whether the object has the members of evidence. A bare activity may have app proofs, too, and an object that
- * names its format has that format.
+ * Whether the object has the members of evidence. A bare activity does not, although it may have app proofs. An object
+ * that names its format is of that format.
  */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
   if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
@@ -81,12 +81,12 @@ function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is J
 
 const KINDS_OF_MEMBERS: readonly EvidenceKind[] = ["bundle", "boot proofs", "app proofs"];
 
-/** Refuses other members: a misspelt name would leave its evidence unjudged. */
+/** Reads an object with members of evidence. Others are refused: evidence under a misspelt name would not be judged. */
 function entryOfMembers(json: JsonObject): Entry {
   const faults = new FaultList();
   const reader = new MemberReader(json, "", faults);
   reader.refuseUnknown(EVIDENCE_MEMBERS);
-  // If null counted as absent, evidence and the policy's rules about app proofs would be skipped silently.
+  // Null is a fault. If it meant absent, evidence and the policy's rules about app proofs would be skipped silently.
   for (const name of EVIDENCE_MEMBERS)
     if (json[name] === null) reader.fault(name, "null: omit the member if there is no value");
   const evidence = evidenceIn(reader, []);
@@ -95,7 +95,7 @@ function entryOfMembers(json: JsonObject): Entry {
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 
-/** Attestation documents are never JSON. */
+/** Readers by kind. There is none for attestation documents, which are never JSON. */
 const READERS: Readonly<Partial<Record<EvidenceKind, (json: JsonValue) => Entry>>> = {
   "boot proof": (json) => evidenceOf({ bootProofs: [json] }, true),
   "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs }), true),
@@ -116,7 +116,7 @@ function evidenceOf(evidence: Evidence, isBootProofs = false): Entry {
 
 const MOST = { "boot proofs": MAX_BUNDLE_BOOT_PROOFS, "app proofs": MAX_APP_PROOFS };
 
-/** Each item is judged on its own, so a small line could take long. */
+/** Refuses lists that are too long: each item is judged on its own, so a small line could take long. */
 function bounded(
   what: keyof typeof MOST,
   list: readonly unknown[],

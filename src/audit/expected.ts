@@ -14,11 +14,11 @@ import type { EntryResult } from "./result.js";
 interface ExpectedLine {
   /** SHA-256 of the entry's bytes, in lowercase hex. */
   readonly entry: string;
-  /** The JSON of an `Expected`, in the form of a `Batch`. */
+  /** The JSON of an `Expected`, as batches have it. */
   readonly expected: string;
 }
 
-/** JSON has no Date: `requestedAt` may be RFC 3339. */
+/** Shape of an `Expected` in JSON. JSON has no Date, so `requestedAt` may also be RFC 3339. */
 const expectedJson: Shape<Expected> = {
   read: (value, place) => {
     if (!isJsonObject(value)) return anyObject.read(value, place) as Expected;
@@ -30,18 +30,18 @@ const expectedJson: Shape<Expected> = {
 
 const expectedLine = object({ entry: hex(32), expected: expectedJson });
 
-/** Throws {@link MalformedError} (`json` or `expected`). */
+/** Reads a line of a file of expectations. Throws {@link MalformedError} (`json` or `expected`). */
 export function readExpectedLine(line: Uint8Array): ExpectedLine {
   const { entry, expected } = readExpected(expectedLine, line, "");
   return { entry, expected: JSON.stringify(expected) };
 }
 
-/** Throws as {@link readExpectedLine} does. */
+/** Reads the JSON of an `Expected`. Throws as {@link readExpectedLine} does. */
 export function expectedOfText(text: string): Expected {
   return readExpected(expectedJson, text, "expected");
 }
 
-/** Numbers as the caller wrote them: another one would be compared. */
+/** Reads numbers exactly as written. A number that a double cannot hold is a fault: another would be compared. */
 function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: string): T {
   const json = plainNumbers(parseJson(text, { numbers: "literal" }));
   const { value, faults } = json.faults.length > 0 ? json : readShape(shape, json.value, path);
@@ -50,8 +50,8 @@ function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: strin
 }
 
 /**
- * Rejects an entry that cannot be compared with its expectation, which would then go unchecked. Returns null if it can
- * be.
+ * Rejects an entry that cannot be compared with its expectation, because the expectation would not be checked. Returns
+ * null if it can be compared.
  */
 export function incomparable(evidence: Evidence, expectation: Expectation): EntryResult | null {
   const { appProofs, activity } = evidenceMembers(evidence);
@@ -62,7 +62,7 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
   return { verdict: "rejected", failed: [failed], reason };
 }
 
-/** The result of a bare document with an expectation. */
+/** The result of a bare document that has an expectation. */
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],

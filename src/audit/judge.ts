@@ -8,12 +8,12 @@ import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
 /**
- * The reason for an entry whose judging failed twice. It is the same for every judge, so that results do not depend on
- * it.
+ * Reason for an entry whose judging failed twice. It is the same for every judge, so that results do not depend on the
+ * judge.
  */
 export const UNJUDGED_REASON = "it could not be judged: judging it failed twice";
 
-/** The reason for an entry that was stopped twice because it took too long. It is the same for every limit. */
+/** Reason for an entry that was stopped twice because it took too long. It does not name the limit, which may vary. */
 export const TOO_SLOW_REASON = "it could not be judged: it twice took longer than one entry may take";
 
 export function unjudgedResult(n: number): AuditResult {
@@ -21,8 +21,8 @@ export function unjudgedResult(n: number): AuditResult {
 }
 
 /**
- * Judges the entries of a batch, a few at once; results are in their order. `clock` returns milliseconds. The time of
- * the slowest entry includes that of others judged meanwhile.
+ * Judges the entries of a batch, a few at once. Results are in the order of the entries. `clock` returns milliseconds.
+ * The time of the slowest entry includes the time of entries that are judged meanwhile.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,
@@ -32,7 +32,7 @@ export async function judgeBatch(
   return judgeOwnBatch(auditor, ownBatch(batch), clock);
 }
 
-/** {@link judgeBatch} of a batch that nothing changes meanwhile. */
+/** Judges as {@link judgeBatch} does, without a copy: nothing may change the batch meanwhile. */
 export async function judgeOwnBatch(
   auditor: Pick<Auditor, "judge">,
   { index, first, entries, expected }: Batch,
@@ -44,7 +44,7 @@ export async function judgeOwnBatch(
     const result = await judgeEntry(auditor, first + at, entry, expected?.[at] ?? null);
     const milliseconds = clock() - start;
     const { n, milliseconds: most } = slowest;
-    // Entries end in any order. Of equally slow ones, the first in the batch counts.
+    // Entries end in any order. Of equally slow entries, the first in the batch is reported.
     if (milliseconds > most || (milliseconds === most && first + at < n)) slowest = { n: first + at, milliseconds };
     return result;
   });
@@ -56,7 +56,7 @@ export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<Judge
   return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
 }
 
-/** The number is small, since the decoded data of each entry is held until it is judged. */
+/** Number of entries that are judged at once. It is small, because each entry's decoded data is in memory meanwhile. */
 const AT_ONCE = 4;
 
 async function judgeEntry(
@@ -71,13 +71,13 @@ async function judgeEntry(
     try {
       return await auditor.judge(n, entry, read.value);
     } catch {
-      // An error is not a verdict. The entry is tried once more, and then reported.
+      // An error is not a verdict. The entry is judged once more, and then reported as not judged.
     }
   }
   return unjudgedResult(n);
 }
 
-/** Throws as `Auditor.of` does. `clock` returns milliseconds. */
+/** Makes a judge in this process. Throws as `Auditor.of` does. `clock` returns milliseconds. */
 export async function localJudge(
   setting: AuditSetting,
   clock: () => number = () => 0,

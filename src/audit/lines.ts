@@ -5,14 +5,14 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** Returns whether a line is not an entry: it has only the white space of JSON. */
+/** Whether a line is not an entry because it has only white space of JSON. */
 export function isEmptyLine(line: Uint8Array): boolean {
   return line.every((byte) => byte === SPACE || byte === TAB || byte === CR);
 }
 
 /**
- * Cuts chunks into lines, without line feeds and the carriage returns before them. A line above the limit is cut to one
- * byte more than the limit, and its rest is never held.
+ * Cuts chunks into lines, without line feeds and the carriage returns before them. A line above the limit is truncated
+ * to the limit and one byte, and the rest is not kept in memory.
  */
 export class LineCutter {
   readonly #limit: number;
@@ -24,7 +24,9 @@ export class LineCutter {
     this.#limit = limit;
   }
 
-  /** The lines that end in this chunk, each with the offset after its line feed. They may be views of the chunk. */
+  /**
+   * Yields the lines that end in this chunk, each with the offset after its line feed. They may be views of the chunk.
+   */
   *cut(chunk: Uint8Array): Generator<{ readonly line: Uint8Array; readonly end: number }> {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
@@ -35,14 +37,14 @@ export class LineCutter {
     this.#hold(chunk.subarray(start));
   }
 
-  /** Returns the last line if no line feed ends it, else null. */
+  /** Returns the last line if no line feed ends it, otherwise null. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#line();
   }
 
   #hold(part: Uint8Array): void {
     this.#length += part.length;
-    // The two extra bytes are the first one above the limit, and a carriage return, which does not count.
+    // Room for two bytes above the limit: one shows that the line is too long, and a carriage return does not count.
     const room = this.#limit + 2 - this.#held;
     if (part.length === 0 || room <= 0) return;
     this.#parts.push(part.subarray(0, room));

@@ -1,11 +1,11 @@
-/** Makes an auditor. Only a policy that demands provenance loads the package that verifies it. */
+/** Makes an auditor. The package that verifies provenance is loaded only if the policy demands provenance. */
 import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { demandsProvenance } from "../inputs.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { Auditor } from "./auditor.js";
 import { type AuditSetting, verifyOptionsOf } from "./setting.js";
 
-/** Rejects as `Auditor.of` does, and with `ProvenanceError` if the package is missing. */
+/** Makes an auditor. Rejects as `Auditor.of` does, and with `ProvenanceError` if the package is missing. */
 export async function nodeAuditor(setting: AuditSetting): Promise<Auditor> {
   return Auditor.of(setting, await verifierFor(setting));
 }

@@ -1,14 +1,15 @@
-/** Decides how many threads a process should start, by its cores and the limit of its container. */
+/** Number of threads that a process should start, by its cores and the limit of its container. */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize } from "node:path/posix";
 
-/** Measured: 64 threads take 1.8 GB, and were slower than two. */
+/** Maximum number of threads. In a measurement, 64 threads used 1.8 GB and were slower than two. */
 const MOST_THREADS = 16;
 
 /**
- * Returns 1 to 16. `availableParallelism` knows the affinity of the process, but not the CPU time that its control
- * group may use. `root` is the folder that holds `proc` and `sys`; `cores` is the number of cores of the process.
+ * Returns the number of threads, 1 to 16. `availableParallelism` respects the affinity of the process, but not the
+ * limit on CPU time of its control group. `root` is the folder that holds `proc` and `sys`, and `cores` is the number
+ * of cores of the process.
  */
 export function defaultThreads(root = "/", cores = availableParallelism()): number {
   const groups = groupsOf(textAt(join(root, "proc/self/cgroup")) ?? "");
@@ -23,11 +24,11 @@ interface Group {
   /** Folders of `/sys/fs/cgroup` where the hierarchy may be mounted. */
   readonly mounts: readonly string[];
   readonly path: string;
-  /** Returns the limit in a folder, in cores, or an empty list. */
+  /** Returns the limit in a folder, in cores. The list is empty if there is none. */
   readonly read: (folder: string) => readonly number[];
 }
 
-/** A line is `ID:CONTROLLERS:PATH` (cgroups(7)). The line of version 2 has ID 0 and no controllers. */
+/** Reads lines `ID:CONTROLLERS:PATH` (cgroups(7)). The line of version 2 has the ID 0 and no controllers. */
 function groupsOf(text: string): Group[] {
   return text.split("\n").flatMap((line): Group[] => {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
@@ -39,21 +40,21 @@ function groupsOf(text: string): Group[] {
 }
 
 /**
- * Returns the group's folder and all above it, each of which may limit it. In a container the path is often that of the
- * host, which does not exist, or begins with `/..`: the mount itself is then the container's own group.
+ * Returns the group's folder and all folders above it: each can limit the group. In a container the path is often the
+ * host's, which does not exist there, or begins with `/..`. The mount itself is then the container's own group.
  */
 function foldersTo(mount: string, path: string): string[] {
   const names = normalize(`/${path}`).split("/").filter(Boolean);
   return Array.from({ length: names.length + 1 }, (_, depth) => join(mount, ...names.slice(0, depth)));
 }
 
-/** The file has `QUOTA PERIOD` in microseconds, or `max PERIOD`. */
+/** Reads the limit from a file with `QUOTA PERIOD` in microseconds, or `max PERIOD`. */
 function limitOfVersion2(folder: string): readonly number[] {
   const [quota = "", period = ""] = (textAt(join(folder, "cpu.max")) ?? "").trim().split(/\s+/);
   return ratio(quota, period);
 }
 
-/** A quota of -1 means no limit. */
+/** Reads the limit of version 1. A quota of -1 means no limit. */
 function limitOfVersion1(folder: string): readonly number[] {
   const quota = textAt(join(folder, "cpu.cfs_quota_us")) ?? "";
   return ratio(quota.trim(), (textAt(join(folder, "cpu.cfs_period_us")) ?? "").trim());

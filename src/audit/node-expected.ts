@@ -6,7 +6,7 @@ import { LineCutter } from "./lines.js";
 import { sha256Hex } from "./node-queue-wire.js";
 import type { InputBatch } from "./node-source.js";
 
-/** A longer line is malformed. */
+/** Maximum length of a line. A longer line is malformed. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 interface Expected {
@@ -34,8 +34,8 @@ export class ExpectedEntries {
 
   /**
    * Reads the bytes of a file, such as `createReadStream(path)`: NDJSON of `{"entry": "…", "expected": {…}}`. Throws
-   * {@link MalformedError} (`expected`) with the line and path of each fault. Two lines for one entry are a fault, as
-   * is a file without lines.
+   * {@link MalformedError} (`expected`) with the line and path of each fault. Two lines for the same entry are a fault,
+   * and so is a file without lines.
    *
    * @example
    * const expected = await ExpectedEntries.read(createReadStream("expected.ndjson"));
@@ -60,8 +60,8 @@ export class ExpectedEntries {
   }
 
   /**
-   * Returns the expectation of an entry's bytes, or null. The bytes are a line without its line feed and the carriage
-   * return before it, or a file.
+   * Returns the expectation of an entry, or null. `entry` is the bytes of a file, or of a line without its line feed
+   * and the carriage return before it.
    */
   of(entry: Uint8Array): Expected | null {
     return this.#byEntry.get(sha256Hex(entry)) ?? null;
@@ -85,7 +85,7 @@ class LineReader {
       return;
     }
     const { value, faults } = attempt(() => readExpectedLine(bytes));
-    // The parser counts lines too, so its number is dropped.
+    // The parser counts lines from 1 in each text, so its line number is dropped.
     for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
     if (value === undefined) return;
     const before = this.#byEntry.get(value.entry);
@@ -105,11 +105,11 @@ class LineReader {
   }
 }
 
-/** The lines that an entry matched, as one bit each. */
+/** The lines of a file of expectations that an entry matched, with one bit for each. */
 export class MetLines {
   #bits: Uint8Array;
 
-  /** `text` is what {@link toString} returned in another run. */
+  /** `text` is the result of {@link toString} in an earlier run. */
   constructor(text = "") {
     this.#bits = Buffer.from(text, "base64");
   }
@@ -133,9 +133,9 @@ export class MetLines {
   }
 }
 
-/** A batch whose entries have their expectations. */
+/** A batch with the expectations of its entries. */
 export interface ExpectedBatch extends InputBatch {
-  /** The lines of the entries' expectations. */
+  /** The lines of these expectations in their file. */
   readonly lines: readonly number[];
 }
 

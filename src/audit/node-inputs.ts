@@ -1,4 +1,6 @@
-/** Opens inputs of lines: unpacks compressed ones, and refuses what is not NDJSON before anything is written. */
+/**
+ * Opens inputs of lines. Unpacks compressed ones, and refuses inputs that are not NDJSON before anything is written.
+ */
 import { open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { type Gunzip, createGunzip } from "node:zlib";
@@ -11,11 +13,11 @@ import { LineCutter, isEmptyLine } from "./lines.js";
 
 export const STDIN_INPUT = "-";
 
-/** The error for an input that cannot be read, is not an input of entries, or differs from that of the earlier run. */
+/** Thrown for an input that cannot be read, does not contain entries, or differs from the input of the earlier run. */
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
   readonly file: string;
-  /** What to do, such as a command for a shell. Null means that the message says it. */
+  /** What to do, such as a command for a shell. Null if the message says it. */
   readonly advice: string | null;
 
   constructor(file: string, message: string, advice: string | null = null) {
@@ -37,7 +39,7 @@ export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
 
 export const CHUNK = 1024 * 1024;
 
-/** The inputs of one run. An input that can be read only once is continued from where {@link check} stopped. */
+/** The inputs of one run. If an input can be read only once, reading continues where {@link check} stopped. */
 export class LineInputs {
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #begun = new Map<string, AsyncIterable<Uint8Array>>();
@@ -47,7 +49,7 @@ export class LineInputs {
     this.#stdin = stdin;
   }
 
-  /** The bytes of an input, unpacked. */
+  /** Returns the unpacked bytes of an input. */
   chunks(name: string): AsyncIterable<Uint8Array> {
     const begun = this.#begun.get(name);
     this.#begun.delete(name);
@@ -89,7 +91,7 @@ export class LineInputs {
   }
 }
 
-/** The limit for an input that can be read only once: a whole entry, and the bytes that arrive with it. */
+/** Maximum bytes of an input that can be read only once: a whole entry, and the bytes that arrive with it. */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
 /** Yields chunks that each have their own memory, since entries are views of them. */
@@ -107,7 +109,8 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * The used part of Node's FileHandle. A public type that names FileHandle would demand Node's types of every program.
+ * The part of Node's FileHandle that is used. A public type with FileHandle would require Node's types in every
+ * program.
  */
 interface ReadableFile {
   read(buffer: Uint8Array, offset: number, length: number, at: null): Promise<{ readonly bytesRead: number }>;
@@ -134,7 +137,7 @@ async function startOf(path: string, most: number): Promise<Uint8Array> {
   }
 }
 
-/** Returns the bytes of all inputs, unpacked, or null if the size of one is not known yet. */
+/** Returns the total size of all inputs, unpacked, or null if the size of an input is not known yet. */
 export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
   const sizes = await Promise.all(inputs.map((input) => sizeOf(input).catch(() => null)));
   return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
@@ -151,7 +154,7 @@ interface Packing {
   readonly magic: readonly number[];
   /** The program that unpacks a file to its stdout. */
   readonly program: string;
-  /** Null means that this package does not unpack it. */
+  /** Unpacks data of this packing. Null means that this package cannot. */
   readonly engine: (() => Gunzip) | null;
 }
 
@@ -166,7 +169,8 @@ const PACKINGS: readonly Packing[] = [
     name: "Zstandard",
     magic: [0x28, 0xb5, 0x2f, 0xfd],
     program: "zstd -dc",
-    // Node 20 has no engine. That of Node 22.23 ends without an error in a truncated file, and after the first frame.
+    // Node 20 has no engine for it. The engine of Node 22.23 reports no error for a truncated file, and stops after the
+    // first frame.
     engine: null,
   },
 ];
@@ -176,7 +180,7 @@ function packingOf(start: Uint8Array): Packing | null {
   return PACKINGS.find(({ magic }) => magic.every((byte, at) => start[at] === byte)) ?? null;
 }
 
-/** Unpacks by content, since names may lie. */
+/** Unpacks by the content of the input, because its name may be misleading. */
 async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = packed[Symbol.asyncIterator]();
   const held: Uint8Array[] = [];
@@ -215,7 +219,7 @@ async function* unpackedBy(
   if (packing.engine === null) throw notUnpacked(packing, name);
   const engine = packing.engine();
   const fed = { bytes: 0, zeros: 0 };
-  // The engine reports the same error.
+  // The error is ignored here, because the engine reports it too.
   const feeding = pipeline(counted(packed, fed), engine).catch(() => {});
   try {
     for await (const chunk of engine) yield chunk as Uint8Array;
@@ -227,7 +231,7 @@ async function* unpackedBy(
     engine.destroy();
     await feeding;
   }
-  // Zeros fill blocks. Node silently drops everything that follows them.
+  // Zeros may pad the last block. Node silently drops all data after them.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
     throw new AuditInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
 }
@@ -267,7 +271,7 @@ function shellWord(text: string): string {
 /** The form of an input that is not NDJSON. */
 type OtherForm = "a list over several lines" | "an object over several lines" | "a list on one line";
 
-/** `jq -c .` writes each value as a line, `jq -c '.[]'` each item of a list. */
+/** Messages, and filters of jq: `jq -c .` writes each value as a line, and `jq -c '.[]'` each item of a list. */
 const FORMS: Readonly<Record<OtherForm, readonly [message: string, filter: string]>> = {
   "a list over several lines": ["a JSON list over several lines: expected one entry on each line", "'.[]'"],
   "an object over several lines": ["JSON over several lines: expected one entry on each line", "."],
@@ -287,8 +291,8 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): AuditI
 }
 
 /**
- * Decides whether the beginning of an input is not NDJSON. A single odd line among others is a malformed entry:
- * otherwise its author could stop the whole audit.
+ * Decides by the first lines of an input whether it is not NDJSON. A single odd line among others is only a malformed
+ * entry. Otherwise the author of that line could stop the whole audit.
  */
 class FirstLines {
   readonly #cutter = new LineCutter(MAX_ENTRY_BYTES);
@@ -305,7 +309,7 @@ class FirstLines {
   read(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
     for (const { line } of this.#cutter.cut(chunk)) if (!this.isDecided) this.#add(line);
-    // An input that can be read only once was held too long, so its lines are judged as they are.
+    // Too much was read of an input that can be read only once, so its lines are judged as they are.
     if (this.#bytes > this.#most && !this.isDecided) this.#first = "line";
   }
 
@@ -319,7 +323,9 @@ class FirstLines {
     return this.#first === "line" || this.#lines.length >= (this.#first === "brackets" ? 3 : 2);
   }
 
-  /** Null means lines. The value is known once `isDecided` is true, or at the end of the input. */
+  /**
+   * The form of an input that is not NDJSON, or null for lines. It is known if `isDecided`, or at the end of the input.
+   */
   get form(): OtherForm | null {
     const rest = this.#hasEnded ? null : this.#cutter.rest();
     this.#hasEnded = true;
@@ -332,7 +338,10 @@ class FirstLines {
     return first.find((byte) => !BLANKS.includes(byte)) === OPENING ? OVER_LINES[0] : OVER_LINES[1];
   }
 
-  /** A whole entry after the brackets is the only item of a list. Otherwise the brackets are an odd line. */
+  /**
+   * Whether the value continues after brackets. If a whole entry follows and only closing brackets end it, the entry is
+   * the only item of a list. Otherwise the brackets are an odd line.
+   */
   #goesOn(second: Uint8Array | undefined, third: Uint8Array | undefined): boolean {
     if (second === undefined || !isWhole(second)) return true;
     return third !== undefined && /^[\s\]}]+$/.test(textOf(third));
@@ -346,8 +355,8 @@ const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 const textOf = (line: Uint8Array): string => Buffer.from(line.buffer, line.byteOffset, line.length).toString();
 
 /**
- * Classifies the first line. `list` is a whole list of other things. `brackets` has nothing but opening ones. `open`
- * ends where JSON continues. `line` is anything else, which is judged as an entry.
+ * Classifies the first line: `list` is a complete list of anything but evidence, `brackets` has only opening brackets,
+ * `open` ends where JSON continues, and `line` is anything else, which is judged as an entry.
  */
 function beginningOf(line: Uint8Array): "list" | "brackets" | "open" | "line" {
   if (!beginsAsJson(line)) return "line";

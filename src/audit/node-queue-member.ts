@@ -1,4 +1,4 @@
-/** What producer and worker share: joining the queue, finding the other side, and reporting each note once. */
+/** Code that producer and worker share: joining the queue, finding the other side, and reporting each note once. */
 import { randomBytes } from "node:crypto";
 import { printable } from "../report/printable.js";
 import { DAY_SECONDS, type Peer, Seal, queueName, readPeer } from "./node-queue-wire.js";
@@ -7,7 +7,7 @@ import { QueueError, type QueuePlaceOptions } from "./queue-options.js";
 import { type Held, policyDigest } from "./setting.js";
 
 export const TICK_MS = 1000;
-/** A peer that was silent for longer counts as gone. */
+/** Seconds of silence after which a peer is considered gone. */
 const ALIVE_SECONDS = 10;
 const MAX_PEERS = 1000;
 const MAX_NOTES = 1000;
@@ -15,7 +15,7 @@ const MAX_NOTES = 1000;
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET anyone who can write to this server is trusted, and could forge results";
 
-/** Throws QueueError if the server cannot be reached within ten seconds, or cannot be used. */
+/** Joins a queue. Throws QueueError if the server cannot be reached within ten seconds, or cannot be used. */
 export async function joinQueue(url: string, held: Held, options: QueuePlaceOptions): Promise<QueueMember> {
   const { prefix = "bootproof", tls, onNote = () => {} } = options;
   const policy = await policyDigest(held);
@@ -27,7 +27,7 @@ export async function joinQueue(url: string, held: Held, options: QueuePlaceOpti
   return member;
 }
 
-/** Resolves when all works have ended, in either way, or after this time. */
+/** Resolves when all works have settled, or after this time. */
 export async function settledWithin(milliseconds: number, ...works: readonly Promise<unknown>[]): Promise<void> {
   const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
   await Promise.race([Promise.allSettled(works), timeout]);
@@ -37,7 +37,7 @@ export class QueueMember {
   readonly connection: RedisConnection;
   readonly seal: Seal;
   readonly peer: Peer;
-  /** The braces keep all keys in one slot of a cluster, as BullMQ's scripts need them. */
+  /** The braces put all keys into one slot of a cluster, which BullMQ's scripts require. */
   readonly prefix: string;
   readonly #announced: string;
   readonly #options: QueuePlaceOptions;
@@ -53,12 +53,12 @@ export class QueueMember {
     this.#options = options;
   }
 
-  /** The name of a key: of one run, or of all. */
+  /** Returns the name of a key. Without `run`, the key is shared by all runs. */
   key(name: string, run?: string): string {
     return [this.prefix, name, ...(run === undefined ? [] : [run])].join(":");
   }
 
-  /** The key of one of BullMQ's lists, or of a job by its id. */
+  /** Returns the key of one of BullMQ's lists, or of a job by its id. */
   readonly queueKey = (name: string): string => `${this.prefix}:${this.peer.queue}:${name}`;
 
   tell(text: string): void {
@@ -71,19 +71,22 @@ export class QueueMember {
     this.tell(text);
   }
 
-  /** The connection itself reports outages. A lock that was lost during an outage only costs the work of a batch. */
+  /**
+   * Reports an error, but not an outage, which the connection reports itself. A lost lock is not reported either: it
+   * only costs the work of a batch.
+   */
   sayError(error: unknown): void {
     if (this.connection.isClosed || isOutage(error)) return;
     const message = this.connection.messageOf(error);
     if (!/lock/i.test(message)) this.once(printable(message));
   }
 
-  /** Calls `work` every second, but never twice at once. Returns a function that ends this. */
+  /** Calls `work` every second, but never while it still runs. Returns a function that stops the calls. */
   everySecond(work: () => Promise<void>): () => Promise<void> {
     let running: Promise<void> | null = null;
     const tick = (): void => {
       const { shown, isAway } = this.connection;
-      // The state is also reported while a command waits for a server that is away.
+      // The state is reported even while a command waits for a server that is away.
       this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
       running ??= this.#count()
         .then(work)
@@ -112,7 +115,7 @@ export class QueueMember {
     await this.connection.client.zrem(this.key(own), this.#announced);
   }
 
-  /** Throws the server's error if its memory is full or the user may not run what a queue needs. */
+  /** Throws the server's error if its memory is full, or if the user lacks a right that a queue needs. */
   async checkServer(): Promise<void> {
     const { client } = this.connection;
     await client.eval(NEEDED, 1, this.key("rights", this.peer.id));
@@ -129,7 +132,7 @@ export class QueueMember {
   }
 }
 
-/** Every kind of write that BullMQ's scripts make. */
+/** Script with every kind of write that BullMQ's scripts make. */
 const NEEDED = [
   "'HSET', KEYS[1], 'a', '1'",
   "'LPUSH', KEYS[1], '1'",

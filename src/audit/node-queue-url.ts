@@ -1,4 +1,4 @@
-/** Parses the URL of a queue's server. Messages show `shown`, which never contained a password. */
+/** Parses the URL of a queue's server. Messages show `shown`, which contains no password. */
 import { QueueError } from "./queue-options.js";
 
 export interface QueueAddress {
@@ -6,10 +6,10 @@ export interface QueueAddress {
   readonly isTls: boolean;
   /** The server, the nodes of the cluster, or the sentinels. The list is empty for a socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
-  /** The path of the socket, or the name that the sentinels know. */
+  /** The path of the socket, or the name of the server that the sentinels monitor. */
   readonly name: string;
   readonly db: number;
-  /** An empty text means none. */
+  /** User name. An empty text means none. */
   readonly username: string;
   readonly password: string;
   /** The URL without user and password. */
@@ -18,7 +18,7 @@ export interface QueueAddress {
 
 const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
 const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
-/** Forms of the path. A cluster has only the database 0. */
+/** Patterns of the path. A cluster has only the database 0. */
 const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
   server: /^\/?(?<db>\d{0,5})$/,
   cluster: /^\/?(?<db>)$/,
@@ -29,7 +29,7 @@ const EXPECTED =
   "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
-/** Throws QueueError, which does not quote the URL, since that may have a password. */
+/** Parses a URL. Throws QueueError, which does not quote the URL, because the URL may contain a password. */
 export function parseQueueUrl(url: string): QueueAddress {
   const { scheme, user, authority, path } = partsOf(url);
   const [, kind = scheme === "unix" ? "socket" : "server"] = scheme.split("+") as [string, QueueAddress["kind"]?];
@@ -79,8 +79,8 @@ function noUrl(): QueueError {
 }
 
 /**
- * Returns `url` with the credentials of `other` if it has none of its own. Throws QueueError if `other` is another
- * server: its password must not go there.
+ * Returns `url` with the credentials of `other` if `url` has none. Throws QueueError if `other` is another server,
+ * because its password must not be sent there.
  */
 export function withCredentialsOf(url: string, other: string): string {
   const [own, source] = [parseQueueUrl(url), parseQueueUrl(other)];
@@ -95,7 +95,7 @@ export function withCredentialsOf(url: string, other: string): string {
   return `${scheme}://${partsOf(other).user}@${authority}${path}`;
 }
 
-/** The identity of a server, whatever the database. */
+/** Returns a text that identifies a server, regardless of the database. */
 function serverOf({ kind, isTls, hosts, name }: QueueAddress): string {
   return JSON.stringify([kind, isTls, hosts.map(hostText).sort(), name]);
 }

@@ -1,4 +1,4 @@
-/** The data of a queue. Anyone with access to the server may have written it, so its form and its seal are checked. */
+/** The data of a queue. Anyone with access to the server can have written it, so its form and seal are checked. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import {
   anything,
@@ -18,11 +18,11 @@ import { readResults, writeResults } from "./answered.js";
 import { type Batch, type JudgedBatch, partOf } from "./batch.js";
 import { TOLD_SETTING, type ToldSetting } from "./setting.js";
 
-/** Increment it if the same entry may yield another line, or jobs or answers are written in another form. */
+/** Version of the data. Increment it if an entry may get another line, or if the form of jobs or answers changes. */
 const FORMAT = 5;
 export const DAY_SECONDS = 86_400;
 
-/** A shared secret, or none. Without one, anyone who can write to the server is trusted. */
+/** Seals of jobs and answers under a shared secret. Without a secret, anyone who can write to the server is trusted. */
 export class Seal {
   readonly #secret: string;
 
@@ -40,7 +40,7 @@ export class Seal {
     return createHmac("sha256", this.#secret).update(`bootproof ${kind}\n${sealed}`).digest("hex");
   }
 
-  /** Without a secret, only the empty seal is valid. */
+  /** Whether the seal is valid. Without a secret, only the empty seal is valid. */
   holds(kind: "job" | "answer", sealed: string, seal: string): boolean {
     const [own, other] = [Buffer.from(this.of(kind, sealed)), Buffer.from(seal)];
     return own.length === other.length && timingSafeEqual(own, other);
@@ -53,10 +53,10 @@ export function queueName(policy: string, seal: Seal): string {
   return ["bootproof", policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
 }
 
-/** The most bytes of the entries of a job and their expectations. A longer entry is a job by itself. */
+/** Maximum bytes of the entries and expectations in a job. A longer entry has a job of its own. */
 const MAX_JOB_BYTES = 1024 * 1024;
 
-/** Consecutive entries that are one job. */
+/** Consecutive entries that become one job. */
 export type Part = Omit<Batch, "index">;
 
 export function partsOf(batch: Part): Part[] {
@@ -85,7 +85,7 @@ export interface Job extends Omit<Part, "numbers"> {
   readonly setting: string;
 }
 
-/** The SHA-256, in hex, of run, setting, numbers, expectations and the bytes of the entries. */
+/** Returns SHA-256, in hex, of run, setting, numbers, expectations and the bytes of the entries. */
 export function jobId({ run, setting, first, entries, expected = [] }: Job): string {
   const lengths = entries.map(({ length }) => length);
   const hash = createHash("sha256").update(`${JSON.stringify([run, setting, first, lengths, expected])}\n`);
@@ -116,7 +116,7 @@ const JOB = objectOf<WrittenJob>({
   seal: text,
 });
 
-/** Returns null for a malformed job, one with a wrong seal, and one that is not what its id says. */
+/** Reads a job. Returns null for a malformed job, a job with a wrong seal, and a job that does not match its id. */
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   const written = readShape(JOB, data).value;
   if (written === undefined || !seal.holds("job", id, written.seal)) return null;
@@ -131,7 +131,7 @@ export function readJob(id: string, data: unknown, seal: Seal): Job | null {
 
 export type JudgedPart = Omit<JudgedBatch, "index">;
 
-/** Writes an answer. Its seal covers the job's id, so that it answers no other job. */
+/** Writes an answer. Its seal covers the job's id, so it is not valid for another job. */
 export function writeAnswer(id: string, { results, slowest }: JudgedPart, seal: Seal): string {
   const answer = JSON.stringify({ results: writeResults(results), ...(slowest && { slowest }) });
   return `${seal.of("answer", `${id}\n${answer}`)}\n${answer}`;
@@ -139,7 +139,7 @@ export function writeAnswer(id: string, { results, slowest }: JudgedPart, seal: 
 
 const ANSWER = object({ results: anything, slowest: optional(object({ n: count, milliseconds: number })) });
 
-/** Returns the results of these very entries, or why the answer is refused. */
+/** Returns the results of exactly these entries, or the reason why the answer is refused. */
 export function readAnswer(id: string, { first, entries }: Part, written: string, seal: Seal): JudgedPart | string {
   const [sealed] = written.split("\n", 1);
   const answer = written.slice(sealed!.length + 1);
@@ -156,7 +156,7 @@ const FORM = "it does not have the form of this version";
 
 const TOLD = objectOf<ToldSetting>(TOLD_SETTING);
 
-/** Returns undefined for a malformed setting. */
+/** Reads a setting. Returns undefined for a malformed one. */
 export function readSetting(written: string): ToldSetting | undefined {
   return readShape(TOLD, jsonOf(written)).value;
 }
@@ -172,12 +172,12 @@ export interface Peer {
 const PEER =
   /^(?<id>[0-9a-f]{32}) (?<queue>bootproof-(?<policy>[0-9a-f]{32})-(?<version>[\w.+-]{1,40})-\d+(?:-[0-9a-f]{16})?)$/;
 
-/** Reads an announcement: an id and the name of a queue. Returns undefined for a malformed one. */
+/** Reads an announcement, which is an id and the name of a queue. Returns undefined for a malformed one. */
 export function readPeer(announced: string): Peer | undefined {
   return PEER.exec(announced)?.groups as Peer | undefined;
 }
 
-/** Returns why one peer ignores the other, or null if it does not. */
+/** Returns the reason why a peer ignores the other one, or null if it does not. */
 export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;
@@ -202,8 +202,9 @@ function jsonOf(written: string): unknown {
 }
 
 /**
- * A script of BullMQ that gives a day to each key that it was called with, and to the jobs that it returns, unless
- * BullMQ gave the key a short lifetime, as it does to locks. Whatever a killed producer left is gone after that day.
+ * Wraps a script of BullMQ. It sets a lifetime of a day on each key that the script was called with and on the jobs
+ * that it returns, except for keys with a short lifetime, such as locks. Data of a killed producer is thus deleted
+ * after a day.
  */
 export function withLifetime(lua: string): string {
   return `local function work()

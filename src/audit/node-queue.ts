@@ -27,35 +27,35 @@ import { QueueRoom } from "./queue-room.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions extends QueuePlaceOptions {
-  /** The number of batches in flight. As many more wait. Default: 16. */
+  /** Number of batches that are judged at once. The same number waits in the queue. Default: 16. */
   readonly concurrency?: number;
 }
 
 const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
 const CONCURRENCY = 16;
-/** The most bytes of jobs that one producer has at a server. */
+/** Maximum bytes of jobs that one producer has at a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** BullMQ's events wake the producer. It also asks for each job after this number of ticks. */
+/** Number of ticks after which the producer looks at each job. Usually, BullMQ's events wake the producer earlier. */
 const LOOK_TICKS = 3;
-/** The number of ticks without a worker before a note. */
+/** Number of ticks without a worker before a note is reported. */
 const PATIENCE = 5;
-/** There are few parts, since each part of a failed job may end other workers. */
+/** Number of parts of a failed job. It is small, because each part may end other workers. */
 const PARTS = 16;
 const TRIES = 3;
 const LOSSES = 3;
 const CLEANUP_MS = 2000;
-/** Workers drop the jobs of a run whose setting has expired. */
+/** Lifetime of the setting at the server. Workers drop the jobs of a run whose setting has expired. */
 const SETTING_SECONDS = 10;
-/** The length of the stream that wakes producers. */
+/** Maximum length of the stream that wakes producers. */
 const MAX_EVENTS = 1000;
 const MAX_DEAD_LETTERS = 1000;
-/** The producer removes each job once it has read its answer. The counts limit the jobs of killed producers. */
+/** The producer removes each job after it has read the answer. The counts limit the jobs of killed producers. */
 const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOnFail: { count: 10_000 } };
 
 /**
- * A judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the server
- * cannot be reached within ten seconds, may drop jobs (`maxmemory-policy`), or its packages are missing. Later outages
- * do not end it.
+ * Makes a judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the
+ * server cannot be reached within ten seconds or may drop jobs (`maxmemory-policy`), or if its packages are missing.
+ * Later outages do not end the judge.
  */
 export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const own = typedOptions("options", options, OPTIONS);
@@ -73,16 +73,17 @@ interface Task {
   readonly bytes: number;
   readonly outcome: Promise<Outcome>;
   readonly settle: (outcome: Outcome | Promise<never>) => void;
-  /** Whether the server acknowledged the job. It is false again once the job was removed. */
+  /** Whether the server acknowledged the job. It is false again after the job was removed. */
   isAdded: boolean;
   losses: number;
   /**
-   * The last operation on the job. Looks and removals take turns: a look must not end a job that was added meanwhile.
+   * The last operation on the job. Looks and removals run one after the other, because a look must not end a job that
+   * was added meanwhile.
    */
   turn: Promise<void>;
 }
 
-/** `failed` means that the workers did not answer. This is unsealed, so it only decides who judges the entries next. */
+/** `failed` means that the workers did not answer. It is unsealed, so it only decides who judges the entries next. */
 type Outcome = JudgedPart | "failed";
 
 class QueueJudge implements Judge {
@@ -113,7 +114,7 @@ class QueueJudge implements Judge {
     const { bullmq, client } = member.connection;
     const options = { connection: client, prefix: member.prefix, skipVersionCheck: true, skipMetasUpdate: true };
     this.#queue = new bullmq.Queue(member.peer.queue, options);
-    // The stream begins with the oldest event, so that none is missed before it is open.
+    // The stream is read from its oldest event, because events may arrive before it is open.
     this.#events = new bullmq.QueueEvents(member.peer.queue, { ...options, lastEventId: "0" });
     const sayError = (error: Error): void => member.sayError(error);
     const wake = ({ jobId: id }: { readonly jobId: string }): void => {
@@ -159,7 +160,7 @@ class QueueJudge implements Judge {
     return this.#member.key("answers", this.#member.peer.id);
   }
 
-  /** Cuts a failed job into parts, and judges an entry here after three failed jobs. */
+  /** Judges a part. A failed job is split into parts, and an entry is judged here after three failed jobs. */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
     if (failures === TRIES) return this.#judgeHere(part);
     const outcome = await this.#ask(part);
@@ -168,7 +169,7 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(parts.map((each) => this.#judgePart(each, failures + 1))));
   }
 
-  /** Judges in a thread, so that an entry cannot end the audit. */
+  /** Judges in a thread of this process, where an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#member.once(FAILED);
     this.#own ??= Promise.resolve(this.#judgeOf(this.#setting));
@@ -179,7 +180,7 @@ class QueueJudge implements Judge {
     return { results, ...(slowest && { slowest }) };
   }
 
-  /** The list is for people. Its loss changes no result. */
+  /** Adds an entry that could not be judged to a list for people. If the list is lost, no result changes. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
     const { connection, peer } = this.#member;
     const list = this.#member.key("dead-letters");
@@ -189,7 +190,7 @@ class QueueJudge implements Judge {
     await connection.client.eval(DEAD_LETTER, 1, list, letter).catch((error: unknown) => this.#member.sayError(error));
   }
 
-  /** Batches with the same entries and numbers are one job, which is added once. */
+  /** Returns the outcome of a part. Parts with the same entries and numbers are one job, which is added once. */
   #ask(part: Part): Promise<Outcome> {
     const job = { run: this.#member.peer.id, setting: this.#digest, ...part };
     const id = jobId(job);
@@ -217,7 +218,7 @@ class QueueJudge implements Judge {
     task.settle(outcome);
   }
 
-  /** Adds a job when there is room, and retries while the server refuses it. Adding an existing job changes nothing. */
+  /** Adds a job when there is room, and tries again while the server refuses it. Adding a job twice has no effect. */
   async #add(task: Task): Promise<void> {
     while (!task.isAdded && !this.#member.connection.isClosed) {
       await this.#room.enter(task.bytes);
@@ -235,7 +236,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** Returns false if a worker has locked the job. */
+  /** Removes a job. Returns false if a worker has locked it. */
   async #remove(task: Task): Promise<boolean> {
     if ((await this.#queue.remove(task.id)) === 0 || !task.isAdded) return false;
     task.isAdded = false;
@@ -248,7 +249,7 @@ class QueueJudge implements Judge {
     return (task.turn = task.turn.then(work).then(() => {}, sayError));
   }
 
-  /** Reads the answer after the state: a job is completed after its answer was written. */
+  /** Looks for the answer of a job. It is read after the state, because it is written before the job completes. */
   async #look(task: Task): Promise<void> {
     if (!task.isAdded) return;
     const { client } = this.#member.connection;
@@ -265,7 +266,7 @@ class QueueJudge implements Judge {
     void this.#add(task);
   }
 
-  /** Returns null, with a note, for an answer that is refused. */
+  /** Returns the outcome in an answer. Null, with a note, if the answer is refused. */
   #outcomeOf(task: Task, written: string): Outcome | null {
     const answer = readAnswer(task.id, task.job, written, this.#member.seal);
     if (typeof answer === "string") {
@@ -274,13 +275,13 @@ class QueueJudge implements Judge {
     }
     this.#lonelyTicks = 0;
     this.#room.grow(task.bytes);
-    // The worker's threads ended. This process must find out whether the entry is the cause.
+    // The worker's threads ended. This process must find out whether an entry is the cause.
     return answer.results.some(({ reason }) => reason === UNJUDGED_REASON) ? "failed" : answer;
   }
 
   async #tick(): Promise<void> {
     const tasks = [...this.#tasks.values()];
-    // The newest are taken back first.
+    // The newest jobs are taken back first.
     for (const task of tasks.toReversed()) await this.#inTurn(task, () => this.#takeBack(task));
     if (++this.#ticks % LOOK_TICKS === 0)
       await Promise.all(tasks.map((task) => this.#inTurn(task, () => this.#look(task))));
@@ -289,7 +290,7 @@ class QueueJudge implements Judge {
     if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
-  /** Returns the living workers. They have their own policy and anchors, with the same digest. */
+  /** Announces this producer, and returns the living workers. They have their own policy and anchors. */
   async #announce(): Promise<Peer[]> {
     const { connection, peer } = this.#member;
     const key = this.#member.key("setting", peer.id);
@@ -299,7 +300,7 @@ class QueueJudge implements Judge {
     return this.#member.meet("producers", "workers");
   }
 
-  /** Takes a waiting job back, since waiting jobs may fill the memory that a worker needs to take one. */
+  /** Takes a waiting job back if the server has too many: they may fill the memory that workers need to take jobs. */
   async #takeBack(task: Task): Promise<void> {
     if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }
@@ -316,7 +317,7 @@ class QueueJudge implements Judge {
   }
 }
 
-/** The size of a job at the server, where entries are base64. */
+/** Returns the size of a job at the server, where entries are base64. */
 function bytesOf({ entries, expected = [] }: Part): number {
   const encoded = entries.reduce((sum, { length }) => sum + Math.ceil(length / 3) * 4, 0);
   return expected.reduce((sum, each) => sum + (each?.length ?? 0), encoded);

@@ -11,13 +11,13 @@ import { withLifetime } from "./node-queue-wire.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
-/** A server that does not know AUTH quotes the command with its arguments, which may be cut off. */
+/** Arguments in the error of a server that does not know AUTH. The server quotes them, and they may be truncated. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
-/** A shorter password may be a part of any word, so it is replaced only where it is a whole word. */
+/** Length from which a password is replaced everywhere. A shorter one is replaced only as a whole word. */
 const LONG = 6;
 
 function messageOf(error: unknown, { password }: QueueAddress): string {
-  // The error of a cluster wraps that of a node.
+  // The error of a cluster wraps the error of a node.
   const { lastNodeError = error } = error as { readonly lastNodeError?: unknown };
   const { message, code, name } = lastNodeError as NodeJS.ErrnoException;
   const text = (message || code || name || String(lastNodeError)).replace(QUOTED_ARGUMENTS, "");
@@ -56,7 +56,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 
 const START_MS = 10_000;
 const RETRY_MS = 2000;
-/** A server that is silent for longer counts as gone. No command here blocks for as long. */
+/** Milliseconds of silence after which a server is considered gone. No command here blocks for that long. */
 const SILENCE_MS = 15_000;
 
 function retryAfter(attempt: number): number {
@@ -65,16 +65,16 @@ function retryAfter(attempt: number): number {
 
 const PATIENT: ClientOptions = {
   lazyConnect: true,
-  // Commands wait while the server is away.
+  // Commands wait for a server that is away.
   maxRetriesPerRequest: null,
   retryStrategy: retryAfter,
-  // A server that became a replica is left for the current primary.
+  // If a server became a replica, the client connects to the current primary.
   reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
   connectTimeout: 5000,
   socketTimeout: SILENCE_MS,
 };
 
-/** The connection to a server that was reached once. Reports the beginning and the end of each outage. */
+/** A connection to a server that was reached at least once. Reports the beginning and the end of each outage. */
 export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
@@ -90,10 +90,10 @@ export class RedisConnection {
     this.#address = address;
     this.client = client;
     this.bullmq = bullmq;
-    // BullMQ gives its keys no lifetime, so its scripts are changed.
+    // BullMQ sets no lifetime on its keys, so its scripts are changed.
     const define = client.defineCommand.bind(client);
     client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
-    // BullMQ duplicates clients, and does not always close them.
+    // BullMQ duplicates clients and does not always close them, so they are remembered.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
@@ -140,7 +140,7 @@ export function isOutage(error: unknown): boolean {
   return /^E[A-Z]+$/.test(code) || OUTAGE.test(message);
 }
 
-/** Returns whether the error is an outage, or the server refuses writes for a while. */
+/** Whether the error is an outage, or a temporary refusal of writes. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
@@ -192,9 +192,9 @@ function requirePem(member: keyof QueueTls, tls: QueueTls): void {
   const isPem = new RegExp(`^-----BEGIN [A-Z ]*${kind.toUpperCase()}-----`, "m").test(text);
   try {
     if (!isPem) throw new Error("no such block");
-    // A context silently ignores authorities that it cannot read.
+    // Node silently ignores certificates of authorities that it cannot read, so each is parsed.
     if (member === "ca") for (const [block] of text.matchAll(CERTIFICATES)) new X509Certificate(block);
-    // A key is checked against its certificate.
+    // The key must fit its certificate.
     createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
   } catch (error) {
     const reason = isPem ? ` (${(error as Error).message})` : "";
@@ -219,13 +219,13 @@ function clientOf({ Redis: Client, Cluster: Nodes }: Ioredis, address: QueueAddr
   return new Client({ ...options, sentinels: [...hosts], name, db, sentinelRetryStrategy: retryAfter, ...secure });
 }
 
-/** A cluster has the commands of a client. Only `duplicate` and `nodes` differ. */
+/** Makes a client for a cluster. It has the commands of a single client: only `duplicate` and `nodes` differ. */
 function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options: ClientOptions): Redis {
   const redisOptions = { ...otherMembers(options, "retryStrategy", "lazyConnect") };
   const cluster = new Nodes([...hosts], {
     lazyConnect: true,
     clusterRetryStrategy: retryAfter,
-    // Certificates have the names of hosts, which a look-up here would lose.
+    // Host names are kept, because certificates have them and a look-up here would replace them by addresses.
     dnsLookup: (host, done) => done(null, host),
     redisOptions,
   });
@@ -254,7 +254,7 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis
   }
 }
 
-/** Errors that waiting does not fix. */
+/** Errors that do not end by waiting. */
 const LASTING = /NOAUTH|WRONGPASS|NOPERM|invalid password|DB index|cluster support disabled/i;
 
 function firstReady(client: Redis, address: QueueAddress, startMs: number): Promise<void> {
@@ -273,7 +273,7 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
       clearTimeout(timer);
       resolve();
     });
-    // The promise rejects at the first failure, but ioredis keeps trying.
+    // The promise rejects after the first failure, but ioredis keeps trying.
     client.connect().catch(() => {});
   });
 }

@@ -1,4 +1,4 @@
-/** Writes the file of results, which is append only. A resumed run cuts it back to the length in its state. */
+/** Writes the file of results, which is append-only. A resumed run truncates it to the length in the run's state. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -6,11 +6,11 @@ import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js"
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 
-/** The error for a file of results or a state that cannot be written, or was changed by another program. */
+/** Thrown for a file of results or a state that cannot be written, or that another program changed. */
 export class AuditFileError extends Error {
   override readonly name = "AuditFileError";
   readonly file: string;
-  /** Whether another process has taken the lock of the file during the run. */
+  /** Whether another process took the lock of the file during the run. */
   readonly hasLostLock: boolean;
 
   constructor(file: string, message: string, { hasLostLock = false }: { readonly hasLostLock?: boolean } = {}) {
@@ -39,9 +39,9 @@ export class ResultsFile {
   }
 
   /**
-   * Creates the file, readable only by its owner, or overwrites it. With a mark it opens the file of a former run, and
-   * cuts off what follows the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or has
-   * results that a new state does not cover.
+   * Creates the file, readable only by its owner, or overwrites it. With a mark, opens the file of an earlier run and
+   * truncates it to the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or has results
+   * that a new state does not cover.
    */
   static async open(path: string, mark: ResultsMark | null, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, mark === null ? "a+" : "r+");
@@ -81,8 +81,8 @@ export class ResultsFile {
   }
 
   /**
-   * Rejects with {@link AuditFileError} if the file was changed, moved or replaced, since other programs ignore the
-   * lock.
+   * Rejects with {@link AuditFileError} if the file was changed, moved or replaced. The lock alone is not enough,
+   * because other programs ignore it.
    */
   async requireOwn(): Promise<void> {
     if (this.#lock !== null) await requireLock(this.path, this.#lock);
@@ -92,7 +92,7 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 
-  /** Resolves once everything that was written is on the disk. */
+  /** Resolves when everything that was written is on the disk. */
   async mark(): Promise<ResultsMark> {
     await inWords(this.path, this.#handle.sync());
     return { length: this.#length, tail: await this.#tail() };
@@ -132,7 +132,7 @@ async function opened(path: string, flags: string): Promise<OpenedFile> {
   }
 }
 
-/** Returns null in a read-only folder. Then only the size shows changes by other programs. */
+/** Takes the lock. Null in a read-only folder: only the file's size then shows changes by other programs. */
 async function lockOf(path: string): Promise<Lock | null> {
   try {
     return await takeLock(`${await realpath(path)}.lock`, "file of results");
@@ -143,7 +143,7 @@ async function lockOf(path: string): Promise<Lock | null> {
   }
 }
 
-/** Checks the lock, before each write. Rejects with {@link AuditFileError}. */
+/** Checks the lock. Call it before each write. Rejects with {@link AuditFileError}. */
 export async function requireLock(path: string, lock: Lock): Promise<void> {
   try {
     await inWords(path, lock.requireHeld());

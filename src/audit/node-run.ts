@@ -31,32 +31,32 @@ import {
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface AuditFilesOptions {
-  /** Files of lines, folders, or `-` for {@link stdin}. */
+  /** Files of lines, folders, or `-` for `stdin`. */
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
   /** What the entries must answer. Never take it from the entries. */
   readonly expected?: ExpectedEntries;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** A file, which is overwritten unless `state` exists, or a function that takes text. */
+  /** A file, or a function that takes text. An existing file is overwritten, unless `state` exists. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
-   * The file of the run's state. If it exists, the run goes on: the inputs are read again and compared with the state,
-   * and only added entries are judged. Requires `out` to be a file.
+   * The file of the run's state. If it exists, the run is resumed: the inputs are read again and compared with the
+   * state, and only added entries are judged. Requires `out` to be a file.
    */
   readonly state?: string;
   /**
-   * Whether the caller chose the `now` of {@link setting}, which must then be that of the `state`. Otherwise a resumed
-   * run uses that of the `state`.
+   * Whether the caller chose `now` of the setting. If so, it must equal `now` of the state. Otherwise a resumed run
+   * uses `now` of the state.
    */
   readonly isNowGiven?: boolean;
-  /** Makes the judge, which is closed at the end. Default: threads (`threadJudge`). */
+  /** Makes the judge. The run closes it at its end. Default: threads (`threadJudge`). */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
-  /** The maximal number of entries of a batch. Default: 512. */
+  /** Maximum number of entries in a batch. Default: 512. */
   readonly batchEntries?: number;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AuditSignal;
-  /** This is called first, with the results of the setting's boot proofs, in their order. */
+  /** Called first, with the results of the setting's boot proofs in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
@@ -78,7 +78,7 @@ const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
   onProgress: optional(callable),
 };
 
-/** Progress of the whole run, earlier processes included. */
+/** Progress of the whole run, which includes earlier processes. */
 export interface AuditFilesProgress {
   readonly bytes: number;
   readonly summary: AuditSummary;
@@ -89,18 +89,18 @@ export interface AuditFilesEnd extends AuditEnd {
   readonly before: number;
   /** The number of lines of the whole input that are not entries. */
   readonly emptyLines: number;
-  /** The slowest entry of this process. `file` is its file; for a file of lines it is `FILE:LINE`. */
+  /** The slowest entry of this process. `file` is its file or, in a file of lines, `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;
   /**
-   * How many lines of `expected` no entry matched, and the first of them. Null without `expected`, or if the input was
-   * not read to its end.
+   * How many lines of `expected` no entry matched, and the first of these lines. Null without `expected`, or if the
+   * input was not read to its end.
    */
   readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
 }
 
 const MAX_UNMET = 10;
 
-/** Minimal time between two writes of the state, each of which waits for the disk. */
+/** Minimum time between two writes of the state. Each write waits for the disk. */
 const SAVE_EVERY_MS = 500;
 
 /**
@@ -131,13 +131,13 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   }
 }
 
-/** Checks the inputs before anything is written. A slow stdin must not delay the signal. */
+/** Checks the inputs before anything is written. If stdin is slow, an abort still takes effect at once. */
 async function checkedInputs(opened: LineInputs, { inputs, signal }: AuditFilesOptions): Promise<void> {
   const aborted = new Abortion(signal);
   await aborted.or(opened.check(inputs)).finally(() => aborted.forget());
 }
 
-/** Refuses output in an audited folder, where it might become an entry, and to an input, which it would destroy. */
+/** Refuses an output file in an audited folder, where it could become an entry, and an output file that is an input. */
 async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
   const folder = await realpath(dirname(resolve(file))).catch(() => null);
   for (const input of inputs) {
@@ -155,7 +155,7 @@ async function resultsOf(out: AuditFilesOptions["out"], state: OpenedState | nul
   return null;
 }
 
-/** Makes the judge with the first batch. Without new entries, no thread is started and no queue joined. */
+/** Makes the judge with the first batch. Without new entries, no thread is started and no queue is joined. */
 function lateJudge(make: () => Judge | Promise<Judge>): Judge {
   let made: Promise<Judge> | null = null;
   let concurrency = 1;
@@ -204,7 +204,7 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
   }
 }
 
-/** After a first failure in an earlier process, this one does not judge either. */
+/** Whether an earlier process ended at its first failure. This process then does not judge either. */
 function readingOf(
   { batchEntries, failFast = false }: AuditFilesOptions,
   keeper: Keeper,
@@ -224,7 +224,7 @@ function judgeFor(
   return hasEnded ? lateJudge(() => judge(setting)) : judge(setting);
 }
 
-/** Names the place of the slowest entry while its batch is there. */
+/** Finds the place of the slowest entry. It must be found while the entry's batch is in memory. */
 function slower(
   before: AuditFilesEnd["slowest"],
   { slowest, batch }: AuditedPart<InputBatch>,
@@ -253,12 +253,12 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
   return resultLine(file === null ? result : { ...result, file });
 }
 
-/** Writes results first, then the state that refers to them. */
+/** Writes the results before the state that refers to them. */
 class Keeper {
   readonly state: OpenedState | null;
   /** The progress to resume from. */
   readonly before: AuditProgress | null;
-  /** The lines of expectations that an entry matched. */
+  /** The lines of the file of expectations that an entry matched. */
   readonly met: MetLines;
   readonly #out: AuditFilesOptions["out"];
   readonly #results: ResultsFile | null;

@@ -1,4 +1,4 @@
-/** Reads inputs in a fixed order, and marks positions at which another run can go on. */
+/** Reads inputs in a fixed order, and marks positions at which another run can resume. */
 import { plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, nullish, optional, wholeNumber } from "../decode/shapes.js";
 import { type Hash, createHash } from "node:crypto";
@@ -10,13 +10,13 @@ import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable }
 
 export interface AuditPosition {
   readonly entries: number;
-  /** The number of lines that are not entries, but are numbered with them. */
+  /** Number of empty lines. They are not entries, but are numbered like them. */
   readonly emptyLines: number;
-  /** The number of bytes read. For a compressed input it counts the unpacked bytes. */
+  /** Number of bytes read. For a compressed input, these are the unpacked bytes. */
   readonly bytes: number;
   /**
-   * The index of the current input, from 0. `offset` is how much of it was read, in bytes as above or in files of a
-   * folder. `inputLines` counts its lines or files.
+   * Index of the current input, from 0. `offset` is how much of it was read: bytes as above or, for a folder, files.
+   * `inputLines` is the number of its lines or files.
    */
   readonly input: number;
   readonly offset: number;
@@ -27,7 +27,7 @@ export interface AuditPosition {
 
 export interface InputBatch extends Batch {
   readonly end: AuditPosition;
-  /** The place of each entry. Null where its number is enough. */
+  /** The place of each entry. Null if its number is enough. */
   readonly files: readonly (string | null)[];
 }
 
@@ -35,21 +35,21 @@ export interface InputOptions {
   readonly stdin?: AsyncIterable<Uint8Array>;
   /** The position to resume from. The reader throws {@link AuditInputError} if the inputs before it differ. */
   readonly from?: AuditPosition | null;
-  /** Whether positions have a digest, which resuming requires. */
+  /** Whether positions have a digest. Resuming requires it. */
   readonly digest?: boolean;
-  /** The maximal number of entries of a batch. Default: 512. */
+  /** Maximum number of entries in a batch. Default: 512. */
   readonly batchEntries?: number;
 }
 
-/** The size is large, so that a handover costs little, and small, so that no thread waits long for the last batch. */
+/** Large enough that a handover costs little, and small enough that no thread waits long for the last batch. */
 const BATCH_ENTRIES = 512;
 
 /**
- * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder, whose files, at
- * any depth, are entries, ordered by the bytes of their names. Lines may be compressed with gzip. Empty lines are
- * numbered, and are not entries: a batch without entries has only a position. Throws {@link AuditInputError} before the
- * first batch where an input is one JSON value over several lines, one list of other things than boot proofs or app
- * proofs, or compressed with Zstandard.
+ * Returns the entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder. Each
+ * file in a folder, at any depth, is an entry, in the order of the bytes of the names. Lines may be compressed with
+ * gzip. Empty lines are numbered, but are not entries: a batch without entries has only a position. Throws {@link
+ * AuditInputError} before the first batch if an input is one JSON value over several lines, one list of anything but
+ * boot proofs or app proofs, or compressed with Zstandard.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
   const { stdin, from = null, digest = false, batchEntries } = typedOptions("options", options, INPUT_OPTIONS);
@@ -68,13 +68,13 @@ export interface SourceReading {
   readonly from: AuditPosition | null;
   readonly digest: boolean;
   readonly batchEntries: number | undefined;
-  /** Whether nothing is yielded, and reading ends at the position. */
+  /** Whether to yield nothing, and to stop at the position to resume from. */
   readonly comparesOnly: boolean;
-  /** The inputs, which may have been opened before. */
+  /** The inputs, which may already be open. */
   readonly opened: LineInputs;
 }
 
-/** {@link inputBatches} of this package's own options. */
+/** Reads inputs as {@link inputBatches} does, with options of this package. */
 export async function* readBatches(inputs: readonly string[], reading: SourceReading): AsyncGenerator<InputBatch> {
   const { comparesOnly, from, opened } = reading;
   await opened.check(inputs);
@@ -96,7 +96,7 @@ class InputReader {
   #isSame = false;
   #isOpen = false;
   #index = 0;
-  /** The position after the last batch. It is behind what was read. */
+  /** The position after the last batch. More of the input may have been read. */
   #at: Omit<AuditPosition, "digest">;
   #entries: Uint8Array[] = [];
   #files: (string | null)[] = [];
@@ -112,7 +112,7 @@ class InputReader {
     this.#at = this.#from ?? { entries: 0, emptyLines: 0, bytes: 0, input: 0, offset: 0, inputLines: 0 };
   }
 
-  /** Reads the known part again, and compares it with the digest. */
+  /** Reads an input. The part before the position to resume from is compared with the digest. */
   async *read(input: number): AsyncGenerator<InputBatch> {
     const name = this.#inputs[input]!;
     this.#hash?.update(`input ${input}\n`);
@@ -120,7 +120,7 @@ class InputReader {
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputLines: 0 };
     const isFolder = name !== STDIN_INPUT && (await readable(name, stat(name))).isDirectory();
     yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
-    // The input is shorter than it was.
+    // The input is shorter than in the earlier run.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
@@ -149,7 +149,7 @@ class InputReader {
     if (this.#lineCount > 0) yield this.#flush();
   }
 
-  /** Yields a batch after each chunk, so that entries from a slow stdin are judged at once. */
+  /** Yields a batch after each chunk, so that entries of a slow stdin are judged at once. */
   async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
     let [done, last] = [0, 0];
     const take = (end: number): void => {
@@ -201,7 +201,8 @@ class InputReader {
     const isEmpty = line.length <= MAX_ENTRY_BYTES && isEmptyLine(line);
     if (!this.#isOpen && !isEmpty) return this.#add(line, this.#placeOf(name, null));
     if (!this.#isOpen) return void (this.#emptyLines += this.#reading.comparesOnly ? 0 : 1);
-    // The line before the position was judged without its line feed. It may end now, but not continue.
+    // An earlier run judged the line before the position without its line feed. The line may end now, but must not
+    // continue.
     if (line.length > 0) throw this.#changed(name);
     this.#isOpen = false;
   }
@@ -218,7 +219,7 @@ class InputReader {
     return this.#entries.length + this.#emptyLines;
   }
 
-  /** Returns null for a single file of lines, where the entry's number is the line. */
+  /** Returns the place of an entry. Null for a single file of lines, where the entry's number is its line. */
   #placeOf(name: string, inside: string | null): string | null {
     const isOne = this.#inputs.length === 1;
     if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
@@ -266,7 +267,7 @@ const LF = 0x0a;
 
 async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
-  // The file may grow meanwhile.
+  // The file may grow while it is read, so the size is a limit.
   return firstBytes(file, Math.min(size, MAX_ENTRY_BYTES) + 1);
 }
 
@@ -275,7 +276,7 @@ interface FoundFile {
   readonly shown: string;
 }
 
-/** Yields the files in a folder. It holds the names of one folder at a time, and of those above it. */
+/** Yields the files in a folder. Only the names in one folder, and in those above it, are in memory at a time. */
 async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
   const found = await readable(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
   found.sort((a, b) => Buffer.compare(a.name, b.name));
@@ -284,7 +285,7 @@ async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<Fou
     const shown = `${shownFolder.replace(/\/+$/, "")}/${entry.name.toString()}`;
     if (entry.isDirectory()) yield* filesIn(path, shown);
     else if (entry.isFile() || (await readable(shown, stat(path))).isFile()) yield { path, shown };
-    // Nothing is omitted silently.
+    // Other kinds of files are an error, because nothing may be omitted silently.
     else throw new AuditInputError(shown, "neither a file nor a folder: audit a folder of links to files only");
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The state file of a run. It holds the progress and the question, so that a later process comes to the same results.
- */
+/** The state file of a run. It holds the progress and the options, so that a later process has the same results. */
 import { readFile } from "node:fs/promises";
 import { CHECK_IDS } from "../checks.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -34,14 +32,14 @@ interface AuditQuestion {
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** The digest of the expectations. Null without expectations. */
+  /** The digest of the expectations. Null if there are none. */
   readonly expected: string | null;
   /** Whether the caller chose `now`. */
   readonly isNowGiven: boolean;
 }
 
 export interface AuditProgress {
-  /** Null means that nothing was judged yet. */
+  /** The position that was reached. Null means that nothing was judged yet. */
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
@@ -59,7 +57,7 @@ interface StateFile extends AuditProgress {
 
 export interface OpenedState {
   readonly now: string;
-  /** The progress to resume from. Null means that this is the first process. */
+  /** The progress to resume from. Null for the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
   close(): Promise<void>;
@@ -67,7 +65,7 @@ export interface OpenedState {
 
 /**
  * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
- * holds the state, if the file is not a state, or if it belongs to another question.
+ * has locked the state, if the file is not a state, or if it is the state of a run with other options.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -123,7 +121,7 @@ function stateText({ position, results, summary, met, end, now, asked }: Omit<St
 
 const ANEW = "Nothing was changed. Start anew with another state and another file for the results";
 
-/** Writes are atomic, so a damaged file was damaged by something else. */
+/** Parses the state. Writes are atomic, so only another program can have damaged the file. */
 function stateOf(path: string, text: string): StateFile {
   const json: unknown = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or not the state of an audit. ${ANEW}`);

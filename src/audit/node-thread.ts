@@ -8,20 +8,20 @@ import { judgeOwnBatch } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
-/** A batch whose entries are in one buffer, which is transferred and not copied. */
+/** A batch with its entries in one buffer, which is transferred to the thread and not copied. */
 export interface PackedBatch {
   readonly index: number;
   readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
   readonly expected?: readonly (string | null)[];
-  /** Shared memory with the {@link MARK} of each entry and, last, that of the thread. */
+  /** Shared memory with the {@link MARK} of each entry and, at the end, the mark of the thread. */
   readonly marks: Uint8Array;
 }
 
 /**
- * Most results differ only in their number, and copying each to the main thread took as long as parsing an entry.
- * Another module may return plain results.
+ * Results in short form: most differ only in their number, and copying each to the main thread took as long as parsing
+ * an entry. Another module may return plain results.
  */
 export type PackedResults = Omit<JudgedBatch, "results"> & {
   readonly results: WrittenResults | JudgedBatch["results"];
@@ -29,9 +29,9 @@ export type PackedResults = Omit<JudgedBatch, "results"> & {
 
 let auditor: Promise<Auditor> | undefined;
 
-/** The auditor is made with the first batch, since there is no setting outside of a pool. */
+/** Returns the auditor. It is made for the first batch, because the setting exists only in a thread of a pool. */
 function auditorOfThread(): Promise<Auditor> {
-  // The pool uses the first item.
+  // The pool uses the first item itself.
   const [, setting] = workerData as readonly [unknown, AuditSetting];
   if (auditor === undefined) {
     useOneThread();

@@ -1,4 +1,4 @@
-/** Judges in threads. It isolates an entry that kills a thread or takes too long, and goes on. */
+/** Judges in threads. If an entry ends a thread or takes too long, it is isolated, and the others are judged. */
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { existsSync } from "node:fs";
@@ -14,13 +14,13 @@ import { malformedResult } from "./result.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
-  /** The number of threads. Default: the cores that this process and its container may use, at most 16. */
+  /** Number of threads. Default: the cores that this process and its container may use, at most 16. */
   readonly threads?: number;
-  /** The URL of another module for the threads. Default: that of this package. */
+  /** URL of another module for the threads. Default: the module of this package. */
   readonly module?: string;
   /** Heap limit of each thread, in MiB. Default: Node's. */
   readonly maxHeapMiB?: number;
-  /** The longest time that one entry may take, in milliseconds, before its thread is replaced. Default: 60,000. */
+  /** Milliseconds that one entry may take before its thread is replaced. Default: 60,000. */
   readonly entryTimeoutMs?: number;
 }
 
@@ -35,9 +35,9 @@ const THREAD_OPTIONS: MembersOf<ThreadOptions> = {
 const ENTRY_TIMEOUT_MS = 60_000;
 
 /**
- * Judges in threads, which start on demand. `Auditor.of` must accept the setting. An entry that ends its thread twice,
- * or takes too long twice, is malformed; the others of its batch are judged again. Throws TypeError for a time that is
- * not positive.
+ * Makes a judge with threads, which start on demand. `Auditor.of` must accept the setting. An entry is malformed if it
+ * ends its thread twice or takes too long twice. The other entries of its batch are judged again. Throws TypeError for
+ * a time that is not positive.
  */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
   const own = typedOptions("options", options, THREAD_OPTIONS);
@@ -45,17 +45,17 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
   return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
 }
 
-/** The time is counted in periods, so that a suspension of the process counts as only one of them. */
+/** Number of periods in which time is counted, so that a suspension of the process takes at most one of them. */
 const PERIODS = 10;
 const TRIES = 2;
 
-/** Why a batch has no results, and the entries that may be the reason. The list is empty if the thread did not say. */
+/** Why a batch has no results. `suspects` are the entries that may be the cause, if the thread marked some. */
 interface Failure {
   readonly isLate: boolean;
   readonly suspects: readonly number[];
 }
 
-/** Idle threads stay forever: nothing waits for one, and starting another takes time. */
+/** Idle threads never end: nothing waits for their end, and starting a new one takes time. */
 const IDLE_MS = 2 ** 31 - 1;
 
 type PoolThread = Tinypool["threads"][number];
@@ -66,7 +66,7 @@ class ThreadJudge implements Judge {
   readonly #pool: Tinypool;
   readonly #watched = new WeakSet<PoolThread>();
   readonly #stopped = new WeakSet<PoolThread>();
-  /** Errors of threads that died. Other rejections are not caused by the entries. */
+  /** Errors of threads that died. Any other rejection is not caused by the entries. */
   readonly #deaths = new WeakSet<object>();
   /** Functions to call if no thread can be started. */
   readonly #rejects = new Set<(reason: Error) => void>();
@@ -83,12 +83,12 @@ class ThreadJudge implements Judge {
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: IDLE_MS,
-      // With Atomics, threads would sleep between two batches without running their clean-up.
+      // With Atomics, idle threads would block and not run their clean-up.
       useAtomics: false,
       workerData: setting,
       ...(maxHeapMiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } }),
     });
-    // `#watch` handles the errors of idle threads.
+    // `#watch` handles these errors.
     this.#pool.on("error", () => {});
   }
 
@@ -106,7 +106,7 @@ class ThreadJudge implements Judge {
     return { index: batch.index, ...joined(parts) };
   }
 
-  /** Judges a single entry twice, since the thread may have failed for another reason. */
+  /** Judges a single entry, twice if the thread fails, because the entry may not be the cause. */
   async #judgeAlone(batch: Batch): Promise<JudgedBatch> {
     const { index, first } = batch;
     for (let tries = 1; ; tries++) {
@@ -140,7 +140,7 @@ class ThreadJudge implements Judge {
     }
   }
 
-  /** Ends the thread. The pool replaces it. */
+  /** Ends the thread. The pool then replaces it. */
   #stop(controller: AbortController): void {
     const before = this.#pool.threads;
     controller.abort();
@@ -148,7 +148,9 @@ class ThreadJudge implements Judge {
     for (const thread of before) if (!left.has(thread)) this.#stopped.add(thread);
   }
 
-  /** This exists because `Promise.race` with a long-lived promise would retain the results of every batch. */
+  /**
+   * Awaits a result, and rejects if no thread can be started. `Promise.race` would retain the results of every batch.
+   */
   #unlessBroken(judged: Promise<PackedResults>): Promise<PackedResults> {
     return new Promise<PackedResults>((resolve, reject) => {
       this.#rejects.add(reject);
@@ -156,14 +158,14 @@ class ThreadJudge implements Judge {
     });
   }
 
-  /** Waits for a free thread, since a batch queued in the pool could wait for a thread that has died. */
+  /** Waits for a free thread. A batch that waits in the pool could be given to a thread that has died. */
   async #turn(): Promise<void> {
     while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isClosed) throw new Error("the judge is closed");
     this.#running++;
   }
 
-  /** Watches for threads that just exit, since the pool reports only errors. */
+  /** Detects threads that exit without an error, because the pool reports only errors. */
   #watch(): void {
     for (const thread of this.#pool.threads) {
       if (this.#watched.has(thread)) continue;
@@ -173,7 +175,7 @@ class ThreadJudge implements Judge {
       thread.once("error", (error: Error) => {
         isDead = true;
         this.#deaths.add(error);
-        // The thread never started, and another one would not either.
+        // The thread never started, so another one would not start either.
         if (isReady) return;
         for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
@@ -193,8 +195,8 @@ class ThreadJudge implements Judge {
 }
 
 /**
- * Returns the module beside a bundled application, or that of the installed package, so that command, library and tests
- * find the same file.
+ * Returns the URL of the thread's module: next to a bundled application, or in the installed package. Command, library
+ * and tests thus use the same file.
  */
 function shippedThread(): string {
   const beside = new URL("./bootproof-thread.js", import.meta.url);
@@ -212,14 +214,14 @@ function pack({ entries, ...batch }: Batch): PackedBatch {
   return { ...batch, bytes, ends, marks: new Uint8Array(new SharedArrayBuffer(entries.length + 1)) };
 }
 
-/** Returns each suspect alone, and the ranges between them. Without suspects it returns halves. */
+/** Returns ranges of entries to judge again: each suspect and the ranges between or, without suspects, halves. */
 function rangesOf(length: number, suspects: readonly number[]): readonly (readonly [from: number, to: number])[] {
   const cuts = suspects.length === 0 ? [Math.ceil(length / 2)] : suspects.flatMap((at) => [at, at + 1]);
   const places = [...new Set([0, ...cuts, length])];
   return places.slice(1).map((to, at) => [places[at]!, to] as const);
 }
 
-/** Calls `onLate` once an entry takes too long. No time counts until the thread has begun. */
+/** Calls `onLate` when an entry takes too long. Time is counted only after the thread has begun. */
 class EntryWatch {
   readonly #marks: Uint8Array;
   readonly #periods: Uint8Array;

@@ -17,13 +17,13 @@ import type { AuditSignal } from "./run.js";
 import { type AuditSetting, type Held, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions extends QueuePlaceOptions {
-  /** The number of threads. Default: one for each core that this process and its container may use, at most 16. */
+  /** Number of threads. Default: the cores that this process and its container may use, at most 16. */
   readonly workers?: number;
-  /** This is called after each batch that was judged here. */
+  /** Called after each batch that was judged here. */
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
-  /** Milliseconds of silence after which other workers get its batches. Default: 5,000. */
+  /** Milliseconds of silence after which another worker gets the batches of this one. Default: 5,000. */
   readonly lockMs?: number;
 }
 
@@ -50,14 +50,14 @@ const WORKER_OPTIONS: MembersOf<RunWorkerOptions> = {
 const LOCK_MS = 5000;
 const FINISH_MS = 20_000;
 const CLOSE_MS = 1000;
-/** An unused judge is closed after this time. */
+/** Milliseconds after which an unused judge is closed. */
 const IDLE_MS = 30_000;
 const ANSWER_SECONDS = 600;
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret, and reports all others.
- * Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached within ten
- * seconds or may drop jobs (`maxmemory-policy`), if its packages are missing, or if a judge rejects.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret. Reports all other
+ * producers. Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached
+ * within ten seconds or may drop jobs (`maxmemory-policy`), if its packages are missing, or if a judge rejects.
  */
 export async function runWorker(url: string, given: Held, givenOptions: RunWorkerOptions = {}): Promise<WorkerSummary> {
   const held = ownHeld(given);
@@ -105,7 +105,8 @@ class QueueWorker {
     const error = await ended;
     if (error === undefined) this.#member.tell("ending after its current batches");
     const left = stop().then(() => this.#member.leave("workers"));
-    // Unfinished batches go to others. BullMQ's own closing would wait forever without a connection, so it is forced.
+    // Other workers take over unfinished batches. BullMQ's own closing would wait forever without a connection, so it
+    // is forced.
     if (error === undefined && !connection.isAway) await settledWithin(FINISH_MS, worker.pause());
     await settledWithin(CLOSE_MS, worker.close(true), left);
     connection.close();
@@ -122,7 +123,7 @@ class QueueWorker {
       connection: connection.client,
       prefix,
       skipVersionCheck: true,
-      // The next job arrives while one is judged.
+      // Jobs are fetched while others are judged.
       concurrency: 2 * this.#threads,
       lockDuration: lockMs,
       stalledInterval: lockMs / 4,
@@ -132,13 +133,13 @@ class QueueWorker {
     return worker;
   }
 
-  /** Returns whether there is an answer. */
+  /** Handles a job. Returns whether it was answered. */
   async #take({ id = "", data }: QueuedJob<unknown>): Promise<boolean> {
     const { connection, queueKey, seal } = this.#member;
     const job = readJob(id, data, seal);
     const seat = job && (await this.#seatFor(job));
     if (job === null || seat === null) {
-      // A job without data was dropped, or lost by the server.
+      // A job without data was dropped by a worker or lost by the server.
       const isForged = job === null && Object.keys(data ?? {}).length > 0;
       if (isForged) this.#member.once(`a job is refused: invalid ${seal.isThere ? "seal or " : ""}form`);
       await connection.client.hdel(queueKey(id), "data");
@@ -165,7 +166,7 @@ class QueueWorker {
 
   #count(results: readonly AuditResult[]): void {
     const { batches, entries, refused, newest } = this.#progress;
-    // RFC 3339 in UTC sorts as text.
+    // RFC 3339 times in UTC sort as text.
     const times = [newest ?? [], ...results.map(({ documentTimes = [] }) => documentTimes)].flat().sort();
     this.#progress = {
       batches: batches + 1,
@@ -188,8 +189,8 @@ class QueueWorker {
   }
 
   /**
-   * Returns null if the producer is gone, or if this worker may not judge by the job's setting. It notes the second
-   * case.
+   * Returns the seat for a job. Null if the producer is gone or, with a note, if this worker may not judge by the job's
+   * setting.
    */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const key = this.#member.key("setting", run);
@@ -197,7 +198,7 @@ class QueueWorker {
     if (!this.#seats.has(digest)) {
       const setting = await this.#settingOf(run, digest);
       if (setting === null) return null;
-      // Another batch may have added it meanwhile.
+      // Another batch may have added the seat meanwhile.
       if (!this.#seats.has(digest))
         this.#seats.set(digest, { judge: this.#seated(setting), active: 0, usedAt: performance.now() });
       this.#member.once(`takes batches of run ${run.slice(0, 8)}…`);
@@ -207,7 +208,7 @@ class QueueWorker {
     return seat;
   }
 
-  /** Tests the judge first: a producer blames failures on the entries. */
+  /** Makes a judge and tests it with an empty entry, because a producer takes failures for faults of the entries. */
   async #seated(setting: AuditSetting): Promise<Judge> {
     const { judgeOf = (each) => threadJudge(each, { threads: this.#threads }) } = this.#options;
     const judge = await judgeOf(setting);
@@ -248,7 +249,7 @@ class QueueWorker {
   }
 }
 
-/** The script frees the memory of the entries first, so that a full server takes the answer and the end of the job. */
+/** Script for an answer. It first frees the memory of the entries, so that a full server can store the answer. */
 const ANSWER = `
 redis.call('HDEL', KEYS[1], 'data')
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])

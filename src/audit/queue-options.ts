@@ -1,41 +1,45 @@
-/** Options and errors of both sides of a queue. Their types name no type of ioredis or BullMQ, which users may lack. */
+/** Options and errors of both sides of a queue. They use no types of ioredis or BullMQ, which users may lack. */
 import { callable, options } from "../decode/options.js";
 import { type MembersOf, optional, text } from "../decode/shapes.js";
 import type { Judge } from "./batch.js";
 import type { AuditSetting } from "./setting.js";
 
-/** PEM texts for `rediss://` URLs. */
+/** Certificates and key for `rediss://` URLs, as PEM texts. */
 export interface QueueTls {
-  /** The certificate authorities that the server's certificate must be from. Default: those of Node. */
+  /** The authorities that may have issued the server's certificate. Default: the authorities of Node. */
   readonly ca?: string;
-  /** This client's certificate, for servers that demand one. */
+  /** This client's certificate, for a server that demands one. */
   readonly cert?: string;
   /** The private key of `cert`. */
   readonly key?: string;
 }
 
-/** The present state of the connection to a queue's server. */
+/** The current state of the connection to a queue's server. */
 export interface QueueContact {
   /** The server's address without credentials. */
   readonly server: string;
   readonly isConnected: boolean;
-  /** Jobs of this policy that no worker has taken, as last counted; null before the first count. */
+  /** Number of jobs of this policy that no worker has taken, at the last count. Null before the first count. */
   readonly waiting: number | null;
 }
 
 /** Options of both sides, which need the same prefix and secret. */
 export interface QueuePlaceOptions {
-  /** All keys begin with this name in braces. Default: `bootproof`. At most 100 letters, digits, `_`, `.` and `-`. */
+  /**
+   * Prefix of all keys, at most 100 letters, digits, `_`, `.` and `-`. Keys have it in braces. Default: `bootproof`.
+   */
   readonly prefix?: string;
   /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
-  /** The text whose HMAC seals jobs and answers. Default: no seals. */
+  /** Secret of the HMAC that seals jobs and answers. Default: no seals. */
   readonly secret?: string;
-  /** Messages for the operator: outages, a missing other side and why it is ignored, refused jobs and answers. */
+  /** Called with messages for the operator: outages, a missing or ignored other side, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
-  /** This is called every second. */
+  /** Called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
-  /** Makes the judge of a worker's batches, or of a producer's entries that failed three times. Default: threads. */
+  /**
+   * Makes the judge for a worker's batches, and for entries of a producer that failed three times. Default: threads.
+   */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -50,7 +54,7 @@ export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
 
 /**
  * An error of a queue. The caller can correct `url`, `prefix`, `tls`, `missing`, and `eviction` (the server may drop
- * jobs). `unreachable` may pass. `lost` means that the server dropped a job three times, and `judge` that a judge
+ * jobs). `unreachable` may pass. `lost` means that the server dropped a job three times, and `judge` that judging
  * failed.
  */
 export class QueueError extends Error {

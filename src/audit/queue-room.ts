@@ -1,6 +1,6 @@
 /**
- * Limits how many bytes of jobs may be at a server at once. The limit falls where the server refuses some, and rises
- * with each answer.
+ * Limits how many bytes of jobs are at a server at once. The limit falls when the server refuses a job, and rises with
+ * each answer.
  */
 export class QueueRoom {
   readonly #most: number;
@@ -13,7 +13,7 @@ export class QueueRoom {
     this.#limit = most;
   }
 
-  /** Resolves when there is room. One job always has some. */
+  /** Resolves when there is room. A single job always has room. */
   async enter(bytes: number): Promise<void> {
     while (this.#used > 0 && this.#used + bytes > this.#limit)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -25,7 +25,7 @@ export class QueueRoom {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Returns whether more than `bytes` of jobs are at the server, and more than should be. */
+  /** Whether other jobs than this one are at the server, and all together exceed the limit. */
   isOver(bytes: number): boolean {
     return this.#used > this.#limit && this.#used > bytes;
   }

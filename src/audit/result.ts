@@ -5,32 +5,30 @@ import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
 /**
- * A result, which depends only on entry and setting. The members of a line are a public contract (audit/README.md, "A
+ * A result. It depends only on entry and setting. The members of a line are a public contract (audit/README.md, "A
  * result").
  */
 export interface AuditResult {
-  /** The entry's place in the input, from 1. For NDJSON it is the line. */
+  /** Number of the entry in the input, from 1. In a file of lines, it is the number of the line. */
   readonly n: number;
-  /** The file's path inside its folder, for a folder. */
+  /** Path of the file inside its folder, if the input is a folder. */
   readonly file?: string;
   readonly verdict: Verdict | "malformed";
-  /** The failed checks, each once, in the order of their table. */
+  /** The failed checks, each once, in the order of the table of checks. */
   readonly failed: readonly CheckId[];
-  /** This is there if the entry is rejected only because of its age. */
+  /** Present if the entry is rejected only because of its age. */
   readonly stale?: true;
-  /** This is there if expectations are given and none is for this entry, so it was compared with nothing. */
+  /** Present if there are expectations but none for this entry, which was therefore compared with nothing. */
   readonly expected?: false;
   /** Why an entry is malformed, has no boot proof, or cannot be compared with its expectation. */
   readonly reason?: string;
   /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
-  /**
-   * The warnings for which an entry with a good verdict is not accepted, where the setting's acceptance is `strict`.
-   */
+  /** Warnings for which an entry with a good verdict is not accepted, if the setting's acceptance is `strict`. */
   readonly refusedFor?: readonly string[];
   /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
-  /** The times of the oldest and the newest document, in RFC 3339, for accepted entries. They are not in the line. */
+  /** Times of the oldest and the newest document of an accepted entry, in RFC 3339. They are not in the line. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
@@ -59,7 +57,7 @@ export function malformedResult(n: number, reason: string): AuditResult {
   return { n, verdict: "malformed", failed: [], reason };
 }
 
-/** `attestations` are those of the boot proofs, or that of the document. */
+/** Returns the result of a judged entry. `attestations` are those of its boot proofs, or its bare document. */
 export async function resultOf(
   {
     verdict,
@@ -78,7 +76,7 @@ export async function resultOf(
     ...(stale && { stale }),
   };
   if (verdict === "rejected") return judged;
-  // Only a report has the reasons, and making one costs time.
+  // Only a report has the reasons, and it takes time to make.
   const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
   return { ...judged, ...factsOf(appraisal, attestations), ...refused };
 }

@@ -11,13 +11,13 @@ export interface AuditSummary {
   readonly accepted: number;
   readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
   readonly stale: number;
-  /** The number of entries without an expectation, if the batches have some. */
+  /** Number of entries without an expectation, if the batches have expectations. */
   readonly withoutExpected: number;
-  /** The number of entries in which each check failed, in the order of the checks. */
+  /** Number of entries that failed each check, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
-  /** The number of entries by matching deployment. */
+  /** Number of entries that matched each deployment. */
   readonly deployments: Readonly<Record<string, number>>;
-  /** The oldest time in a verified document, in RFC 3339. Null without one. */
+  /** The oldest time of a verified document, in RFC 3339. Null if there is none. */
   readonly oldest: string | null;
   readonly newest: string | null;
 }
@@ -43,7 +43,7 @@ export interface AuditedPart<B extends Batch> {
   readonly slowest: Slowest | null;
 }
 
-/** The used members of an `AbortSignal`, which not every platform declares. */
+/** The members of an `AbortSignal` that are used. Not every platform declares the type. */
 export interface AuditSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -53,16 +53,16 @@ export interface AuditSignal {
 export interface AuditRun<B extends Batch> {
   readonly source: AsyncIterable<B>;
   readonly judge: Judge;
-  /** Stores one part of the results. Until it resolves, no other part is delivered. */
+  /** Stores one part of the results. The next part is delivered after it resolves. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
-  /** Returns the line of a result, without line feed. `at` is its place in the batch, from 0. Default: `resultLine`. */
+  /** Returns the line of a result, without line feed. `at` is the entry's index in the batch. Default: `resultLine`. */
   readonly lineOf?: (result: AuditResult, batch: B, at: number) => string;
   /** Whether to write only entries that were not accepted. */
   readonly onlyFailures?: boolean;
   /** Whether to end after the first entry that was not accepted. */
   readonly failFast?: boolean;
   readonly summary?: AuditSummary;
-  /** Ends the run when aborted. Pending batches are dropped; written results stay. */
+  /** Ends the run when aborted. Pending batches are dropped, and written results stay. */
   readonly signal?: AuditSignal;
 }
 
@@ -78,8 +78,8 @@ const RUN: MembersOf<AuditRun<Batch>> = {
 };
 
 /**
- * How the run ended. `done` means that all of the input was read, `failed` that it ended at the first entry that was
- * not accepted, and `aborted` that the signal ended it.
+ * How the run ended. `done` means that the whole input was read, `failed` that the run ended at the first entry that
+ * was not accepted, and `aborted` that the signal ended it.
  */
 export interface AuditEnd {
   readonly end: "done" | "failed" | "aborted";
@@ -87,9 +87,9 @@ export interface AuditEnd {
   readonly slowest: Slowest | null;
 }
 
-/** The number of batches for each thread: one is judged while the next waits. */
+/** Number of batches for each thread: one is judged while the next one waits. */
 const BATCHES_EACH = 2;
-/** The limit of bytes of pending entries, which a single batch may exceed. */
+/** Maximum bytes of pending entries. A single batch may exceed it. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Judges all batches of a source. Rejects with the errors of source, judge or `write`. */
@@ -113,7 +113,7 @@ export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<Aud
   }
 }
 
-/** Races with the abort signal and retains no results. */
+/** Resolves with work or with the abort signal, whichever is first. Unlike `Promise.race`, it retains no results. */
 export class Abortion {
   readonly #signal: AuditSignal | undefined;
   #wake: () => void = () => {};
@@ -162,7 +162,7 @@ class Pipeline<B extends Batch> {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
       const [head] = this.#inFlight;
       if (head === undefined && this.#reading === null) return null;
-      // The reader and the first batch race: a slow source must not delay results, nor a slow entry the source.
+      // The reader and the first batch race: neither a slow source nor a slow entry may delay the other.
       const waits = [this.#reading?.then(isRead), head?.judged.then(isJudged)];
       if ((await Promise.race(waits.filter((each) => each !== undefined))) === "read") await this.#take();
       else return { batch: head!.batch, judged: await this.#remove(head!) };
@@ -183,7 +183,7 @@ class Pipeline<B extends Batch> {
       return;
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
-    // A batch without entries only carries the position that was reached.
+    // A batch without entries only has the position that was reached.
     const isNothing = batch.entries.length === 0;
     const judged = isNothing ? Promise.resolve({ index: batch.index, results: [] }) : this.#judge.judge(batch);
     // The promise may reject before it is awaited.
@@ -198,7 +198,7 @@ class Pipeline<B extends Batch> {
     return judged;
   }
 
-  /** Leaves the source without waiting, since it may wait forever. */
+  /** Ends the source without waiting for it, because it may never answer. */
   leave(): void {
     this.#reading?.catch(() => {});
     this.#source.return?.().catch(() => {});
@@ -243,7 +243,7 @@ class Results<B extends Batch> {
   }
 }
 
-/** Checks a judge's results, since losing or swapping some could let an unjudged entry pass. */
+/** Checks that the results are those of the batch. If some were lost or swapped, an unjudged entry could pass. */
 function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): readonly AuditResult[] {
   const { results } = judged;
   const isWhole = judged.index === index && results.length === entries.length;
@@ -252,7 +252,7 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
   return results;
 }
 
-/** Numbers results by the input. A judge counts only the entries of a batch, but empty lines count in the input. */
+/** Returns the results with the numbers of the input. A judge counts only the batch's entries, without empty lines. */
 function numbered(batch: Batch, results: readonly AuditResult[]): readonly AuditResult[] {
   const { numbers } = batch;
   return numbers === undefined ? results : results.map((result, at) => ({ ...result, n: numbers[at]! }));
@@ -276,7 +276,7 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     before.deployments,
     results.flatMap((result) => result.deployments ?? []),
   );
-  // All times have the same form, so they sort as text.
+  // All times have the same form, so they can be sorted as text.
   const times = [before.oldest, before.newest, ...results.flatMap(({ documentTimes = [] }) => documentTimes)]
     .filter((time) => time !== null)
     .sort();

@@ -16,11 +16,11 @@ import {
   settingParts,
 } from "../plain-settings.js";
 
-/** Everything that decides a verdict, as JSON. */
+/** Everything that decides the verdicts of an audit, as JSON. */
 export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" | "at" | "allowDebug" | "acceptance"> {
-  /** Null: no policy, so any genuine enclave. */
+  /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
-  /** JSON texts, each one or several boot proofs, for evidence without any. */
+  /** JSON texts, each of one or several boot proofs. They are for evidence that has none. */
   readonly bootProofs: readonly string[];
   /** JSON texts of provenance bundles for every entry, at most 64. Default: none. */
   readonly provenance?: readonly string[];
@@ -33,7 +33,7 @@ export type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 const HELD_MEMBERS: MembersOf<Held> = { policy: nullable(plainPolicyShape), trustAnchors };
 const HELD = /* @__PURE__ */ objectOf(HELD_MEMBERS, { unknown: "ignore" });
 
-/** The part of a setting that a worker gets from the producer. */
+/** The part of a setting that the producer sends to workers. */
 export type ToldSetting = Omit<AuditSetting, keyof Held>;
 const builds = optional(list(text));
 export const TOLD_SETTING: MembersOf<ToldSetting> = {
@@ -42,12 +42,12 @@ export const TOLD_SETTING: MembersOf<ToldSetting> = {
   provenance: builds,
 };
 
-/** Throws TypeError for another member or a value of another type. */
+/** Copies a setting. Throws TypeError for an unknown member or a value of a wrong type. */
 export function ownSetting(setting: AuditSetting): AuditSetting {
   return typedOptions("setting", setting, { ...HELD_MEMBERS, ...TOLD_SETTING });
 }
 
-/** Copies the worker's part of a setting. */
+/** Copies the part of a setting that a worker has from its own caller. */
 export function ownHeld(held: Held): Held {
   return requireShape("setting", held, HELD);
 }
@@ -56,7 +56,7 @@ export interface AuditOptions extends Pick<
   VerifyOptions,
   "policy" | "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance"
 > {
-  /** Default of both: none. */
+  /** JSON texts of boot proofs. Default: none. The same applies to the next member. */
   readonly bootProofs?: readonly string[];
   readonly provenance?: readonly string[];
 }
@@ -83,19 +83,19 @@ export function auditSetting(options: AuditOptions): AuditSetting {
   return { ...plain, bootProofs, ...(provenance.length > 0 && { provenance }) };
 }
 
-/** Throws MalformedError for a malformed policy or anchor. */
+/** Returns the setting as options of a verification. Throws MalformedError for a malformed policy or anchor. */
 export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   const policy = setting.policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(setting.policy);
   return { ...optionsBesidePolicy(otherMembers(setting, "policy", "bootProofs", "provenance")), policy };
 }
 
-/** Returns the SHA-256, in hex, of the whole setting, which identifies the run. */
+/** Returns SHA-256, in hex, of the whole setting. It identifies the run. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
   return digestOfParts({ ...(await settingParts(own)), now: own.now });
 }
 
-/** Returns the SHA-256, in hex, of policy and trust anchors. */
+/** Returns SHA-256, in hex, of policy and trust anchors. Each worker has these from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
   const { policy, trustAnchors, trustedRoots } = await settingParts(ownHeld(setting));
   return digestOfParts({ policy, trustAnchors, trustedRoots });

@@ -15,21 +15,21 @@ import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type BundleOptions, bundleOptions } from "./options.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
-/** A bundle as JSON. `now`, `policy` and `report` are all there, or all absent if it was not verified yet. */
+/** A bundle as JSON. Either `now`, `policy` and `report` are all present, or all are absent in an unverified bundle. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
   /** Current time of the verification: RFC 3339, UTC, with milliseconds. */
   readonly now?: string;
   readonly bootProofs: readonly unknown[];
-  /** App proofs beside those inside the activity. */
+  /** App proofs outside the activity. */
   readonly appProofs: readonly unknown[];
   readonly activity?: unknown;
   /** Sigstore bundles of builds. */
   readonly provenance?: readonly unknown[];
-  /** Policy with trust anchors as PEM, and trusted roots as JSON text. Null means verified without a policy. */
+  /** Policy with trust anchors as PEM, and trusted roots as JSON text. Null means that no policy was used. */
   readonly policy?: PolicyFile | null;
   readonly report?: Report;
-  /** Other demands and permissions of the maker, to make the report again. They never decide a verdict. */
+  /** Other demands and permissions of the bundle's maker. They only serve to make the report again. */
   readonly options?: object;
 }
 
@@ -70,7 +70,7 @@ function bundleOf(reader: MemberReader): Bundle {
   return { evidence, judgement: judgementOf(reader) };
 }
 
-/** Reads evidence in which the lists of `required` must be present. */
+/** Reads evidence. The lists in `required` must be present. */
 export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
   const isThere = (name: string): boolean =>
     (required as readonly string[]).includes(name) || reader.get(name) !== undefined;

@@ -1,11 +1,11 @@
-/** Writes and reads what the maker of a bundle demanded and allowed beside its policy. */
+/** Writes and reads what the maker of a bundle demanded and allowed, apart from the policy. */
 import { otherMembers } from "../decode/input.js";
 import { list, nullable, objectOf, oneOf, optional } from "../decode/shapes.js";
 import { PLAIN_OPTIONS, type PlainOptions, keyHex } from "../plain-settings.js";
 
 /** All options but the policy and the time, which are other members of the bundle. */
 export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
-  /** The key by which each boot proof was requested, in hex, or null. */
+  /** The key for which each boot proof was requested, in hex, or null. */
   readonly requestedKeys?: readonly (string | null)[];
   /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
   readonly policyFrom?: "bundle";

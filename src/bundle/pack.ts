@@ -16,7 +16,7 @@ import type { Expected } from "../verify/expectation.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
 
 export interface PackOptions {
-  /** A policy that names no files: see {@link selfContainedPolicy}. */
+  /** A policy that names no files, as {@link selfContainedPolicy} makes it. */
   readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
   /** The request. It is not packed, because the verifier of the bundle states its own. */
@@ -35,7 +35,10 @@ const PACK_OPTIONS: MembersOf<PackOptions> = {
   provenanceVerifier: optional(having("verify")),
 };
 
-/** Packs evidence as it is. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has no JSON. */
+/**
+ * Packs evidence without verifying it. Throws TypeError for invalid evidence, and a `VerifiedBootProof`, which has no
+ * JSON.
+ */
 export function packEvidence(evidence: Evidence): BundleFile {
   const { appProofs, activity, provenance, ...given } = evidenceMembers(evidence);
   const bootProofs = given.bootProofs.map(valueOf);
@@ -50,7 +53,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   };
 }
 
-/** Text that is not JSON is kept, so that verification rejects it. */
+/** Returns the JSON of a piece. A text that is not JSON stays a text, so that verification rejects it. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? copyPlain(input);

@@ -2,33 +2,33 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
-/** Most bytes of a page, enough for the largest bundle, its text and the script. */
+/** Maximum bytes of a page: enough for the largest bundle, its text and the script. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
-/** Most bytes of a bundle, in a page and alone. */
+/** Maximum bytes of a bundle, inside or outside a page. */
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 
 export const EVIDENCE_ID = "bootproof-evidence";
 
-/** Whether a file starts like HTML. No evidence does. */
+/** Whether a file starts like HTML. Evidence never does. */
 export function isHtml(bytes: Uint8Array): boolean {
   const start = String.fromCharCode(...bytes.subarray(0, 512)).replace(/^\u00ef\u00bb\u00bf/, "");
   return /^\s*<(?:!doctype|!--|html|head|body)/i.test(start);
 }
 
-/** Whether a file starts like HTML and names a block of evidence. The error page of a server has none. */
+/** Whether a file starts like HTML and contains the id of the evidence's block. The error page of a server does not. */
 export function isPage(bytes: Uint8Array): boolean {
   return isHtml(bytes) && new TextDecoder().decode(bytes).includes(EVIDENCE_ID);
 }
 
 const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;
 const END = "</script>\n";
-/** Other spellings of the tag count, too, since a browser could take their content for the evidence. */
+/** Finds the tag in other spellings, too, because a browser could take the content of such a tag for the evidence. */
 const ANY_START = new RegExp(`<script[^<>]*${EVIDENCE_ID}`, "gi");
 
 /**
  * Returns the bytes of the evidence in a page: a bundle, or the base64 of a bare attestation document. The evidence is
  * not verified, and HTML is not parsed. There must be exactly one block with the tags that this package writes, each on
- * its own line. Throws {@link MalformedError} (`page`) for all else.
+ * its own line. Throws {@link MalformedError} (`page`) for any other page.
  * @example
  * ```ts
  * const bundle = decodeBundle(evidenceInPage(await readFile("report.html")));

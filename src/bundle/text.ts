@@ -1,4 +1,4 @@
-/** Notices beside the verdict on a bundle or page. */
+/** Notices that are shown with the verdict on a bundle or page. */
 import type { Notice } from "../report/facts.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
@@ -31,7 +31,7 @@ export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verd
   ];
 }
 
-/** `verdict` is today's, or null if it is by another policy. */
+/** Returns notices on the report inside. `verdict` is today's verdict, or null if another policy decided it. */
 function packedNotices(
   { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
   verdict: Verdict | null,
@@ -60,7 +60,7 @@ function shown(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** Returns the first line of texts about evidence that came in a page. */
+/** Returns the first line of texts about evidence in a page, or an empty text without a page. */
 export function ofPage(page: string | undefined, what: string): string {
   return page === undefined ? "" : `The evidence in ${printable(page)} ${what}, not what the page shows.\n\n`;
 }

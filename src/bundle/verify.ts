@@ -33,13 +33,16 @@ import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
-/** Stands for the bundle's policy. Its maker chose it, so it only tightens, and the verdict is `authentic` at best. */
+/**
+ * Chooses the policy inside the bundle. The bundle's maker chose that policy, so it may only tighten, and the verdict
+ * is `authentic` at best.
+ */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
-  /** The caller's policy; or, explicitly, the bundle's or none. */
+  /** The caller's policy, or explicitly the policy of the bundle, or none. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
-  /** Sigstore bundles of builds, which come before those inside. There may be 64 in all. */
+  /** Sigstore bundles of builds, which come before those inside the bundle. Together they may be 64. */
   readonly provenance?: readonly unknown[] | undefined;
 }
 
@@ -56,20 +59,20 @@ function isChosenPolicy(value: unknown): value is BundleVerifyOptions["policy"] 
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
-  /** The report inside, compared; null without one. */
+  /** Comparison of the report inside the bundle, or null if there is none. */
   readonly packed: PackedReport | null;
 }
 
 export interface PackedReport {
-  /** Current time of that verification, RFC 3339. */
+  /** The time at which the bundle's maker verified, in RFC 3339. */
   readonly now: string;
-  /** Verdict by the bundle's policy and time. */
+  /** The verdict by the bundle's policy and time. */
   readonly verdict: Report["verdict"];
-  /** Up to 100 differences of verdict, statuses and claims. Texts are not compared, since versions change them. */
+  /** Up to 100 differences in verdict, statuses and claims. Texts are not compared, since versions change them. */
   readonly differences: readonly Difference[];
 }
 
-/** A difference as shortened JSON texts; null if one side has none. */
+/** A difference, as shortened JSON texts. Null if one side has no value. */
 interface Difference {
   /** Place, for example `verdict` or `boot[0] cose.signature`. */
   readonly place: string;
@@ -78,10 +81,10 @@ interface Difference {
 }
 
 /**
- * Verifies the evidence again, and rejects, as {@link verifyEvidence} does. The report inside is compared, not trusted.
- * Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best. Then it rejects with TypeError if the bundle
- * has no policy, and with {@link MalformedError} (`bundle`) if that policy allows other trust anchors or debug mode
- * than the options.
+ * Verifies the evidence again, and rejects as {@link verifyEvidence} does. The report inside is compared, but not
+ * trusted. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic` at best. This function then rejects with
+ * TypeError if the bundle has no policy, and with {@link MalformedError} (`bundle`) if that policy allows other trust
+ * anchors or debug mode than the options.
  * @example
  * ```ts
  * requireVerified(await verifyBundle(decodeBundle(text), { policy, now: new Date() }));
@@ -124,7 +127,7 @@ async function verified(
   return madeVerification<BundleVerification>({ ...whole, report });
 }
 
-/** A strict caller refuses what weakens the verdict of a bundle, too. */
+/** Returns the report for a strict caller, who also refuses warnings about the bundle. */
 async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
   const { bundleNotices } = await import("./text.js");
   const warnings = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "warning");
@@ -134,7 +137,7 @@ async function refused({ report, policyFrom, packed }: BundleVerification): Prom
   );
 }
 
-/** The evidence as its maker verified it, and where the report inside differs. Null without a report inside. */
+/** Verifies the evidence as the bundle's maker did, and compares the report inside. Null if there is no report. */
 export async function verifyAsPacked({ evidence, judgement }: Bundle): Promise<RemadeReport | null> {
   return judgement && packedComparison(copyPlain(evidenceMembers(evidence)), judgement, {})();
 }
@@ -146,14 +149,14 @@ interface RemadeReport {
 
 type CallersOptions = Pick<VerifyOptions, "cache" | "nonce" | "provenanceVerifier">;
 
-/** Copies at once. The result verifies and compares when it is called. */
+/** Copies the evidence at once, and returns a function that verifies it and compares the report. */
 function packedComparison(
   evidence: Evidence,
   judgement: Judgement,
   options: CallersOptions,
 ): () => Promise<RemadeReport> {
   const made = new Date(judgement.now);
-  // A wrong option of the caller is a TypeError. A wrong option of the maker is a fault of the bundle.
+  // A wrong option of the caller is a TypeError, but a wrong option of the bundle's maker is a fault of the bundle.
   readOptions({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
   const judge = preparedAsPacked(evidence, judgement, { ...options, now: made });
   return async () => {
@@ -189,11 +192,11 @@ function asRequested({ appProofs = [], ...evidence }: Evidence, keys: readonly (
     const value = piece instanceof NamedEvidence ? piece.value : piece;
     return key ? new NamedEvidence(null, value, { ephemeralKey: fromHex(key)! }) : piece;
   });
-  // An empty list is not allowed beside `bootProofsOnly`.
+  // With `bootProofsOnly`, even an empty list is not allowed.
   return { ...evidence, bootProofs, ...(appProofs.length > 0 && { appProofs }) };
 }
 
-/** Members about the making of the report. What follows depends on the request, which no bundle has. */
+/** Members that depend on how the report was made. The next lists depend on the request, which no bundle contains. */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
 const OF_THE_QUESTION: readonly string[] = [
   "app.request",
@@ -203,11 +206,11 @@ const OF_THE_QUESTION: readonly string[] = [
 const ASKED =
   /^claims\.(?:activity\.(?:asked|question|signatures|resultWithoutProof)|appProofs\[\d+\]\.(?:expectation|answers))/;
 
-/** Compares checks by status, in any order. The packed report may have any shape. */
+/** Compares the statuses of checks, in any order, and the other members. The report inside may have any shape. */
 function packedDifferences(packed: object, report: Report): Difference[] {
   const anew = statusesOf(report.checks);
   const { checks } = packed as { readonly checks?: unknown };
-  // Extra checks are differences, of which no more are read than needed.
+  // Extra checks are differences. No more of them are read than needed.
   const said = Array.isArray(checks) ? statusesOf(checks, anew.size + MAX_EXCESS) : null;
   const excess = [...(said?.keys() ?? [])].filter((place) => !anew.has(place));
   const places = [...anew.keys(), ...excess];
@@ -222,10 +225,10 @@ function packedDifferences(packed: object, report: Report): Difference[] {
   }).map(({ place, theirs, anew }) => ({ place, packed: theirs, anew }));
 }
 
-/** Most extra checks that are read. It exceeds the number of differences that are reported. */
+/** Maximum number of extra checks that are read. It is above the number of differences that are reported. */
 const MAX_EXCESS = 1000;
 
-/** Returns statuses by subject and id. The index tells checks of the policy apart that repeat for boot proofs. */
+/** Returns statuses by subject and id. Checks of the policy repeat for each boot proof, so their index is added. */
 function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, unknown> {
   const statuses = new Map<string, unknown>();
   for (const [index, check] of checks.entries()) {
@@ -233,7 +236,7 @@ function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, un
     if (OF_THE_QUESTION.includes(id as string)) continue;
     if (statuses.size >= most) break;
     const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
-    // An app proof without a time has `skip` only if it answers the challenge of the request, which no bundle has.
+    // Without a time, an app proof has the status `skip` only if it answers a challenge, which no bundle contains.
     const own = id === "app.time" && status === "skip" ? "warn" : status;
     statuses.set(statuses.has(place) ? `${place} (${index})` : place, own);
   }

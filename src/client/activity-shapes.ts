@@ -1,6 +1,6 @@
 /**
- * The service's activities (client/README.md, "Activities"). They are apart from operations.ts, so that the receiver of
- * a webhook loads no operations.
+ * The service's activities (client/README.md, "Activities"). They have their own file, so that a webhook receiver does
+ * not load operations.ts.
  */
 import {
   type ObjectShape,
@@ -16,7 +16,7 @@ import {
   text,
 } from "../decode/shapes.js";
 
-/** A known value, or one that a newer service has added. */
+/** A known value, or one that only a newer service knows. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
 
 /* @__NO_SIDE_EFFECTS__ */
@@ -62,8 +62,8 @@ export interface VoteJson extends ReadOf<typeof voteShape> {}
 const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
- * An activity (client/README.md, "Activities"). Only the members of the interface's own sample are required. In it,
- * `result.activity` repeats the full set.
+ * An activity (client/README.md, "Activities"). Required are only the members that the interface's own sample has. In
+ * the sample, `result.activity` repeats the whole activity.
  */
 const activityShape = openObject({
   id: nonEmptyText,

@@ -22,13 +22,13 @@ import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
 export interface VerificationOptions extends DemandedBuilds {
-  /** Most cached boot proofs. The least recently used is dropped first. Default: 256. */
+  /** Limit of cached boot proofs. Over the limit, the least recently used one is dropped. Default: 256. */
   readonly bootProofLimit?: number;
   /** Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates. Default: an hour. */
   readonly bootProofMaxAgeMs?: number;
   /** Cache of valid signatures, which other verifications may share. */
   readonly cache?: SignatureCache;
-  /** `strict` rejects what weakens the verdict, as in `VerifyOptions`. Default: `standard`. */
+  /** `strict` rejects a good verdict that anything weakens, as in `VerifyOptions`. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
 }
 
@@ -43,13 +43,14 @@ export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
 
 export interface PollingOptions {
   /**
-   * Milliseconds between two queries for an activity that may still change by itself. Default: 500, or
-   * `activityPoller.intervalMs` of another SDK's client.
+   * Milliseconds between two polls for a pending activity. Default: 500, or `activityPoller.intervalMs` of another
+   * SDK's client.
    */
   readonly pollIntervalMs?: number;
   /**
-   * Number of these queries. After the last one a client of another SDK returns the activity unfinished, and the own
-   * client rejects. Default: 40, or `activityPoller.numRetries` of another SDK's client, or 120 if it has none.
+   * Number of polls for a pending activity. After the last poll, a client of another SDK returns the unfinished
+   * activity, and this package's client rejects. Default: 40; for another SDK's client `activityPoller.numRetries`, or
+   * else 120.
    */
   readonly pollAttempts?: number;
 }
@@ -61,9 +62,9 @@ export const POLLING_OPTIONS: MembersOf<PollingOptions> = {
 
 interface CallParts {
   readonly signal?: Signal | undefined;
-  /** Replaces the query function of the source. */
+  /** Used instead of the source's query function. */
   readonly query?: EvidenceSource["query"];
-  /** The part that may be handed on of an activity that is refused only for its status. */
+  /** The part of an unfinished activity that its rejection may show. */
   readonly unfinished?: JsonObject;
 }
 
@@ -83,7 +84,7 @@ export class ActivityVerifier {
   readonly builds: Builds;
   readonly #uses = new AppProofUses();
 
-  /** The options are read, and may have others. Throws TypeError for an invalid policy. */
+  /** Throws TypeError for an invalid policy. The options may have other members, too. */
   constructor(source: EvidenceSource, policy: Policy, options: VerificationOptions) {
     if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
     this.source = source;
@@ -95,12 +96,14 @@ export class ActivityVerifier {
     this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs });
   }
 
-  /** Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`). */
+  /**
+   * Verifies an activity. Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`).
+   */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
     const { expected, refusals, operation } = asked;
     const { activity, bootProofs } = await this.#fetched(asked, call);
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
-    // The wrapper is what verification unwraps, whatever members the activity itself has.
+    // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...this.builds.evidence };
     const options = { ...this.options(), uses: this.#uses, ...(expected && { expected }) };
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals);
@@ -119,7 +122,7 @@ export class ActivityVerifier {
     { activity, expected, refusals, operation, isFetched }: AskedActivity,
     { signal, query = this.source.query, unfinished }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
-    // Whoever may ask for the activity may read its evidence in the same organization.
+    // Evidence is requested in the activity's own organization, where the caller may read both.
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
     const owned: EvidenceSource["query"] = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
@@ -131,7 +134,7 @@ export class ActivityVerifier {
         signal,
       );
     } catch (error) {
-      // The refusal does not depend on the evidence.
+      // The activity is refused in any case, so missing evidence does not matter.
       if (error instanceof ClientError && refusals.length > 0) return { activity, bootProofs: [], missing: [] };
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, operation)) : error;
     }

@@ -10,7 +10,7 @@ import type { Builds } from "./builds.js";
 import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
 
 export interface FetchedBootProof {
-  /** Key by which it was fetched: 130 bytes in hex. */
+  /** The key by which the boot proof was fetched: 130 bytes in hex. */
   readonly key: string;
   /** The verified boot proof, or the fetched JSON value if verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
@@ -33,7 +33,7 @@ interface CacheSetting {
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly builds: Builds;
-  /** Most entries. The least recently used is dropped first. */
+  /** Limit of entries. Over the limit, the least recently used one is dropped. */
   readonly limit: number;
   readonly maxAgeMs: number;
 }
@@ -47,15 +47,18 @@ export class BootProofCache {
   }
 
   /**
-   * Finds a boot proof by a key that an app proof names, in lower-case hex. For a signing half it resolves only to a
-   * remembered boot proof, or to null, because the service looks up whole keys.
+   * Finds a boot proof by the key of an app proof, in lower-case hex. For a signing half it resolves to a cached boot
+   * proof only, or to null, because the service finds boot proofs by whole keys.
    */
   async find(named: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
     return key === null ? null : this.get(key, query);
   }
 
-  /** `key` is lower-case hex. Resolves to null if the service has none. Concurrent callers share the first query. */
+  /**
+   * Returns a boot proof by its whole key in lower-case hex. Resolves to null if the service has none. Concurrent
+   * callers share one query.
+   */
   get(key: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const { source, limit, maxAgeMs } = this.#setting;
     const now = source.now().getTime();
@@ -70,9 +73,9 @@ export class BootProofCache {
   }
 
   /**
-   * Returns the key of the verified boot proof with this signing half, both in lower-case hex, and sends nothing. It is
-   * null without such a boot proof, and if several keys have this half: their order must not decide. Unverified keys do
-   * not count, because an app proof can name any encryption half before a genuine signing half.
+   * Returns the key with this signing half, both in lower-case hex, without a query. Null unless exactly one verified
+   * boot proof in the cache has it: with several, their order would decide. Unverified boot proofs are ignored, because
+   * an app proof can put any encryption half before a genuine signing half.
    */
   rememberedKey(signingHalf: string): string | null {
     const known = [...this.#entries].filter(([, { isVerified }]) => isVerified).map(([key]) => key);
@@ -80,7 +83,7 @@ export class BootProofCache {
     return others.length > 0 ? null : (key ?? null);
   }
 
-  /** Removes an entry that is not verified, so that the next call fetches it again. */
+  /** Removes the entry unless its boot proof is verified. The next call then fetches it again. */
   #forgetUnlessVerified(key: string, entry: Entry): void {
     const forget = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
@@ -91,7 +94,10 @@ export class BootProofCache {
     }, forget);
   }
 
-  /** The caller's signal has no effect, because another caller may wait for the same key. */
+  /**
+   * Fetches and verifies a boot proof. No caller's signal aborts the fetch, because another caller may wait for the
+   * same key.
+   */
   async #fetch(key: string, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);

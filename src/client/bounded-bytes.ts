@@ -2,7 +2,10 @@
 
 const FIRST_BUFFER = 65_536;
 
-/** One growing buffer. An object for each small chunk would take many times its size. */
+/**
+ * A growing buffer with a limit. It copies all chunks into one array: an object for each small chunk would take many
+ * times its size.
+ */
 export class BoundedBytes {
   readonly #limit: number;
   #buffer: Uint8Array;
@@ -18,7 +21,7 @@ export class BoundedBytes {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Copies the chunk. Returns false, without a copy, if it exceeds the limit. */
+  /** Adds a copy of the chunk. Returns false, and adds nothing, if the limit would be exceeded. */
   add(piece: Uint8Array): boolean {
     const length = this.#length + piece.length;
     if (length > this.#limit) return false;

@@ -1,4 +1,4 @@
-/** Provenance of the builds that a policy demands. It is given once for all verifications. */
+/** Provenance of the builds for which a policy demands it. It is passed once and used in all verifications. */
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, VerifyOptions } from "../bootproof.js";
@@ -6,24 +6,28 @@ import { MAX_PROVENANCE, type ProvenanceVerifier } from "../verify/provenance-de
 import { rememberingVerifier } from "../verify/provenance-cache.js";
 
 export interface DemandedBuilds {
-  /** At most 64 Sigstore bundles of the builds that the policy demands, each as JSON text, bytes or value. */
+  /**
+   * At most 64 Sigstore bundles of builds for which the policy demands provenance, each as JSON text, bytes or value.
+   */
   readonly provenance?: readonly unknown[];
-  /** Verifier of provenance, such as `sigstoreVerifier` makes. It is required if the policy demands provenance. */
+  /**
+   * Verifier of provenance, such as the result of `sigstoreVerifier`. It is required if the policy demands provenance.
+   */
   readonly provenanceVerifier?: ProvenanceVerifier;
 }
 
-/** Parts of the evidence and options of each verification. */
+/** Provenance and its verifier, as parts of evidence and options. */
 export interface Builds {
   readonly evidence: Pick<Evidence, "provenance">;
   readonly options: Pick<VerifyOptions, "provenanceVerifier">;
 }
 
-/** Bundles that no policy demands prove nothing, so they are dropped. */
+/** Result for a policy that does not demand provenance: bundles would prove nothing, so they are dropped. */
 const NONE: Builds = { evidence: {}, options: {} };
 
 /**
- * Throws TypeError if the policy demands provenance and one of both is missing: otherwise every
- * verification would be refused.
+ * Returns provenance and verifier. Throws TypeError if the policy demands provenance and either is missing, since every
+ * verification would then fail.
  */
 export function buildsOf(
   policy: Pick<Policy, "deployments">,

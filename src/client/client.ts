@@ -1,4 +1,4 @@
-/** The client has one function for each documented operation, and two for undocumented ones. */
+/** The client has one function for each documented operation, and `submit` and `query` for all others. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { callable, having, typedOptions } from "../decode/options.js";
@@ -35,9 +35,12 @@ import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from 
 export interface ClientOptions {
   /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
-  /** Organization of calls that name no other. */
+  /** Default organization of calls. */
   readonly organizationId: string;
-  /** A stamper of `apiKeyStamper(…)`, `webauthnStamper(…)`, a session, or a published package of this family. */
+  /**
+   * The result of `apiKeyStamper(…)` or `webauthnStamper(…)`, a session's stamper, or a published stamper of this
+   * family.
+   */
   readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
   readonly now?: () => Date;
@@ -45,16 +48,16 @@ export interface ClientOptions {
   readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
   /** Returns a number in [0, 1) for the jitter between retries. */
   readonly random?: () => number;
-  /** Limit of one attempt in milliseconds. Default: 30,000. */
+  /** Milliseconds until one attempt times out. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** Most repetitions of a query. Default: 3. */
+  /** Number of times that a failed query is repeated. Default: 3. */
   readonly maxRetries?: number;
   /**
    * Whether submits are repeated, too, with the same bytes and stamp. Set it only for a service that promises to make
    * one activity of repeated requests. Default: false.
    */
   readonly resendSubmits?: boolean;
-  /** Most bytes of a decompressed response. Default: 8 MiB; for a boot proof at most 1 MiB. */
+  /** Limit of a decompressed response in bytes. Default: 8 MiB; for a boot proof never more than 1 MiB. */
   readonly maxResponseBytes?: number;
 }
 
@@ -80,16 +83,19 @@ export type QueryFunctions = {
   readonly [N in QueryName]: (parameters: QueryParameters<N>, options?: CallOptions) => Promise<QueryResult<N>>;
 };
 
-/** Results are unverified claims of the service: {@link Client.withVerification} verifies them. */
+/**
+ * A client. Its results are unverified claims of the service; {@link Client.withVerification} returns a client that
+ * verifies them.
+ */
 export interface Client extends SubmitFunctions, QueryFunctions {
   readonly organizationId: string;
   /** Sends a submit that the interface does not document. Returns the whole body. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
-  /** Sends a query by the last segment of its path. Returns the whole body. */
+  /** Sends a query, named by the last segment of its path. Resolves to the whole response body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
-   * Returns the same submits, each of which returns only what an enclave pinned by the policy has vouched for. Keep the
-   * returned object, because it caches verified evidence.
+   * Returns the same submits with verification. Each resolves only to what an enclave pinned by the policy has vouched
+   * for. Create it once, because it caches verified evidence.
    */
   withVerification(policy: Policy, options?: VerifiedClientOptions): VerifiedClient;
 }

@@ -33,7 +33,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
   return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
 }
 
-/** Rejects with {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
+/** Decrypts a bundle. Rejects with {@link ClientError} (`bundle`) if it was sealed to another key, or changed. */
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
@@ -49,7 +49,10 @@ export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<
   }
 }
 
-/** A session's bundle has 116 characters; the time of base58 grows with the square of the length. */
+/**
+ * Limit of a bundle in characters. A session's bundle has 116, and the time of base58 grows with the square of the
+ * length.
+ */
 const MAX_BUNDLE = 4096;
 
 function decodedBundle(bundle: string): Uint8Array {

@@ -9,8 +9,8 @@ import { RejectedError, refusalText } from "../verification.js";
  *
  * - `request`: the parameters do not match the interface; nothing was sent.
  * - `key`: a key is malformed, or its halves do not match.
- * - `ephemeral-key`: an app proof names a signing half whose whole key is unknown, or another key than the one beside
- *   it; nothing was sent.
+ * - `ephemeral-key`: an app proof names a signing half whose whole key is unknown, or it does not match the
+ *   `ephemeralKey` that was passed with it; nothing was sent.
  * - `stamp`: the request could not be stamped; nothing was sent.
  * - `aborted`: the caller's signal was aborted.
  * - `timeout`: there was no response in time.
@@ -38,17 +38,17 @@ export type ClientErrorCode =
   | "webhook";
 
 export interface ClientErrorFacts {
-  /** Name of the operation in its path; null outside of operations. */
+  /** Name of the operation, as in its path; null if the error is not about an operation. */
   readonly operation?: string | null;
   /**
-   * What the service may have done. `none` means never sent, refused, or a query. If it is `unknown`, check before you
-   * submit again, for a second submit would be a second activity.
+   * What the service may have done. `none`: the request was not sent, was refused, or was a query. `unknown`: check the
+   * activity before you submit again, since a second submit may make a second activity.
    */
   readonly effect?: "none" | "unknown";
   readonly faults?: readonly Fault[];
-  /** Id that the service claims, unverified. */
+  /** Id of the activity as the service claims it, unverified. */
   readonly activityId?: string | null;
-  /** Another error of this package. It is never the platform's, which may quote a header. */
+  /** Another error of this package. Errors of the platform are not kept, because they may quote a header. */
   readonly cause?: Error;
 }
 
@@ -79,7 +79,7 @@ export interface ServiceFacts {
   readonly details: readonly JsonValue[];
   /** Category in the details, such as `SIGNATURE_INVALID`. */
   readonly category: string | null;
-  /** Milliseconds by `Retry-After`; null without that header. */
+  /** Milliseconds to wait, from `Retry-After`; null without that header. */
   readonly retryAfterMs: number | null;
 }
 
@@ -140,7 +140,7 @@ function adviceFor(status: number, category: string | null): string {
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 
-/** A response in another form yields its status alone. */
+/** Reads an error response. From a body of another form, only the status is used. */
 export function serviceFacts(status: number, body: JsonValue | undefined, retryAfterMs: number | null): ServiceFacts {
   const json: JsonObject = isJsonObject(body) ? body : {};
   const details = Array.isArray(json["details"]) ? json["details"] : [];
@@ -168,8 +168,8 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
 }
 
 /**
- * An activity was rejected. The service may have executed it all the same. `activityId` and `activityStatus` are
- * unverified: use them only for investigating. The rest of the response is withheld.
+ * An activity was rejected, but the service may have executed it. `activityId` and `activityStatus` are unverified: use
+ * them only for investigating. The rest of the response is withheld.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";
@@ -177,8 +177,8 @@ export class RejectedActivityError extends RejectedError {
   readonly activityId: string | null;
   readonly activityStatus: string | null;
   /**
-   * The activity of a submit that is not completed, since it waits for votes or MFA or failed, without result and app
-   * proofs. Its id, organization and type were compared. It is null for every other rejection.
+   * The activity of an unfinished submit, without result and app proofs. It waits for votes or MFA, or has failed. Its
+   * id, organization and type match the request. Null for every other rejection.
    */
   declare readonly unfinished: JsonObject | null;
   /** Whether the answer has app proofs. */
@@ -190,10 +190,10 @@ export class RejectedActivityError extends RejectedError {
       readonly operation: string | null;
       readonly activityId: string | null;
       readonly activityStatus: string | null;
-      /** If it is false, the message names `generateAppProofs`. */
+      /** Whether the activity has app proofs. If false, the message advises to set `generateAppProofs`. */
       readonly hasAppProofs?: boolean;
       readonly unfinished?: JsonObject | null;
-      /** Replaces the usual message. */
+      /** The message to use instead of the usual one. */
       readonly message?: string;
     },
   ) {
@@ -219,7 +219,10 @@ function rejectionText(report: Report, facts: Rejected): string {
   return `${operation === null ? "" : `${operation}: `}${why}. ${rejectionAdvice(facts)}`;
 }
 
-/** Only a submit with `generateAppProofs` has app proofs, and a past activity gets none. */
+/**
+ * Returns what to do after a rejection. Only a submit with `generateAppProofs` has app proofs; they cannot be made
+ * later.
+ */
 export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: Rejected): string {
   if (operation !== null)
     return (
@@ -236,11 +239,11 @@ export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: 
  * - `header`: a header is missing, repeated or malformed.
  * - `version`, `algorithm`: the value is not supported.
  * - `key`: the key is not in the key set, or is not an Ed25519 key.
- * - `signature`: the signature is not that of the key over these bytes.
- * - `stale`: its time is too far from the receiver's.
+ * - `signature`: the signature is not valid for the key and these bytes.
+ * - `stale`: the delivery's time is too far from the receiver's clock.
  * - `body`: the body is not an activity.
  * - `replayed`: the event was accepted before.
- * - `full`: the store can hold no more events.
+ * - `full`: the store of events is full.
  * - `organization`: the organization is not one of the receiver's.
  */
 export type WebhookFault =

@@ -15,16 +15,16 @@ import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** Most keys for one activity: an honest service names fewer. Keys beyond the limit count as missing. */
+/** Limit of keys for one activity. Keys beyond the limit are listed as missing; an honest service names fewer. */
 export const MAX_BOOT_PROOFS = 16;
 export const BOOT_PROOFS_AT_ONCE = 4;
 
-/** Sends a query by its name, with its parameters without the organization. */
+/** Sends a query by its name. The parameters are passed without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
 export interface EvidenceSource {
   readonly now: () => Date;
-  /** Sends a query by its name, with its parameters without the organization. */
+  /** Sends a query by its name. The parameters are passed without the organization. */
   readonly query: (name: string, parameters: JsonObject, options: CallOptions) => Promise<JsonValue>;
 }
 
@@ -41,8 +41,8 @@ export interface ActivityEvidence<T> {
 }
 
 /**
- * Resolves to null if the service does not know the activity, or does not offer this query, which the interface does
- * not promise. Rejects with {@link ClientError}.
+ * Fetches an activity. Null if the service does not know it, or does not offer this query: the interface does not
+ * promise it. Rejects with {@link ClientError}.
  */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
@@ -52,9 +52,9 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 }
 
 /**
- * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
- * and the count, and resolves to null if there is none. The key has 130 bytes. It has 65, a signing half, if no app
- * proof of the activity names the whole key.
+ * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets a key in hex, its index
+ * and the number of keys, and resolves to null if there is no boot proof. A key has 130 bytes, or 65 if the app proofs
+ * name only its signing half.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -77,13 +77,16 @@ export async function fetchEvidence<T>(
   };
 }
 
-/** Resolves to null if the service has none. Rejects with {@link ClientError}. */
+/** Fetches a boot proof by its key. Null if the service has none. Rejects with {@link ClientError}. */
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return bootProofIn("get_boot_proof", answer);
 }
 
-/** A body of another kind, such as an error under status 200, does not mean that there is no boot proof. */
+/**
+ * Returns the boot proof of an answer, or null if there is none. Throws if the answer has another form: an error with
+ * status 200 does not mean that there is none.
+ */
 function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
   if (!isJsonObject(answer) || Object.keys(answer).length === 0) return null;
   if (!Object.hasOwn(answer, "bootProof"))
@@ -93,8 +96,8 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * Resolves to the boot proof of an application's enclave that booted last, or to null. Only its unsigned label names
- * the application. Rejects with {@link ClientError} (`answer`) if the label names another.
+ * Fetches the boot proof of the enclave of an application that booted last. Null if there is none. Only the unsigned
+ * label `enclaveApp` names the application. Rejects with {@link ClientError} (`answer`) if it names another one.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
@@ -105,7 +108,10 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
   throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 
-/** Adds the listed app proofs to an activity without any. Rejects with {@link ClientError}. */
+/**
+ * Returns the activity with app proofs. If it has none, they are fetched with `list_app_proofs`. Rejects with {@link
+ * ClientError}.
+ */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
@@ -124,7 +130,7 @@ export function hasAppProofs(activity: JsonValue): boolean {
   return [activity, outcomeOf(activity).repetition].some((holder) => !isEmpty(holder?.["appProofs"]));
 }
 
-/** Evidence outside of the member is refused, because it would be dropped without verification. */
+/** Throws if the answer has evidence outside of `member`. It would be dropped without verification. */
 function refuseMore(operation: string, answer: JsonValue, [member, piece]: readonly [string, Piece]): void {
   const beside = evidenceBesideMember(answer, member, piece);
   if (beside.length > 0) throw answerError(operation, beside, "none");
@@ -137,7 +143,7 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
   };
 }
 
-/** Makes a source of boot proofs that the caller has. It has no app proofs beside those of an activity. */
+/** Returns a source of boot proofs that the caller has. It cannot fetch missing app proofs. */
 export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
   const byKey = new Map(copyPlain(bootProofs).map((bootProof) => [keyOfBootProof(bootProof), bootProof]));
   const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {

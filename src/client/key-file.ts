@@ -11,7 +11,9 @@ const MAX_BYTES = 4096;
 
 export interface ApiKeyFile {
   readonly key: ApiKey;
-  /** Whether others than the owner can read it. It is false on Windows, which has no such permission bits. */
+  /**
+   * Whether users other than the owner can read the file. Always false on Windows, which has no such permission bits.
+   */
   readonly readableByOthers: boolean;
 }
 
@@ -35,7 +37,7 @@ export async function readApiKeyFile(path: string): Promise<ApiKeyFile> {
   }
 }
 
-/** Reads a pipe to its end, and stops at the limit on an endless device. */
+/** Reads a file or pipe. Stops at the limit, since a device may be endless. */
 async function readAll(file: FileHandle, path: string): Promise<Uint8Array> {
   const buffer = new Uint8Array(MAX_BYTES + 1);
   for (let total = 0; total < buffer.length;) {

@@ -1,6 +1,6 @@
 /**
- * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, Fastify's and Koa's `raw`.
- * This file declares Node's shapes, and imports nothing of Node.
+ * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, and `raw` of Fastify and Koa.
+ * This file declares Node's types itself, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
@@ -14,7 +14,7 @@ export interface NodeRequest {
   readonly destroyed?: boolean;
   /** The body of a framework, which is used only if it is bytes, as with `express.raw()`. */
   readonly body?: unknown;
-  /** Raw bytes that some parsers keep beside the parsed body. */
+  /** The raw bytes that some body parsers keep. */
   readonly rawBody?: unknown;
   on(event: "data" | "end" | "error" | "close", listener: (value?: unknown) => void): unknown;
   resume(): unknown;
@@ -51,7 +51,7 @@ export function nodeWebhookHandler(
       headers: headersOf(request.rawHeaders),
       body: (limit) => body.read(limit),
     })
-      // An `onError` that throws must not end the process.
+      // If `onError` throws, the process must go on.
       .catch(() => 500)
       .then((status) => answer(response, status, body));
   };
@@ -75,13 +75,15 @@ function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, strin
   return Object.fromEntries(headers);
 }
 
-/** Most bytes that are read and dropped, for senders that read the response only after they sent the whole body. */
+/**
+ * Limit of bytes that are read and dropped. Some senders read the response only after they have sent the whole body.
+ */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 class NodeBody {
-  /** Whether the body was read before, so that its bytes are lost. */
+  /** Whether other code read the body before. Its bytes are then lost. */
   wasReadBefore = false;
-  /** Whether too much is unread, so that the connection cannot be reused. */
+  /** Whether too many bytes were left unread. The connection then cannot be reused. */
   isLeft = false;
   readonly #request: NodeRequest;
 
@@ -89,7 +91,9 @@ class NodeBody {
     this.#request = request;
   }
 
-  /** Resolves to null if the body exceeds the limit. Rejects if it was read before or cut off. */
+  /**
+   * Reads the body. Null if it exceeds the limit. Rejects if other code read it before, or if the request ended early.
+   */
   async read(limit: number): Promise<Uint8Array | null> {
     const { body, rawBody, readableDidRead = body !== undefined, destroyed } = this.#request;
     const bytes = [rawBody, body].find((each) => each instanceof Uint8Array);
@@ -115,7 +119,7 @@ class NodeBody {
       this.#request.on("end", () => resolve(kept && kept.bytes));
       this.#request.on("error", reject);
       this.#request.on("close", () => reject(new Error(CUT_OFF)));
-      // A new listener does not resume a request that was paused.
+      // A paused request must be resumed: a new listener does not do that.
       this.#request.resume();
     });
   }

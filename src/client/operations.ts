@@ -1,10 +1,10 @@
 /**
- * Every documented operation of the service (client/README.md, "Operations"). It is data only, so that a service can be
- * built on it, too.
+ * Every documented operation of the service (client/README.md, "Operations"). This file has only data, so that a
+ * service can be built on it, too.
  *
- * Requests are strict in members and types, but may have undocumented values, which a newer service may know. Responses
- * are tolerant: unknown members are kept, enums may grow, and null counts as absent. If the interface does not say
- * whether a parameter is required, only the ids of the objects that are acted on are.
+ * Requests are checked strictly for members and types, but may have undocumented values, which a newer service may
+ * know. Responses are read tolerantly: unknown members are kept, enums may grow, and null means absent. Where the
+ * interface does not say which parameters are required, only the ids of the objects to act on are required.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import { SUBMIT_RULES } from "../decode/activity-rules.js";
@@ -42,7 +42,7 @@ const bootProofShape = refined(
     [DOCUMENT_MEMBER.alias]: nullish(text),
     qosManifestB64: text,
     qosManifestEnvelopeB64: text,
-    // These are not signed, and deployed services omit some of them.
+    // These members are not signed, and deployed services omit some of them.
     deploymentLabel: nullish(text),
     enclaveApp: nullish(text),
     owner: nullish(text),
@@ -214,7 +214,7 @@ function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<Docume
   return text;
 }
 
-/** Refuses undocumented values, as services do. */
+/** Returns a shape that refuses undocumented values, as services do. */
 /* @__NO_SIDE_EFFECTS__ */
 export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   return refined(parameters, (value, place) => {
@@ -267,22 +267,22 @@ export interface SubmitOperation {
   readonly parameters: Shape<unknown>;
   /** The only member of the activity's `intent`: it holds the parameters. */
   readonly intentMember: string;
-  /** The only member of the activity's `result`, and its shape. */
+  /** The only member of the activity's `result`, and the shape of that member. */
   readonly resultMember: string;
   readonly result: Shape<unknown>;
 }
 
-/** A request that only reads. Its body has the parameters beside `organizationId`. */
+/** A request that only reads. Its body has `organizationId` and the parameters. */
 export interface QueryOperation {
   readonly group: "query";
   readonly name: string;
   readonly parameters: ObjectShape<unknown>;
   readonly result: Shape<unknown>;
-  /** Most bytes of the decompressed response, if that is below the transport's limit. */
+  /** Limit of the decompressed response in bytes, if it is lower than that of the transport. */
   readonly maxResponseBytes?: number;
 }
 
-/** The boot proof has 1 MiB, and its wrapper the rest. */
+/** 1 MiB for the boot proof, and the rest for its wrapper. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 type SubmitRules = typeof SUBMIT_RULES;
@@ -403,7 +403,7 @@ export type SubmitResult<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATION
 export type QueryParameters<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
 export type QueryResult<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["result"]>;
 
-/** The path below the base address (client/README.md, "Requests"). */
+/** Returns the path after the base address (client/README.md, "Requests"). */
 export function pathOf(operation: { readonly group: "submit" | "query"; readonly name: string }): string {
   return `/public/v1/${operation.group}/${operation.name}`;
 }
@@ -416,7 +416,9 @@ interface SubmitBody {
   generateAppProofs?: boolean | undefined;
 }
 
-/** The envelope (client/README.md, "Activities") as services read it, with documented values only. */
+/**
+ * Returns the shape of an envelope (client/README.md, "Activities") as services read it: with documented values only.
+ */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
   return object({
     type: oneOf(type),
@@ -432,7 +434,7 @@ interface QueryBody {
   [name: string]: unknown;
 }
 
-/** The body of a query as services read it, with documented values only. */
+/** Returns the shape of a query's body as services read it: with documented values only. */
 export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
   return documentedOnly(object({ ...parameters.members, organizationId: nonEmptyText }));
 }

@@ -4,7 +4,10 @@ import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js"
 import { ClientError } from "./errors.js";
 import type { WebKeyPair } from "./platform.js";
 
-/** Throws {@link ClientError} (`key`) without WebCrypto, which browsers have only on pages served over HTTPS. */
+/**
+ * Returns WebCrypto. Throws {@link ClientError} (`key`) if it is missing: browsers have it only on pages served over
+ * HTTPS.
+ */
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle === undefined)
@@ -20,7 +23,9 @@ export function compressed(point: Uint8Array): Uint8Array {
   );
 }
 
-/** Uncompresses a point in either form (SEC1 section 2.3.4); null for bytes that are not a point of the curve. */
+/**
+ * Returns the uncompressed point for either form (SEC1 section 2.3.4). Null if the bytes are not a point of the curve.
+ */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
   const { p256 } = await import("../verify/noble.js");
@@ -31,7 +36,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
   }
 }
 
-/** Returns the uncompressed point; null for bytes that are not a private key of 32 bytes. */
+/** Returns the uncompressed public point of a private key. Null if the bytes are not a private key of 32 bytes. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
   const { p256 } = await import("../verify/noble.js");
   try {

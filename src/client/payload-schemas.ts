@@ -42,8 +42,9 @@ interface Output {
 type Validate = (value: unknown) => unknown;
 
 /**
- * Reads the schemas once. Throws TypeError if they are not schemas. The result returns the output for each payload,
- * undefined without a schema of its type, and throws {@link ClientError} (`schema`) with the issues of all.
+ * Reads the schemas once, and returns a function that validates payloads. Throws TypeError if they are not schemas. The
+ * function returns an output for each payload, or undefined if its type has no schema. It throws {@link ClientError}
+ * (`schema`) with the issues of all payloads.
  */
 export function readSchemas(
   schemas: PayloadSchemas = {},
@@ -79,7 +80,7 @@ function validatorOf(type: string, schema: unknown): Validate {
 
 const NO_OUTPUT: Output = { value: undefined, faults: [] };
 
-/** Anything but a value without issues is a fault. */
+/** Returns the output of a schema. Every result with issues, or without a value, is a fault. */
 function outputOf(result: unknown, path: string): Output {
   if (typeof result !== "object" || result === null) return { value: undefined, faults: [{ path, message: NEITHER }] };
   const { issues, value } = result as { readonly issues?: unknown; readonly value?: unknown };

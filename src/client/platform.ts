@@ -1,6 +1,6 @@
 /**
- * Types of the platform in the client's signatures. They are the platform's own if it declares them (DOM, Node,
- * workers), and the used members otherwise, so that a program compiles with any of these types.
+ * Types of the platform in the client's signatures. They are the platform's own types if it declares them (DOM, Node,
+ * workers). Otherwise they have only the members that are used, so a program compiles on every platform.
  */
 
 /** The instance type of a global class. */
@@ -48,7 +48,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer F }
       },
     ) => Promise<HttpResponse>;
 
-/** A WebCrypto key. It is the parameter of `sign`, since not every platform declares the class. */
+/** A WebCrypto key. Its type is taken from the parameter of `sign`, since not every platform declares the class. */
 export type WebKey = typeof globalThis extends {
   readonly crypto: { readonly subtle: { sign(algorithm: never, key: infer Key, data: never): unknown } };
 }

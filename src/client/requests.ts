@@ -22,7 +22,7 @@ export interface SubmitOptions extends CallOptions {
   readonly generateAppProofs?: boolean;
 }
 
-/** A submit by the last segment of its path and its activity type. */
+/** A submit, named by the last segment of its path, and its activity type. */
 export interface UndocumentedSubmit {
   readonly name: string;
   readonly type: string;
@@ -34,7 +34,7 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return typedOptions("operation", operation, OPERATION);
 }
 
-/** This is not an interface, because only a type alias is a JSON object for the compiler. */
+/** A type alias and not an interface, because the compiler accepts only an alias as a JSON object. */
 type ActivityRequest = {
   readonly type: string;
   readonly timestampMs: string;
@@ -111,7 +111,7 @@ function checkedParameters(
   given: unknown,
 ): JsonObject {
   const { name } = operation;
-  // The checked copy is what is sent.
+  // The copy is checked and sent.
   const parameters = copyPlain(given);
   if (!/^[a-z0-9_]+$/.test(name))
     throw requestError("request", [{ path: "name", message: "expected lower-case letters, digits and _" }]);
@@ -131,7 +131,7 @@ export interface Submitted<Result> {
   readonly result: Result | null;
 }
 
-/** Throws {@link ClientError} (`answer`) if the response does not match. */
+/** Reads the response to a submit. Throws {@link ClientError} (`answer`) if it does not match the interface. */
 export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonValue): Submitted<Result> {
   const activity = readShape(activitySchema, unwrap(answer, "activity"), "activity");
   if (activity.value === undefined) throw answerError(operation.name, activity.faults, "unknown");
@@ -142,7 +142,7 @@ export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonVa
   return { activity: activity.value, result: result.value as Result };
 }
 
-/** Throws {@link ClientError} (`answer`) if the response does not match. */
+/** Reads the response to a query. Throws {@link ClientError} (`answer`) if it does not match the interface. */
 export function readQueried<Result>(operation: QueryOperation, answer: JsonValue): Result {
   const result = readShape(operation.result, answer, "");
   if (result.faults.length > 0) throw answerError(operation.name, result.faults, "none");

@@ -1,4 +1,4 @@
-/** Sessions. The service makes a temporary key, and seals it to a key that is made here. */
+/** Sessions. The service makes a temporary key, and encrypts it to a key pair that is made here. */
 import { typedOptions } from "../decode/options.js";
 import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
@@ -10,7 +10,7 @@ import type { SubmitParameters, SubmitResult } from "./operations.js";
 import { importSigningPair, publicPointOf, subtleCrypto } from "./p256.js";
 import { type Stamper, apiKeyStamper } from "./stamp.js";
 
-/** The key pair that a session is sealed to. Its private key cannot be exported. */
+/** The key pair to which a session's key is encrypted. Its private key cannot be exported. */
 export interface SessionTarget {
   /** The uncompressed point in hex, for the parameter `targetPublicKey`. */
   readonly publicKey: string;
@@ -32,8 +32,8 @@ export async function createSessionTarget(): Promise<SessionTarget> {
 }
 
 /**
- * Opens a `credentialBundle` with the pair it was sealed to, an ECDH pair of P-256 with the usage `deriveBits`. Rejects
- * with {@link ClientError} (`bundle`).
+ * Opens a `credentialBundle`. `target` is the pair to which it was encrypted: an ECDH pair of P-256 with the usage
+ * `deriveBits`. Rejects with {@link ClientError} (`bundle`).
  */
 export async function openCredentialBundle(credentialBundle: string, target: WebKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);

@@ -18,7 +18,7 @@ const HEADERS = {
 
 const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
 
-/** A checked stamp. Its header is spelled as the stamper spells it. */
+/** A checked stamp. The header's name is as the stamper wrote it. */
 export interface CheckedStamp {
   readonly header: string;
   readonly value: string;
@@ -37,9 +37,9 @@ const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 const published = new WeakSet<object>();
 
 /**
- * Stamps a body with a stamper of either shape. Only the stamp shows the shape, so the first body is bytes that convert
- * to their own text. If a published stamper's stamp does not verify over the body, it stamps the text. Rejects with
- * {@link ClientError} (`stamp`) for any other return value, and with the stamper's own error.
+ * Stamps a body with a stamper of either shape. Only the stamp shows the shape, so the stamper first gets bytes that
+ * convert to their own text. If the stamp of a published stamper is not valid for the body, the stamper stamps the
+ * text. Rejects with {@link ClientError} (`stamp`) for any other result, and with the stamper's own error.
  */
 export async function stampBy(
   stamper: AnyStamper,
@@ -57,7 +57,7 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** UTF-8 bytes that convert to their text. Other bytes would become a list of numbers. */
+/** UTF-8 bytes whose `toString` returns their text. That of other bytes returns a list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();
@@ -104,7 +104,7 @@ function textOf(base64url: string): string {
   return fromUtf8(base64urlnopad.decode(base64url.replace(/=+$/, ""))) ?? "";
 }
 
-/** Whether it is the stamp of a P-256 key over the body. Other schemes return false. */
+/** Whether the value is the stamp of a P-256 key over the body. False for other schemes. */
 async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { publicKey = "", scheme, signature = "" } = textsOf(textOf(value));
@@ -118,7 +118,10 @@ async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   }
 }
 
-/** Compares only the challenge, because only the service knows the passkey. */
+/**
+ * Whether the stamp's challenge is that of the body. The signature is not verified, because only the service knows the
+ * passkey.
+ */
 async function isPasskeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { challenge = "" } = textsOf(textOf(textsOf(value)["clientDataJson"] ?? ""));

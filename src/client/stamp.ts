@@ -28,8 +28,8 @@ export interface PublishedStamp {
 }
 
 /**
- * A stamper of a client: a {@link Stamper}, or a published one of this family, which gets the body as text and returns
- * a {@link PublishedStamp}.
+ * A stamper for a client: a {@link Stamper}, or a published stamper of this family. The latter gets the body as text,
+ * and returns a {@link PublishedStamp}.
  */
 export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
@@ -46,12 +46,12 @@ export interface ApiKey {
 const PROBE = "bootproof: do these two keys belong together?";
 
 /**
- * Makes a stamper with an API key. The stamp is `X-Stamp`, base64url of
- * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The
- * signature is ECDSA P-256 with SHA-256 over the bytes of the body.
+ * Makes a stamper with an API key. The stamp is `X-Stamp`, base64url of `{"publicKey":"<compressed point,
+ * hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The signature is ECDSA P-256 with SHA-256
+ * over the bytes of the body.
  *
- * The key is in hex, or a WebCrypto pair, which may be non-extractable. Rejects with {@link ClientError} (`key`) if it
- * is malformed, or its halves do not match.
+ * The key is in hex, or a WebCrypto pair, which may be non-extractable. Rejects with {@link ClientError} (`key`) if the
+ * key is malformed, or if its halves do not match.
  * @example
  * ```ts
  * const stamper = await apiKeyStamper(key);
@@ -84,7 +84,7 @@ function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
-/** The message must not quote the key. */
+/** Returns an error. The message must not quote the key. */
 function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }
@@ -101,7 +101,7 @@ async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   return importSigningPair(scalar, point);
 }
 
-/** Resolves to the pair's public point, once it has verified a signature by the private half. */
+/** Resolves to the pair's public point, after a test that its private key signs for it. */
 async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
@@ -174,7 +174,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   });
   return {
     async stamp(body, signal) {
-      // The digest reads the bytes later, and the caller may change them.
+      // The body is copied, since the caller may change its bytes before the digest reads them.
       const challenge = toUtf8(toHex(await sha256(new Uint8Array(body))));
       const credential = await get({
         publicKey: {

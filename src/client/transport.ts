@@ -1,11 +1,11 @@
 /**
- * Sends one request within limits of time and size. The stamped bytes are the sent bytes. A repetition sends the same
- * bytes and stamp.
+ * Sends one request, with limits of time and size. The bytes that are stamped are the bytes that are sent. A repetition
+ * has the same bytes and the same stamp.
  *
  * Queries are repeated after network errors, timeouts, 429 and 5xx. A submit is sent once: the interface does not
  * promise that repeated bytes make one activity. Deployed services of this family do (docs.turnkey.com, "Activities",
- * Idempotency: "any two requests with the same fingerprint return the same activity"). `resendSubmits` sends the same
- * bytes again, and never a new timestamp.
+ * Idempotency: "any two requests with the same fingerprint return the same activity"). With `resendSubmits` the same
+ * bytes are sent again, never with a new timestamp.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
@@ -28,7 +28,7 @@ export interface Transport {
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   readonly random: () => number;
-  /** Limit of one attempt, its whole response included. */
+  /** Milliseconds until an attempt times out, including the whole response. */
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly resendSubmits: boolean;
@@ -42,7 +42,7 @@ interface Target {
   readonly numbers?: "value" | "literal";
 }
 
-/** Returns the address without a trailing slash. Throws TypeError. */
+/** Returns the address without a trailing slash. Throws TypeError if it is not a valid base address. */
 export function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const good =
@@ -55,7 +55,7 @@ export function checkedBaseUrl(text: string): string {
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
-/** Longest `Retry-After` that is waited for. The error has a longer one in `retryAfterMs`. */
+/** Longest `Retry-After` after which a request is repeated. For a longer one, the error has it in `retryAfterMs`. */
 const MAX_RETRY_AFTER_MS = 30_000;
 
 interface StampedRequest {
@@ -68,7 +68,7 @@ function effectOf({ group }: Target): "none" | "unknown" {
   return group === "submit" ? "unknown" : "none";
 }
 
-/** Resolves to the JSON of the response. Rejects with {@link ClientError}. */
+/** Sends a request. Resolves to the JSON of the response. Rejects with {@link ClientError}. */
 export async function send(
   transport: Transport,
   target: Target,
@@ -102,7 +102,7 @@ async function stampOf(
   } catch (error) {
     if (error instanceof ClientError) throw error;
     if (signal.aborted) throw new ClientError("aborted", ABORTED, { operation: name });
-    // The platform's message may quote the signed bytes or the signer.
+    // Only the name is used: the platform's message may quote the signed bytes or the signer.
     const reason = error instanceof Error ? error.name : "unknown reason";
     throw new ClientError("stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
   }
@@ -110,7 +110,10 @@ async function stampOf(
 
 const ABORTED = "aborted by the caller";
 
-/** Rejects with {@link ClientError} (`aborted`) when the signal is aborted. The work goes on. */
+/**
+ * Waits for the work. Rejects with {@link ClientError} (`aborted`) when the signal is aborted; the work itself
+ * continues.
+ */
 export async function untilAborted<T>(
   work: Promise<T>,
   signal: Signal | undefined,
@@ -130,7 +133,10 @@ export async function untilAborted<T>(
   }
 }
 
-/** Returns milliseconds with full jitter up to a bound that doubles, or null if there is no further attempt. */
+/**
+ * Returns the milliseconds to wait before the next attempt: random, up to a bound that doubles. Null if the request
+ * must not be repeated.
+ */
 function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
   const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
   if (!(error instanceof ServiceError)) {
@@ -195,7 +201,7 @@ async function reach(
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", [stamp.header]: stamp.value },
     body: bytes as BodyInit,
-    // A redirect would carry the stamp to another host.
+    // Following a redirect would send the stamp to another host.
     redirect: "manual",
     signal,
   });
@@ -211,7 +217,10 @@ function decodeAnswer(answer: Uint8Array, { name, numbers = "value" }: Target, e
   }
 }
 
-/** A refusal (4xx, except 408) means that the service did nothing. Otherwise the effect is unknown. */
+/**
+ * Makes the error of a response. A refusal (4xx, except 408) means that the service did nothing; otherwise the effect
+ * is unknown.
+ */
 function serviceError(
   response: HttpResponse,
   answer: Uint8Array,
@@ -228,13 +237,16 @@ function serviceError(
   });
 }
 
-/** Keeps the stamp out of logs if the service quotes the request. */
+/** Replaces the stamp in the text, since the service may quote the request and errors may be logged. */
 function withoutStamp(text: string, { value }: CheckedStamp): string {
   const quoted = JSON.stringify(value).slice(1, -1);
   return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
 }
 
-/** Returns the milliseconds of Retry-After (RFC 9110 section 10.2.3), seconds or an HTTP date; else null. */
+/**
+ * Returns the milliseconds of Retry-After (RFC 9110 section 10.2.3), given in seconds or as an HTTP date. Null for any
+ * other value.
+ */
 function retryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
@@ -242,7 +254,7 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-/** Resolves to the decompressed body, or to null, without reading the rest, if it exceeds the limit. */
+/** Reads the decompressed body. Null if it exceeds the limit; the rest is then not read. */
 export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
@@ -256,7 +268,7 @@ export async function readBounded(message: HttpRequest | HttpResponse, limit: nu
   }
 }
 
-/** Returns the platform's code, such as ECONNREFUSED, because its message may quote headers. */
+/** Returns only the platform's error code, such as ECONNREFUSED, because the message may quote headers. */
 function networkReason(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as { code?: unknown };

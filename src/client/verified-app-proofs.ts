@@ -23,23 +23,26 @@ import { untilAborted } from "./transport.js";
 
 /** An app proof as an application returned it. */
 export interface ReceivedAppProof {
-  /** The app proof as JSON value, text or bytes in the standard form, which `appProofOf` makes of other names. */
+  /**
+   * The app proof as JSON value, text or bytes, in the standard form. `appProofOf` converts one with other member
+   * names.
+   */
   readonly appProof: unknown;
   /**
-   * The ephemeral key of the enclave: 130 bytes, or their hex. It is required if the app proof names only the signing
-   * half, unless this client has verified a boot proof of that key before. It may come from the application, because it
-   * only finds the boot proof.
+   * The ephemeral key of the enclave: 130 bytes, or their hex. Required if the app proof names only the signing half,
+   * unless this client has verified a boot proof of that key before. The application may supply it, because it is only
+   * used to find the boot proof.
    */
   readonly ephemeralKey?: string | Uint8Array;
 }
 
-/** What the caller requested of an application. Never take it from its answer. */
+/** What the caller requested of an application. Never take these values from the application's answer. */
 export type ExpectedOfAppProofs = Pick<Expected, "organizationId" | "requestedAt" | "addresses" | "payload">;
 
 export interface VerifyAppProofsOptions<Schemas extends PayloadSchemas = Record<never, never>> {
-  /** The request. `organizationId` is optional beside `payload`. */
+  /** The request. `organizationId` is optional if there is a `payload`. */
   readonly expected: ExpectedOfAppProofs;
-  /** Validators of payloads, by their `type`. They get copies of verified payloads only. */
+  /** Validators of payloads by `type`. They get copies of payloads, after verification. */
   readonly schemas?: Schemas;
   readonly signal?: Signal;
 }
@@ -51,11 +54,14 @@ interface ComparedPayload<Type, Value> {
   readonly payload: JsonObject;
   /** Output of the validator of this type; undefined without one. */
   readonly value: Value;
-  /** Time of the enclave's clock in milliseconds since the epoch; null if the policy lets the type have none. */
+  /**
+   * Time of the enclave's clock in milliseconds since the epoch. Null if the payload has none, as the policy may allow
+   * for its type.
+   */
   readonly timestampMs: number | null;
   /** Index in `expected.payload`; null for a known type that was compared with `organizationId` alone. */
   readonly expectation: number | null;
-  /** Challenge that the payload repeats, with its pointer; null without one. */
+  /** The challenge that the payload repeats, with its JSON pointer; null if there is none. */
   readonly answers: VerifiedAppProof["answers"];
   readonly appProof: VerifiedAppProof;
 }
@@ -69,9 +75,9 @@ export type VerifiedPayload<Schemas extends PayloadSchemas = Record<never, never
 export interface VerifiedAppProofs<Schemas extends PayloadSchemas = Record<never, never>> {
   /** The report, whose verdict is `verified`. */
   readonly report: Report;
-  /** Payloads in the order of the app proofs. Choose by `expectation`: their sender chose the order. */
+  /** Payloads in the order of the app proofs. Select one by `expectation`: the sender chose their order. */
   readonly payloads: readonly VerifiedPayload<Schemas>[];
-  /** Genuine app proofs that no expectation names. Nothing compared them with the request. */
+  /** Genuine app proofs that match no expectation. They were not compared with the request. */
   readonly others: readonly VerifiedAppProof[];
 }
 
@@ -112,7 +118,10 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   };
 }
 
-/** The known types name an organization, others are compared by an expectation only. */
+/**
+ * Returns whether an app proof was compared with the request. Known types name an organization; other types are
+ * compared with an expectation only.
+ */
 function comparedWith({ organizationId }: Expected): (appProof: VerifiedAppProof) => boolean {
   return ({ expectation, payload: { addressDerivationProof, policyOutcomeProof } }) =>
     expectation !== null ||
@@ -131,7 +140,7 @@ interface LocatedAppProof {
   readonly key: string | null;
 }
 
-/** Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
+/** Reads the app proofs. Throws TypeError, RangeError, or {@link ClientError} (`ephemeral-key`). */
 function readReceived(received: readonly ReceivedAppProof[], bootProofs: BootProofCache): LocatedAppProof[] {
   if (!Array.isArray(received)) throw new TypeError("appProofs: expected a list, such as [{ appProof }]");
   if (received.length === 0) throw new TypeError("appProofs: expected at least one app proof, got an empty list");
@@ -144,7 +153,7 @@ function locate(received: ReceivedAppProof, path: string, bootProofs: BootProofC
   if (given === undefined) throw new TypeError(`${path}.appProof: required`);
   const beside = ephemeralKey === undefined ? null : besideKey(ephemeralKey, path);
   const input = copyInput(given);
-  // What is not JSON stays as it is, so that the report says so.
+  // A value that is not JSON is passed on as it is, and the report names the fault.
   const appProof = input.value ?? given;
   const publicKey = readInput(input, readAppProof).value.publicKey;
   return { appProof, key: publicKey === undefined ? null : wholeKey(toHex(publicKey), beside, path, bootProofs) };
@@ -181,7 +190,10 @@ function keysOf(located: readonly LocatedAppProof[]): readonly string[] {
   throw new RangeError(`app proofs of ${keys.length} keys: expected at most ${MAX_BOOT_PROOFS} keys in one call`);
 }
 
-/** A missing boot proof fails a check of its app proofs. Rejects with {@link ClientError} (`evidence`). */
+/**
+ * Fetches boot proofs. Missing ones are left out, and a check of their app proofs then fails. Rejects with {@link
+ * ClientError} (`evidence`).
+ */
 async function fetchBootProofs(
   keys: readonly string[],
   bootProofs: BootProofCache,

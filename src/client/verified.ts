@@ -1,7 +1,7 @@
 /**
- * Verified calls. A caller gets nothing of an activity before an enclave pinned by the policy has vouched for it. The
- * response is compared with what was sent (verify/README.md, "The question"). The service alone claims that it executed
- * the request as the result says if no app proof covers the result.
+ * Verified calls. The caller gets nothing of an activity until an enclave pinned by the policy has vouched for it. The
+ * response is compared with the request that was sent (verify/README.md, "The question"). If no app proof covers the
+ * result, only the service claims that it executed the request with that result.
  */
 import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
@@ -81,28 +81,31 @@ export interface VerifyActivityOptions extends CallOptions {
 }
 
 /**
- * The submits of a client under one policy. Each requests app proofs, fetches the boot proof of each key they name, and
- * verifies all evidence. It rejects with {@link RejectedActivityError} of every failed check, or {@link ClientError}.
- * An activity without app proofs is rejected, even if the policy does not set `appProofs.required`.
+ * The submits of a client under one policy. Each requests app proofs, fetches the boot proof of each key that they
+ * name, and verifies all evidence. It rejects with {@link RejectedActivityError}, which lists every failed check, or
+ * with {@link ClientError}. An activity without app proofs is rejected, even if the policy does not set
+ * `appProofs.required`.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity. It is a JSON value or text, bare or in its wrapper, which may have members of its result
-   * beside it, as other SDKs return it, and no others. Missing app proofs are fetched with `list_app_proofs`. The
-   * activity must be completed, belong to `organizationId` (default: the client's) and match `expected`. Rejects with
-   * MalformedError (`json`) for text that is not JSON, TypeError for an invalid `expected`, and the errors of a submit.
+   * Verifies a past activity, passed as JSON value or text, bare or in its wrapper. The wrapper may also have members
+   * of the activity's result, as other SDKs return it, but no other members. Missing app proofs are fetched with
+   * `list_app_proofs`. The activity must be completed, belong to `organizationId` (default: the client's) and match
+   * `expected`. Rejects with MalformedError (`json`) for text that is not JSON, with TypeError for an invalid
+   * `expected`, and with the errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies app proofs that an application gave you, with the boot proofs of their keys, and compares them with what
-   * you requested of it. At most 16 keys in one call; each is fetched once. No app proof is counted as used.
+   * Verifies app proofs that an application sent you, with the boot proofs of their keys, and compares them with what
+   * you requested. One call may have at most 16 keys. Each boot proof is fetched once. The same app proof may be
+   * verified again.
    *
-   * Rejects with RejectedError of every failed check, with {@link ClientError} (`ephemeral-key` before anything is
-   * sent, `evidence` if a boot proof could not be fetched, `schema` if a verified payload does not fit its schema),
-   * with what a schema throws, with TypeError for an empty list, a missing `expected` and invalid options, and with
-   * RangeError for too many app proofs or keys.
+   * Rejects with RejectedError, which lists every failed check. Rejects with {@link ClientError}: `ephemeral-key`
+   * before anything is sent, `evidence` if a boot proof could not be fetched, `schema` if a verified payload does not
+   * fit its schema. Errors of a schema are passed on. Rejects with TypeError for an empty list, a missing `expected` or
+   * invalid options, and with RangeError for too many app proofs or keys.
    *
    * @example
    * const { payloads } = await client.withVerification(policy).verifyAppProofs([{ appProof }], {
@@ -115,7 +118,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
   ): Promise<VerifiedAppProofs<Schemas>>;
 }
 
-/** Throws TypeError for an invalid policy, before anything is submitted. */
+/** Makes a verified client. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(
   transport: Transport,
   policy: Policy,
@@ -208,7 +211,7 @@ class ClientVerifier {
   }
 }
 
-/** Throws TypeError if the options name two different organizations. */
+/** Returns what an activity must match. Throws TypeError if the options name two different organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): ExpectedOfOwner {
   const expected = ownExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;
@@ -221,7 +224,7 @@ function operationOfType(activity: JsonValue): SubmitOperation | null {
   return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;
 }
 
-/** Throws {@link ClientError} (`answer`) if the result does not match the documented shape. */
+/** Reads a verified result. Throws {@link ClientError} (`answer`) if it does not match the documented shape. */
 function readVerified<Result>(
   activity: JsonValue,
   operation: SubmitOperation | null,

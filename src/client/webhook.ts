@@ -20,7 +20,7 @@ import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
 export interface WebhookInput {
-  /** The received bytes, because the signature does not cover rewritten JSON. */
+  /** The body as received. The signature is not valid for JSON that was parsed and written again. */
   readonly rawBody: Uint8Array | string;
   readonly headers: HttpHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The service's published keys (RFC 7517), parsed. */
@@ -45,11 +45,14 @@ export interface Delivery {
   readonly json: JsonValue;
 }
 
-/** Remembers events, so that none is accepted twice. */
+/** Remembers events. Each is accepted only once. */
 export interface EventStore {
-  /** Whether the event is new. Remembers it at least until that time. Receivers that share a store need it atomic. */
+  /**
+   * Returns whether the event is new, and remembers it at least until `until`. In a store that receivers share, both
+   * must be one atomic step.
+   */
   claim(eventId: string, until: Date, now: Date): boolean | Promise<boolean>;
-  /** Forgets an event that could not be processed, so that its next delivery is accepted. */
+  /** Forgets an event that could not be processed. The next delivery of it is then accepted. */
   release(eventId: string): void | Promise<void>;
 }
 
@@ -58,7 +61,7 @@ const DEFAULT_TOLERANCE_MS = 300_000;
 const DEFAULT_REMEMBER_MS = 86_400_000;
 const DEFAULT_EVENTS = 100_000;
 
-/** A store for one process. Throws {@link WebhookError} (`full`) if its events are too new to forget. */
+/** A store for one process. Throws {@link WebhookError} (`full`) if it is full and no event is old enough to forget. */
 export class MemoryEventStore implements EventStore {
   readonly #limit: number;
   readonly #events = new Map<string, number>();
@@ -128,7 +131,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
     rememberMs = DEFAULT_REMEMBER_MS,
   } = withoutPrototype(input);
   const { timestamp, receivedAt } = headers;
-  // The copy is made before the first await, so that the parsed bytes are the verified ones.
+  // The body is copied before the first `await`, so the parsed bytes are the verified ones.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
   const key = keyOf(input.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
@@ -144,7 +147,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   return delivery;
 }
 
-/** Well-formed headers with a recent time, which are not yet verified. */
+/** Well-formed headers with a recent time. Their signature is not verified yet. */
 interface WebhookHeaders {
   readonly eventId: string;
   readonly timestamp: Date;
@@ -153,7 +156,10 @@ interface WebhookHeaders {
   readonly signature: Uint8Array;
 }
 
-/** It has no dot, so that the parts of the signed text cannot shift, and no comma, which joins repeated headers. */
+/**
+ * An identifier has no dot, since dots separate the parts of the signed text, and no comma, since commas join repeated
+ * headers.
+ */
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
@@ -174,7 +180,9 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };
 }
 
-/** Commas join repeated headers, so no value may have one. */
+/**
+ * Returns the value of a header. Throws unless there is exactly one; commas join repeated headers, so a value has none.
+ */
 function soleHeader(headers: WebhookInput["headers"], name: string): string {
   const values = isHeaders(headers)
     ? [headers.get(name) ?? []].flat()
@@ -200,7 +208,9 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
   );
 }
 
-/** The id must occur once, with an Ed25519 key for signatures (RFC 8037 section 2). */
+/**
+ * Returns the key. Exactly one key must have the id, and it must be an Ed25519 key for signatures (RFC 8037 section 2).
+ */
 function keyOf(jwks: unknown, keyId: string): Uint8Array {
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   const named = keys.filter(isJsonObject).filter((key) => key["kid"] === keyId);
@@ -246,13 +256,16 @@ export interface WebhookHandlerOptions extends WebhookLimits {
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
   /** Ids of the receiver's organization and of its children. */
   readonly organizationIds: readonly string[];
-  /** Key set, or a function that fetches one with this key for each delivery with valid headers. */
+  /**
+   * The key set, or a function that fetches it. The function is called for each delivery with valid headers, and gets
+   * the key's id.
+   */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
-  /** Receives an activity that an enclave vouched for. */
+  /** Receives a verified activity. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
   /** Receives any other activity, for example one that is not completed or has no app proofs. */
   readonly onRejected: (delivery: Delivery, error: RejectedError) => unknown;
-  /** Receives the error of each 5xx. The service then delivers again. */
+  /** Receives the error that led to a status of 5xx. The service then delivers again. */
   readonly onError?: (error: unknown) => void;
   readonly now?: () => Date;
   readonly maxBodyBytes?: number;
@@ -287,9 +300,9 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
 
 /**
  * Makes a handler that verifies each delivery and the app proofs of its activity. It responds with 204 after
- * `onVerified`, 422 after `onRejected`, and 200 for an event that was processed before. It responds with 5xx, so that
- * the service delivers again, if the evidence could not be fetched, a callback threw, or the same event is being
- * processed.
+ * `onVerified`, 422 after `onRejected`, and 200 for an event that was already processed. It responds with 5xx if the
+ * evidence could not be fetched, if a callback threw, or if the same event is still being processed; the service then
+ * delivers again.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRequest) => Promise<HttpResponse> {
   const receive = webhookReceiver(options);
@@ -307,7 +320,7 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRe
 interface ReceivedRequest {
   readonly method: string;
   readonly headers: WebhookInput["headers"];
-  /** Resolves to the body, or to null if it exceeds the limit. */
+  /** Reads the body. Null if it exceeds the limit. */
   readonly body: (limit: number) => Promise<Uint8Array | null>;
 }
 

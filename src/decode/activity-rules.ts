@@ -3,7 +3,7 @@ import type { NamesRead } from "./folded-names.js";
 
 export interface Repetition {
   readonly result: string;
-  /** A member of intent and parameters, or the expected organization. */
+  /** Source of the repeated value: a member of intent and parameters, or the expected organization. */
   readonly of: { readonly intent: string } | "organizationId";
 }
 
@@ -107,7 +107,7 @@ function withoutVersion(type: string): string {
   return type.replace(/_V[0-9]+$/, "");
 }
 
-/** Returns the rule of a type of any version. Its member names apply only to the version that the rule lists. */
+/** Returns the rule for a type of any version. Its member names apply only to the version that the rule lists. */
 export function ruleOf(type: string | undefined): ActivityRule {
   const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
   if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
@@ -121,9 +121,9 @@ export function isSubOrganizationType(type: string | null | undefined): boolean 
 const WALLET = { walletId: {}, accounts: { path: {} } };
 const SIGNATURE = { r: {}, s: {}, v: {} };
 
-/** Names that checks of any type read in the only member of an intent. */
+/** Names that checks read in the only member of an intent, for any activity type. */
 const INTENT_NAMES: NamesRead = { ...WALLET, wallet: WALLET, address: {}, addresses: {} };
-/** Names that checks of any type read in the only member of a result. They include the members of signatures. */
+/** Names that checks read in the only member of a result, for any activity type. Members of signatures are included. */
 const RESULT_NAMES: NamesRead = {
   walletId: {},
   wallet: { walletId: {} },

@@ -90,8 +90,8 @@ const OWN_NAMES: NamesRead = {
 };
 
 /**
- * A fault for each name that folds to one that a check reads at its place, but is another spelling: among the members
- * of the activity, in its intent and result, and in its repetition. The activity may be unfinished.
+ * Returns a fault for each name that folds to the name that a check reads there, but has another spelling. It searches
+ * the members of the activity, its intent and result, and its repetition. The activity may be unfinished.
  */
 export function foldedNames(activity: JsonObject): FaultList {
   const faults = new FaultList();
@@ -109,7 +109,7 @@ export function foldedNames(activity: JsonObject): FaultList {
   return faults;
 }
 
-/** Names that checks read in an intent or result. Without a rule, the name of its only member is free. */
+/** Returns the names that checks read in an intent or result. Without a rule, its only member may have any name. */
 function holderNames(holder: JsonValue | undefined, wanted: string | null, inside: NamesRead): NamesRead {
   const stated = Object.keys(objectOf(holder) ?? {});
   const others = wanted === null ? stated : stated.filter((name) => folded(name) !== folded(wanted));
@@ -164,7 +164,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** Returns the app proofs of both places, so that each is verified. */
+/** Returns the app proofs of the activity and of its repetition, so that all of them are verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;
@@ -176,7 +176,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty, so nothing about this activity is proven") : list;
 }
 
-/** The members of an intent or result that are not null. */
+/** Returns the members of an intent or result that are not null. */
 export function presentMembers(object: JsonObject | undefined): [string, JsonValue][] {
   return Object.entries(object ?? {}).filter(([, value]) => value !== null);
 }

@@ -80,7 +80,7 @@ export const APP_PROOF_MEMBERS = [
   "signature",
 ] as const satisfies readonly (keyof AppProof)[];
 
-/** Whether the application names its members differently. */
+/** Whether the app proof uses other names for its members. */
 function hasOtherNames(proof: JsonObject): boolean {
   const others = Object.keys(proof).filter((name) => !(APP_PROOF_MEMBERS as readonly string[]).includes(name));
   return !APP_PROOF_MEMBERS.slice(1, 3).every((name) => Object.hasOwn(proof, name)) && others.length > 0;
@@ -90,7 +90,7 @@ const OTHER_NAMES =
   "if the application uses these member names, convert its app proof with the library's " +
   "appProofOf({ publicKey, payload, signature })";
 
-/** Members of an app proof of any application, under any names of its own. */
+/** Values of an app proof whose application has its own names for the members. */
 export interface AppProofMembers {
   /** Key of 130 bytes, or its signing half of 65, in hex or as bytes. */
   readonly publicKey: string | Uint8Array;
@@ -110,12 +110,12 @@ export interface StandardAppProof {
   readonly signature: string;
 }
 
-/** Any value: a missing one is a fault of the app proof, and not of the call. */
+/** Shape of any value. A missing value becomes a fault of the app proof, not of the call. */
 const whatever: Shape<never> = { read: (value) => copyPlain(value) as never };
 
 /**
- * The standard form of an app proof whose application has other names for its members. Verifies and decodes nothing: a
- * missing or malformed value becomes a fault of the app proof. Throws TypeError for an unknown member.
+ * Returns the standard form of an app proof whose application has its own names for the members. Verifies and decodes
+ * nothing: a missing or malformed value becomes a fault of the app proof. Throws TypeError for an unknown member.
  *
  * @example
  * const answer = (await response.json()) as { public_key: string; payload: string; signature: string };

@@ -22,7 +22,7 @@ export interface AttestationDocument {
   readonly pcrs: ReadonlyMap<number, Uint8Array>;
   /** The leaf, whose key signed the document. */
   readonly certificate: Certificate;
-  /** `[root, intermediate 1, …, intermediate N]`, as claimed. Its root is not a trust anchor. */
+  /** `[root, intermediate 1, …, intermediate N]`, as claimed by the document. This root is not a trust anchor. */
   readonly cabundle: readonly Certificate[];
   readonly publicKey: Uint8Array | null;
   readonly userData: Uint8Array | null;
@@ -37,8 +37,8 @@ export interface AttestationDocumentReading extends Reading<AttestationDocument>
 /** Maximum bytes of a certificate, and of each field that the enclave fills in. */
 export const MAX_DOCUMENT_FIELD = 1024;
 /**
- * AWS defines no limit. All 117 genuine documents from 2021 to 2026 have four entries, and each costs two P-384
- * operations.
+ * Maximum number of certificates. AWS defines no limit. All 117 genuine documents from 2021 to 2026 have four, and each
+ * costs two P-384 operations.
  */
 const MAX_CABUNDLE = 16;
 /** Keys of the document. Each becomes a member of that name in camel case. */

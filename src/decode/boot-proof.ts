@@ -28,11 +28,11 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
 export interface BootProof {
   /** `provisioning` is the form that a share holder sees before releasing a share. It has no labels or `createdAt`. */
   readonly form: BootProofForm;
-  /** The claimed key. It is null where provisioning details name no key, since the document attests it. */
+  /** The key that the service claims. Null if provisioning details name no key: then only the document names it. */
   readonly ephemeralPublicKey: Uint8Array | null;
   /** The COSE_Sign1, as received. */
   readonly attestationDocument: Uint8Array;
-  /** The manifest beside the envelope. It is null in provisioning details, where only the envelope holds one. */
+  /** The manifest outside the envelope. Null in provisioning details, where only the envelope contains a manifest. */
   readonly manifest: Uint8Array | null;
   /** The envelope as received. If provisioning details hold an object, it is the JSON text of that object. */
   readonly manifestEnvelope: Uint8Array;
@@ -75,7 +75,7 @@ const SERVICE_MEMBERS: Readonly<Record<string, keyof BootProof>> = {
   createdAt: "createdAt",
 };
 
-/** Maps each member to that of the decoded boot proof. Claims in provisioning details have no such member. */
+/** Returns the decoded member for each member of the JSON. Claims in provisioning details have no decoded member. */
 export function bootProofMembers(form: ProvisioningForm | null): Readonly<Record<string, keyof BootProof>> {
   if (form === null) return SERVICE_MEMBERS;
   return {
@@ -128,7 +128,7 @@ export function readBootProof(input: unknown): BootProofReading {
 
 const NO_LABELS: BootProofLabels = Object.freeze({ deploymentLabel: null, enclaveApp: null, owner: null });
 
-/** Reads provisioning details. Every other member is a fault, since a form is recognised by exactly its members. */
+/** Reads provisioning details. Any member of another form is a fault, because each form has exactly its own members. */
 function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Reading<BootProof>["value"] {
   refuseOthers(reader, provisioningMembers(form));
   checkClaims(reader, form);
@@ -144,7 +144,7 @@ function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Read
   };
 }
 
-/** Adds a fault for each other member, unless it is evidence, which has a fault already. */
+/** Adds a fault for each member that is not in `members`, unless it is evidence, which already has a fault. */
 function refuseOthers(reader: MemberReader, members: readonly string[]): void {
   const refused = new Set(reader.faults.map(({ path }) => path));
   for (const name of Object.keys(reader.object))
@@ -183,7 +183,7 @@ export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMEN
   return `differs from ${other}, another name of the same field`;
 }
 
-/** Renames the document's alias, unless both are present: they may differ. */
+/** Renames the document's alias. If both names are present, neither is renamed, because their values may differ. */
 export function withOwnName(bootProof: unknown): unknown {
   const { name: own, alias } = DOCUMENT_MEMBER;
   const isAliased = isJsonObject(bootProof) && (bootProof[alias] ?? null) !== null && (bootProof[own] ?? null) === null;

@@ -12,7 +12,7 @@ const ALT_NAME = "2.5.29.17";
 /** The last number of each extension. */
 const EXTENSIONS = {
   issuer: 8,
-  /** URI of the workflow whose certificate this is. It can be a reusable workflow. */
+  /** URI of the workflow that the certificate was issued to. It can be a reusable workflow. */
   signer: 9,
   runner: 11,
   repository: 12,

@@ -17,7 +17,7 @@ export interface Certificate {
   /** Version 1, 2 or 3. */
   readonly version: number;
   readonly serialNumber: Uint8Array;
-  /** AlgorithmIdentifier inside the signed part. The next member is the one beside the signature. */
+  /** The AlgorithmIdentifier inside the signed part. The next member is the AlgorithmIdentifier outside it. */
   readonly innerSignatureAlgorithm: Uint8Array;
   readonly outerSignatureAlgorithm: Uint8Array;
   readonly issuer: Uint8Array;
@@ -150,7 +150,7 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
   const unused = bits[0];
   const last = bits[bits.length - 1];
   if (unused === undefined || unused > 7 || bits.length > 3) throw malformed("keyUsage: not a bit string");
-  // X.690 11.2.2: a named bit list ends with its last one bit.
+  // X.690 11.2.2: a named bit list has no zero bits at its end.
   const trimmed = bits.length === 1 ? unused === 0 : (last! & ((2 << unused) - 1)) === 1 << unused;
   if (!trimmed) throw malformed("keyUsage: not in its shortest form");
   const first = bits[1] ?? 0;

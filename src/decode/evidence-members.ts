@@ -1,6 +1,6 @@
 /**
- * Names of the JSON members that hold evidence. Evidence beside the value that is read would be silently dropped, so it
- * is a fault (decode/README.md, "Evidence beside evidence").
+ * Names of the JSON members that hold evidence. Evidence next to the value that is read would be silently dropped, so
+ * it is a fault (decode/README.md, "Evidence beside evidence").
  */
 import { FaultList } from "../errors.js";
 import { type JsonObject, folded, isJsonObject, memberPath } from "./json.js";
@@ -47,8 +47,8 @@ export function provisioningMembers({ document, envelope, time, deployment, key 
 }
 
 /**
- * Recognises a form by its document or, without one, by its envelope's name and type. Returns null for an object with
- * members of the service's form. The reader reports members of several forms.
+ * Recognises a form by the name of its document or, without a document, by the name and type of its envelope. Null if
+ * the value has neither, or has a member of the service's form. The reader reports members of several forms.
  */
 export function provisioningForm(value: unknown): ProvisioningForm | null {
   if (!isJsonObject(value) || SERVICE_FORM.some((name) => Object.hasOwn(value, name))) return null;
@@ -71,7 +71,7 @@ interface PieceMembers {
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** Members of which a value of this kind has at least one, unless it is wrapped. Its own reader reports others. */
+  /** A value of this kind has at least one of these members, unless it is wrapped. Its reader reports others. */
   readonly marks: readonly string[];
   /** Members for evidence of another kind that belongs inside. */
   readonly inside: readonly string[];
@@ -79,7 +79,7 @@ interface PieceMembers {
 
 const SERVICE_FORM = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
 const BOOT_PROOF = [...SERVICE_FORM, ...PROVISIONING_FORMS.map(({ document }) => document)];
-/** Names that are evidence beside other evidence, but too general to make any object evidence. */
+/** Names that are evidence next to other evidence. They are too general to make any object evidence. */
 const ENVELOPES = PROVISIONING_FORMS.map(({ envelope }) => envelope.name);
 const PIECES: Readonly<Record<Piece, PieceMembers>> = {
   "boot proof": {
@@ -114,8 +114,8 @@ const NAMES: ReadonlySet<string> = new Set(
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
 
 /**
- * Returns a fault for each evidence beside the value or list that is read from `input`, or inside it where it does not
- * belong. There are no faults if `input` is neither object nor array. `path` is the place of `input`.
+ * Returns a fault for each evidence that would be ignored: next to the value or list that is read from `input`, or at a
+ * wrong place inside it. There are no faults if `input` is neither object nor array. `path` is the place of `input`.
  */
 export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
   const faults = new FaultList();
@@ -152,7 +152,10 @@ function collectInside(value: unknown, place: Place): void {
   collectOthers(value, [...ownMembers(value, place.piece), ...inside], place);
 }
 
-/** Returns the members of a value. A boot proof has those of one form; those of another are evidence beside it. */
+/**
+ * Returns the members that belong to a value. A boot proof has the members of one form, and members of another form are
+ * evidence that would be ignored.
+ */
 function ownMembers(value: JsonObject, piece: Piece): readonly string[] {
   if (piece !== "boot proof") return PIECES[piece].own;
   const form = provisioningForm(value);
@@ -195,7 +198,10 @@ function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
 }
 
-/** Returns the value in its wrapper, or the wrapper if it holds other evidence, too, which the reader reports. */
+/**
+ * Returns the value inside its wrapper. If the wrapper has other evidence too, returns it whole, and the reader reports
+ * that.
+ */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];
   const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);

@@ -1,12 +1,12 @@
 /**
- * Detection of names that some decoders read as another one (decode/README.md, "Activities"), such as `Addresses` for
- * `addresses`. Such decoders would read another value than was verified.
+ * Detection of names that some decoders confuse with another name (decode/README.md, "Activities"), such as `Addresses`
+ * and `addresses`. Such a decoder would read another value than the verified one.
  */
 import { type Fault, shownName } from "../errors.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject, memberPath } from "./json.js";
 import { equalJson } from "./json-numbers.js";
 
-/** Names that checks read in an object, each with those in its value. Items of a list have the names of the list. */
+/** Names that checks read in an object. Each maps to the names that are read in its value or list items. */
 export interface NamesRead {
   readonly [name: string]: NamesRead;
 }
@@ -21,8 +21,8 @@ interface Search {
 }
 
 /**
- * Adds a fault for each other spelling of a name in `names`, and for a second spelling of it with another value. Any
- * other name is allowed.
+ * Adds a fault for each other spelling of a name in `names`. If `names` has several spellings of one name, their values
+ * must be equal. Any other name is allowed.
  */
 export function collectFoldedNames(value: JsonValue | undefined, names: NamesRead, search: Search): void {
   const { path, faults, anywhere = NONE } = search;

@@ -2,7 +2,7 @@
 import { type Fault, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
-/** Parses text and bytes, and copies other values but undefined. Throws {@link MalformedError} (`json`). */
+/** Parses text and bytes, and copies any other value except undefined. Throws {@link MalformedError} (`json`). */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
@@ -57,18 +57,18 @@ function copiedPlain(value: unknown, depth: number): unknown {
   return copy;
 }
 
-/** Copies the members with other names to an object without a prototype, which a rest pattern would not make. */
+/** Copies all members except `names` to an object without a prototype. A rest pattern would give it a prototype. */
 export function otherMembers<T extends object, N extends keyof T>(own: T, ...names: readonly N[]): Omit<T, N> {
   const others = Object.entries(own).filter(([name]) => !names.includes(name as N));
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
 }
 
-/** The own members of an object of this package, where members of `Object.prototype` would count otherwise. */
+/** Copies own members to an object without a prototype. Otherwise members of `Object.prototype` could be read. */
 export function withoutPrototype<T extends object>(own: T): T {
   return Object.assign(Object.create(null) as T, own);
 }
 
-/** From a prototype other than `Object.prototype`, of this realm or another. */
+/** Whether the value inherits the member from a prototype other than `Object.prototype`, of this realm or another. */
 export function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;
   for (let one = prototypeOf(value); one !== null; one = prototypeOf(one))

@@ -1,7 +1,7 @@
 /**
- * Readers of evidence's members, which return good members and collect the faults of the others (decode/README.md,
- * "Shapes"). They return undefined at a fault. {@link integerField} and {@link hexField}, which only manifests use,
- * return a blank value instead, because any fault of a manifest throws in the end.
+ * Readers of members of evidence. They return valid members, and collect the faults of the others (decode/README.md,
+ * "Shapes"). They return undefined at a fault. Only {@link integerField} and {@link hexField} return a blank value,
+ * because manifests use them, and any fault of a manifest throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
@@ -37,7 +37,7 @@ export class MemberReader {
     return undefined;
   }
 
-  /** Returns an own member. Null counts as absent. */
+  /** Returns an own member, or undefined if it is absent or null. */
   get(name: string): JsonValue | undefined {
     return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
   }
@@ -111,7 +111,7 @@ export function base64Member(reader: MemberReader, name: string): Uint8Array | u
   return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
 }
 
-/** Reads a time in the only spelling of `instant`. */
+/** Reads a time in the form of the shape `instant`. */
 export function instantMember(reader: MemberReader, name: string): Date | undefined {
   const { value, faults } = readShape(instant, reader.get(name), reader.at(name));
   reader.faults.push(...faults);
@@ -132,7 +132,7 @@ export function integerField(reader: MemberReader, name: string, max: number): n
   return 0;
 }
 
-/** Reads a manifest's hex in either case, with an optional `0x`, of `length` bytes if set. Returns none if not hex. */
+/** Reads a manifest's hex in any case, with an optional `0x`, of `length` bytes if set. Returns no bytes at a fault. */
 export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;

@@ -6,8 +6,8 @@ import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKey, mem
 const MAX_SHOWN = 40;
 
 /**
- * Replaces each {@link JsonNumber} in place. A literal that a double cannot hold is a fault, and becomes its text.
- * `value` must be fresh from the parser.
+ * Replaces each {@link JsonNumber} in place. If a double cannot hold the literal, this is a fault, and the literal
+ * becomes a string. `value` must be fresh from the parser.
  */
 export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: FaultList } {
   const faults = new FaultList();
@@ -50,7 +50,7 @@ export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): b
   );
 }
 
-/** Returns a {@link jsonKey} that two values share exactly if {@link equalJson} finds them equal. */
+/** Returns a {@link jsonKey}. Two values have the same key exactly if {@link equalJson} is true for them. */
 export function decimalKey(value: JsonValue): string {
   return jsonKey(value, (number) => decimalOf(literalOf(number)));
 }
@@ -63,7 +63,7 @@ function equalNumbers(a: number | JsonNumber, b: number | JsonNumber): boolean {
   return decimalOf(literalOf(a)) === decimalOf(literalOf(b));
 }
 
-/** Returns the literal of a number. That of a double is the one that JSON writes. */
+/** Returns the literal of a number. For a double, it is the literal that `JSON.stringify` writes. */
 function literalOf(value: number | JsonNumber): string {
   return typeof value === "number" ? String(value) : value.text;
 }
@@ -110,7 +110,7 @@ function carried(digits: string, carry: number): string {
 }
 
 /**
- * Returns the path of the first integer, at any depth, whose double other integers share (beyond 2^53 - 1), or null. A
+ * Returns the path of the first integer beyond 2^53 - 1, at any depth, or null. Other integers have the same double. A
  * {@link JsonNumber} is exact and never found. `value` comes from the parser or a copy, whose depth is bounded.
  */
 export function unsafeInteger(value: JsonValue, path = ""): string | null {

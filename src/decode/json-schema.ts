@@ -24,7 +24,7 @@ function scalarSchema(form: Extract<Form, { readonly type: string }>): JsonObjec
   };
 }
 
-/** Returns the limits that exclude something. */
+/** Returns the limits, except those that no value exceeds. */
 function limits({ least = 0, most = Number.POSITIVE_INFINITY }, minimum: string, maximum: string): JsonObject {
   return {
     ...((least > 0 || minimum === "minimum") && { [minimum]: least }),

@@ -10,7 +10,9 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** Mark of numbers that passes between the copies of this file that bin/build.mjs bundles into others. */
+/**
+ * Mark of {@link JsonNumber}. It is global, because bin/build.mjs bundles copies of this file that exchange numbers.
+ */
 const NUMBER_MARK = Symbol.for("bootproof.JsonNumber");
 
 /** A number as written, for formats that distinguish `1` from `1.0`. */
@@ -133,8 +135,8 @@ export function jsonKey(value: JsonValue, keyOf: (number: number | JsonNumber) =
 }
 
 /**
- * Returns the JSON text of a value. Numbers are written as doubles, so that `1.0` and `1` are one value however they
- * were parsed. A literal beyond a double becomes text, which is not a number.
+ * Returns the JSON text of a value. Numbers are written as doubles, so `1.0` and `1` give the same text. A number that
+ * is larger than any double is written as a string.
  */
 export function jsonText(value: JsonValue): string {
   return JSON.stringify(value, (_, inner: unknown) => (inner instanceof JsonNumber ? doubleOf(inner) : inner));

@@ -4,27 +4,27 @@ import { copyPlain, isInherited } from "./input.js";
 import { jsonKind } from "./json.js";
 import { type MembersOf, type Place, type Shape, readShape, refined, simple } from "./shapes.js";
 
-/** A function. Its parameters are held by the compiler alone. */
+/** Shape of a function. Only the compiler checks its parameters. */
 export const callable: Shape<never> = /* @__PURE__ */ simple(
   "a function",
   (value): value is never => typeof value === "function",
 );
 
-/** Any value but undefined. The function that uses it checks it. */
+/** Shape of any value except undefined. The code that uses the value checks it. */
 export const unchecked: Shape<never> = {
   read: (value, place) => (value === undefined ? place.fault("required") : (value as never)),
 };
 
-/** A deep copy of plain data. The function that uses it checks it. */
+/** Shape that makes a deep copy of plain data. The code that uses the copy checks it. */
 export const plain = /* @__PURE__ */ copied(unchecked);
 
-/** A deep copy of plain data that the shape has read. */
+/** Shape that makes a deep copy of the plain data that `shape` has read. */
 /* @__NO_SIDE_EFFECTS__ */
 export function copied<T>(shape: Shape<T>): Shape<T> {
   return refined(shape, (value) => copyPlain(value));
 }
 
-/** An object with functions of these names. */
+/** Shape of an object that has functions with these names. */
 /* @__NO_SIDE_EFFECTS__ */
 export function having(...names: readonly string[]): Shape<never> {
   const words = names.length === 0 ? "an object" : `an object with a function ${names.join(" and ")}`;
@@ -39,13 +39,13 @@ export function instanceOf<T>(type: abstract new (...args: never[]) => T, words:
   return simple(words, (value): value is T => value instanceof type);
 }
 
-/** A copy of the bytes of a file, which may be empty. */
+/** Shape that copies the bytes of a file, which may be empty. */
 export const fileBytes: Shape<Uint8Array> = /* @__PURE__ */ refined(
   /* @__PURE__ */ simple("bytes, as a Uint8Array", (value) => value instanceof Uint8Array),
   (value) => new Uint8Array(value),
 );
 
-/** A copy of bytes, of which there is at least one. */
+/** Shape that copies bytes, at least one. */
 export const byteCopy: Shape<Uint8Array> = /* @__PURE__ */ refined(
   /* @__PURE__ */ simple(
     "bytes, as a Uint8Array that is not empty",
@@ -54,7 +54,7 @@ export const byteCopy: Shape<Uint8Array> = /* @__PURE__ */ refined(
   (value) => new Uint8Array(value),
 );
 
-/** A copy. Comparisons with an invalid Date are all false: nothing would ever be too old. */
+/** Shape that copies a Date. An invalid Date is a fault: with it, no evidence would ever be too old. */
 export const date: Shape<Date> = {
   read: (value, place) =>
     value instanceof Date && !Number.isNaN(value.getTime())
@@ -63,22 +63,22 @@ export const date: Shape<Date> = {
 };
 
 /**
- * Copies a caller's options: own members only, each read once, on an object without a prototype. So later changes and
- * `Object.prototype` have no effect. Throws TypeError with all faults: another name, a value of another shape, and an
- * inherited option, which would be silently ignored.
+ * Copies a caller's options: own members only, each read once, on an object without a prototype. Later changes and
+ * `Object.prototype` have no effect. Throws TypeError with all faults: an unknown name, a value of a wrong shape, and
+ * an inherited option, which would be silently ignored.
  */
 export function typedOptions<T extends object>(what: string, value: T, shapes: MembersOf<T>): T {
   return requireShape(what, value, options(shapes));
 }
 
-/** Throws TypeError with all faults. */
+/** Returns the value as the shape reads it. Throws TypeError with all faults. */
 export function requireShape<T>(what: string, value: unknown, shape: Shape<T>): T {
   const { value: read, faults } = readShape(shape, value, what);
   if (faults.length > 0) throw new TypeError(faultText(faults));
   return read as T;
 }
 
-/** Options as a member of other options, read as {@link typedOptions} reads them. */
+/** Shape of options inside other options, read as {@link typedOptions} reads them. */
 /* @__NO_SIDE_EFFECTS__ */
 export function options<T extends object>(shapes: MembersOf<T>): Shape<T> {
   return { read: (value, place) => readOwn(value, shapes as Readonly<Record<string, Shape<unknown>>>, place) as T };

@@ -1,4 +1,4 @@
-/** Private marks of plain objects, by which this package recognises those that it made. */
+/** Private marks, by which this package recognises the objects that it made. */
 
 interface PrivateMark<T extends object> {
   /** Puts the mark on an object. */
@@ -14,7 +14,7 @@ class Itself {
   }
 }
 
-/** Makes a mark that differs from every other one. */
+/** Makes a new mark, different from all others. */
 export function privateMark<T extends object>(): PrivateMark<T> {
   class Marked extends Itself {
     readonly #mark = true;

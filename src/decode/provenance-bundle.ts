@@ -20,7 +20,7 @@ const MAX_EXTENSIONS = 64;
 /** Maximum number of characters. A Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
 
-/** The versions that may have a chain. A newer bundle has the signer's certificate alone. */
+/** Types of bundles that may have a certificate chain. A newer bundle has only the signer's certificate. */
 const CHAIN_TYPES: readonly unknown[] = [
   "application/vnd.dev.sigstore.bundle+json;version=0.1",
   "application/vnd.dev.sigstore.bundle+json;version=0.2",
@@ -132,7 +132,7 @@ function certificateOf(material: MemberReader, mayHaveChain: boolean): Certifica
   return certificateIn(leaf);
 }
 
-/** Reads a certificate. Others than the signer's are not used, so only a breach of a limit is a fault there. */
+/** Reads a certificate. Only the signer's certificate is used: another one is a fault only if it exceeds a limit. */
 function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
   const bytes = reader && base64Member(reader, "rawBytes");
   if (bytes === undefined) return undefined;
@@ -165,7 +165,7 @@ function checkSignedTimes(material: MemberReader): void {
 /** Names without characters that have a meaning in regular expressions, some of which take exponential time. */
 const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
 
-/** Checks that the proof has the checkpoint's size and root, since the library takes them from the checkpoint. */
+/** Checks that the inclusion proof has the size and root of its checkpoint, which a Sigstore library uses. */
 function checkInclusion(proof: MemberReader | undefined): void {
   const note = proof?.nested("checkpoint")?.string("envelope");
   if (proof === undefined || note === undefined) return;
@@ -189,7 +189,9 @@ function isInteger(value: JsonValue | undefined): boolean {
   return /^[0-9]{1,20}$/.test(String(value ?? 0));
 }
 
-/** Whether two integers are the same. Sigstore writes integers of 64 bits as strings, but others may use numbers. */
+/**
+ * Whether the value equals the checkpoint's. Sigstore writes 64-bit integers as strings, but others may use numbers.
+ */
 function isSame(value: JsonValue | undefined, signed: string | undefined): boolean {
   return signed !== undefined && (typeof value === "number" ? String(value) : value) === signed;
 }

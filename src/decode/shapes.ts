@@ -1,7 +1,7 @@
 /**
  * One language for the members of JSON values (decode/README.md, "Shapes"). A shape reads a value, and reports every
- * fault with its path. Reading copies down to the members that the shape knows; faults never quote a text. Making a
- * shape is marked as free of side effects: bundlers drop unused shapes.
+ * fault with its path. It copies only the members that it knows. Faults never quote a text. Functions that make shapes
+ * are marked as free of side effects, so that bundlers drop unused shapes.
  */
 import { fromHex, toHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
@@ -33,7 +33,7 @@ export type Form =
       readonly members: Members;
       readonly unknown: "refuse" | "keep" | "ignore";
       readonly beside: Members;
-      /** Kind of the file that the member `file` names. The file's content counts instead of its name. */
+      /** Kind of the file that the member `file` names. Digests cover the content of the file and not its name. */
       readonly namesFile?: string;
     }
   | {

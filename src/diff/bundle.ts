@@ -31,7 +31,7 @@ export interface DecodedBundle {
   readonly policy: PolicyFacts | null;
 }
 
-/** `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
+/** Reads a bundle. `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
 export async function readBundle(file: Uint8Array, json: Content): Promise<DecodedBundle> {
   decodeBundle(file);
   const members = json as ContentObject;
@@ -44,18 +44,18 @@ export async function readBundle(file: Uint8Array, json: Content): Promise<Decod
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const policy = members["policy"] ?? null;
-  // Policies need numbers, not literals.
+  // Policies are parsed from JSON with plain numbers, not literals.
   const whole = parseJson(file) as { readonly policy?: object };
   return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
 }
 
-/** The indices of two matching entries. Null means that there is no counterpart. */
+/** The indices of two matching entries, or null for an entry without a counterpart. */
 type Pair = readonly [before: number | null, after: number | null];
 
-/** Matches equal keys first, then the rest in order. */
+/** Pairs entries with equal keys first, and the remaining entries in order. */
 function pairs(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const places = new Map<string, number[]>();
-  // The order is reversed, so that `pop` returns the first index.
+  // The order is reversed, because `pop` must return the first index.
   for (let index = after.length - 1; index >= 0; index--) {
     const same = places.get(after[index]!);
     if (same === undefined) places.set(after[index]!, [index]);
@@ -68,7 +68,7 @@ function pairs(before: readonly string[], after: readonly string[]): readonly Pa
   return [...all, ...rest.map((index): Pair => [null, index])];
 }
 
-/** The place of a pair: its index in the first list, or the index in the second with `(new)`. */
+/** Returns the place of a pair: the index in the first list or, for a new entry, that in the second with `(new)`. */
 function placeOf([before, after]: Pair, list: string): string {
   return before === null ? `${placeIn(list, after!)} (new)` : placeIn(list, before);
 }
@@ -108,7 +108,7 @@ function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | 
   return { found: value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy") };
 }
 
-/** Returns the activity, and the members beside it in `{"activity": …}`. */
+/** Returns the activity and, for `{"activity": …}`, the other members of that wrapper. */
 function unwrapped(json: ContentObject): readonly [activity: Content | undefined, wrapper: Content | undefined] {
   const activity = json["activity"];
   if (!isJsonObject(activity) || !Object.hasOwn(activity, "activity")) return [activity, undefined];
@@ -143,7 +143,7 @@ function compareActivity(before: ContentObject, after: ContentObject): Compared 
   ]);
 }
 
-/** Removes the list, whose entries are compared separately. */
+/** Replaces the list of app proofs by a constant, because its entries are compared separately. */
 function withoutList(activity: ContentObject): Content {
   return Array.isArray(activity["appProofs"]) ? { ...activity, appProofs: "a list" } : activity;
 }
@@ -154,7 +154,7 @@ function listIn(content: Content | undefined): readonly Content[] {
 
 const APP_PROOF_RULES: Rules = { publicKey: anyCase, signature: anyCase };
 
-/** Matches equal app proofs first, then the rest in order. */
+/** Compares app proofs. Equal app proofs are paired first, and the remaining ones in order. */
 function compareAppProofs(before: readonly Content[], after: readonly Content[], list: string): Compared {
   const [one, other] = [before, after].map((proofs) => proofs.map((proof) => rewritten(proof, APP_PROOF_RULES)));
   const matched = pairs(one!.map(contentText), other!.map(contentText));
@@ -168,7 +168,7 @@ const compareAppProof: Comparer<Content> = (before, after, place) => {
   return leaves(withPayload(before), withPayload(after), place).map((change) => ({ ...change, what: "app-proof" }));
 };
 
-/** Replaces the payload by its JSON. */
+/** Replaces the payload of an app proof by its parsed JSON. */
 function withPayload(proof: Content): Content {
   if (!isJsonObject(proof) || typeof proof["proofPayload"] !== "string") return proof;
   const json = attempt(() => parseJson(proof["proofPayload"] as string, { numbers: "literal" })).value;

@@ -6,7 +6,7 @@
 export const SEVERITIES = ["critical", "notable", "minor"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** How a value changed, where the meaning depends on it. */
+/** How a value changed. The meaning of some changes depends on it. */
 export type Turn =
   /** Any other change. */
   | "changed"
@@ -14,18 +14,18 @@ export type Turn =
   | "removed"
   /** A number, time or version is lower, or a flag is switched off. */
   | "lower"
-  /** The policy accepts less, or more. */
+  /** The policy accepts less. The next turn is the opposite. */
   | "narrower"
   | "wider"
-  /** The new kind of commitment. */
+  /** The commitment is now of this kind. */
   | "live"
   | "setup"
   | "legacy"
-  /** Whether the input of a computed value changed, too. */
+  /** The input of a computed value also changed. For `alone`, it did not. */
   | "follows"
   | "alone";
 
-/** The text for a value that is absent. */
+/** Text that is shown for an absent value. */
 export const NOT_THERE = "(not there)";
 
 interface Meaning {
@@ -34,7 +34,7 @@ interface Meaning {
   readonly means: string;
 }
 
-/** A turn without its own meaning has that of `changed`. */
+/** The meaning of each turn. A turn without a meaning of its own has that of `changed`. */
 type Meanings = { readonly [T in Turn]?: Meaning } & { readonly changed: Meaning };
 
 interface ChangeRow {
@@ -46,7 +46,7 @@ const critical = (means: string): Meaning => ({ severity: "critical", means });
 const notable = (means: string): Meaning => ({ severity: "notable", means });
 const minor = (means: string): Meaning => ({ severity: "minor", means });
 
-/** Makes a row whose changes all mean the same, or differ by turn. */
+/** Makes a row with one meaning for all changes, or with a meaning for each turn. */
 function row(title: string, means: Meaning | Meanings): ChangeRow {
   return { title, means: "changed" in means ? means : { changed: means } };
 }
@@ -146,7 +146,7 @@ const OF_EVIDENCE = {
   }),
 };
 
-/** Changes of policies. They are critical where something new passes, and notable where something no longer passes. */
+/** Changes of policies. A change is critical if new evidence passes, and notable if some evidence no longer passes. */
 const OF_POLICIES = {
   "policy.trust-anchor": row("trust anchor", {
     changed: critical(
@@ -343,7 +343,7 @@ export type ChangeId = keyof typeof CHANGES;
 
 export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly ChangeId[];
 
-/** A change without severity and meaning. */
+/** A change without its severity and meaning. */
 export interface Found {
   readonly what: ChangeId;
   readonly turn: Turn;
@@ -353,9 +353,9 @@ export interface Found {
   /** Null means absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** The subject, if the row has several. */
+  /** The subject of the meaning, if the row needs one. */
   readonly about: string | null;
-  /** Whether it covers every difference at and below its place. */
+  /** Whether the change covers every difference at and below its place. */
   readonly isWhole: boolean;
 }
 

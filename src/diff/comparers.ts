@@ -5,10 +5,10 @@ import { byKey } from "./content.js";
 import { type ChangeId, type Found, type Turn, found } from "./changes.js";
 import { placeIn } from "./place.js";
 
-/** Undefined means absent. */
+/** Compares two values. Undefined means absent. */
 export type Comparer<T> = (before: T | undefined, after: T | undefined, place: string) => readonly Found[];
 
-/** The type is total, so each new member needs a comparer. */
+/** Comparers of all members. A new member without a comparer is a compile error. */
 type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
 
 /** Compares objects member by member. `wire` has the names in the input that differ from the decoded names. */
@@ -28,7 +28,7 @@ function some<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** Compares the text of a value. `turn` classifies the change. */
+/** Compares values by their texts. `turn` classifies the change. */
 export function value<T>(
   what: ChangeId,
   show: (value: T) => string = String,
@@ -55,17 +55,17 @@ export function toggle(what: ChangeId): Comparer<boolean> {
   return (before = false, after = false, place) => compare(before, after, place);
 }
 
-/** Compares bytes, which are shown in hex. */
+/** Compares bytes. They are shown in hex. */
 export function bytes(what: ChangeId): Comparer<Uint8Array> {
   return value<Uint8Array>(what, toHex);
 }
 
-/** A comparer for values that other changes cover. */
+/** Compares nothing, because other changes cover the value. */
 export const ignored: Comparer<unknown> = () => [];
 
 /**
- * Compares entries with keys. `show` returns the text of an entry that is only on one side, and `both` compares entries
- * that are on both. `inside` compares the members of any entry that `show` leaves out.
+ * Compares entries with keys. `show` returns the text of an entry that only one side has, and `both` compares entries
+ * that both sides have. `inside` compares members that `show` leaves out.
  */
 export function entries<T>(
   what: ChangeId,

@@ -13,13 +13,13 @@ export interface ContentObject {
   [name: string]: Content;
 }
 
-/** Undefined means absent. */
+/** The contents of both inputs at a place. Undefined means absent. */
 type Sides = readonly [before: Content | undefined, after: Content | undefined];
 
-/** The limit of listed differences that no other change covers. */
+/** Maximum number of listed differences that no other change covers. */
 const MAX_KEPT = 1000;
 
-/** The differences that no other change covers. Those beyond `most` are only counted. */
+/** Collects the differences that no other change covers. Only the first `most` are listed. Others are counted. */
 export class UnreportedChanges {
   readonly found: Found[] = [];
   total = 0;
@@ -31,7 +31,7 @@ export class UnreportedChanges {
     this.#most = most;
   }
 
-  /** Adds all differences at and below the place. */
+  /** Adds all differences at and below the place, unless they are reported already. */
   add(sides: Sides, place: string): void {
     if (this.#reported.has(place)) return;
     const [before, after] = sides;
@@ -42,7 +42,7 @@ export class UnreportedChanges {
     } else this.#addInside([partsOf(before), partsOf(after)], place);
   }
 
-  /** Adds the content as a whole, or in parts if changes cover some of them. */
+  /** Adds content that only one side has: as a whole or, if other changes cover some of its parts, part by part. */
   #addOneSided(sides: Sides, place: string): void {
     const [before, after] = sides;
     if (before === after) return;
@@ -64,7 +64,7 @@ export class UnreportedChanges {
     this.total++;
     if (this.found.length >= this.#most) return;
     const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
-    // The number 3 differs from the text "3".
+    // If the texts are equal, JSON shows the difference, such as between 3 and "3".
     const isAlike = texts[0] === texts[1];
     const [one, other] = isAlike ? [contentJson(before!), contentJson(after!)] : texts;
     this.found.push(found(what, { place, before: one!, after: other! }));
@@ -73,10 +73,10 @@ export class UnreportedChanges {
 
 type Parts = ReadonlyMap<string | number, Content>;
 
-/** A keyed list whose order counts. */
+/** A keyed list whose order has a meaning. */
 class Keyed extends Map<string | number, Content> {}
 
-/** The common keys, in order. */
+/** Returns the keys of `list` that `other` also has, in order. */
 function order(list: Parts, other: Parts): string[] {
   return [...list.keys()].filter((key) => other.has(key)).map(String);
 }
@@ -127,7 +127,7 @@ export function contentOf(decoded: unknown): Content {
   return Object.fromEntries(there.map(([name, member]) => [name, contentOf(member)]));
 }
 
-/** Rewrites the named members of an object, recursively. */
+/** Functions that rewrite members of an object, by name, at any depth. */
 export interface Rules {
   readonly [member: string]: Rules | ((content: Content) => Content);
 }
@@ -143,12 +143,12 @@ export function rewritten(content: Content, rules: Rules): Content {
   return copy;
 }
 
-/** Ignores the case of hex. */
+/** Lower-cases hex, because its case has no meaning. */
 export function anyCase(content: Content): Content {
   return typeof content === "string" ? content.toLowerCase() : content;
 }
 
-/** Ignores the case of hex in all texts of a value. */
+/** Lower-cases hex in all texts of a value except comments. */
 export function anyCaseInside(content: Content): Content {
   if (Array.isArray(content)) return content.map(anyCaseInside);
   if (sortOf(content) !== "object") return anyCase(content);
@@ -159,13 +159,13 @@ export function anyCaseInside(content: Content): Content {
   );
 }
 
-/** Turns a list into a Map of rewritten entries; other content stays unchanged. */
+/** Turns a list into a Map of rewritten entries. Other content stays unchanged. */
 export function keyed(content: Content, keyOf: (entry: Content) => string, rules: Rules): Content {
   if (!Array.isArray(content)) return content;
   return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
 }
 
-/** Makes a Map. Repeated keys get a number, in which no key may end itself. */
+/** Returns a Map of a list. A repeated key gets a number: no key may end in such a number itself. */
 export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
   const map = new Map<string, T>();
   const times = new Map<string, number>();
@@ -178,13 +178,13 @@ export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) =>
   return map;
 }
 
-/** Returns an empty text if the member is absent. */
+/** Returns the text of a member. The text is empty if the member is absent or not a text. */
 export function memberText(entry: Content, ...path: readonly string[]): string {
   const content = contentAt(entry, path);
   return typeof content === "string" ? content : "";
 }
 
-/** Returns undefined if the member is absent. */
+/** Returns the content at a path, or undefined if it is absent. */
 export function contentAt(content: Content | undefined, path: readonly string[]): Content | undefined {
   return path.reduce((inside, name) => (inside === undefined ? undefined : partsOf(inside).get(name)), content);
 }

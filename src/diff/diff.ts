@@ -1,4 +1,4 @@
-/** Compares two inputs WITHOUT VERIFYING them. */
+/** Comparison of two inputs WITHOUT VERIFYING them. */
 import { callable, fileBytes, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
@@ -57,7 +57,7 @@ export interface Difference {
   /** The kind of both inputs, or two kinds, such as `boot proof and manifest`. */
   readonly kind: string;
   /**
-   * The parts that were compared, if the kinds differ: those that both inputs have. Null means that everything was
+   * The compared parts, if the inputs are of different kinds: the parts that both have. Null means that everything was
    * compared.
    */
   readonly compared: readonly string[] | null;
@@ -76,9 +76,9 @@ const MAX_CHANGES = 1000;
 /**
  * Compares two boot proofs, attestation documents, manifests, envelopes, policies, releases, bundles or provenance
  * bundles WITHOUT VERIFYING them. A boot proof or an envelope can also be compared with one of its parts. `same`
- * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws
- * {@link MalformedError} with the faults of both (`a`, `b`) if one is malformed or of another kind, or if they have no
- * part in common.
+ * ignores white space, member order and hex case in JSON, and base64 or hex around a file. Throws {@link
+ * MalformedError} with the faults of both inputs (`a`, `b`) if one is malformed or of a kind that cannot be compared,
+ * or if they have no part in common.
  * @example
  * ```ts
  * const { changes } = await diffUnverified(await readFile("before.json"), await readFile("after.json"));
@@ -105,7 +105,7 @@ async function readWithin(name: string, input: DiffInput, faults: Fault[]): Prom
   return value;
 }
 
-/** One of the two inputs, decoded. */
+/** An input after decoding. */
 export type Side =
   | {
       readonly kind: "boot proof" | "attestation document" | "manifest" | "manifest envelope";
@@ -118,14 +118,14 @@ export type Side =
 
 interface Given {
   readonly recognised: Recognised;
-  /** The JSON with literal numbers, where 1 differs from 1.0. */
+  /** Returns the JSON with literal numbers, where 1 differs from 1.0. */
   readonly literal: () => Content;
   readonly input: DiffInput;
 }
 
 type Reader = (given: Given) => Promise<Side>;
 
-/** The readers of the kinds that can be compared. */
+/** Readers by kind. Only these kinds can be compared. */
 const READERS: Readonly<Record<Side["kind"], Reader>> = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
   "attestation document": async ({ recognised: { bytes } }) => {
@@ -158,7 +158,7 @@ async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue>
   return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
 }
 
-/** Throws {@link MalformedError} with every fault. */
+/** Decodes an input. Throws {@link MalformedError} with every fault. */
 export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
@@ -238,7 +238,7 @@ function commentNamed(change: Found): Found {
   return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
 }
 
-/** Returns the places where bytes differ, the content is the same, and no change is reported. */
+/** Returns the encodings that differ although the content is the same and no change is reported. */
 function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
   const places = new ReportedPlaces(known.map(({ place }) => place));
   return encodings.filter(({ place }) =>
@@ -246,7 +246,7 @@ function unexplained(encodings: readonly Found[], known: readonly Found[]): read
   );
 }
 
-/** Merges equal changes at several places. */
+/** Merges changes that are equal except for their places. */
 function merged(changes: readonly Found[]): Change[] {
   const byText = new Map<string, Found[]>();
   for (const change of changes) {

@@ -12,7 +12,7 @@ import { type Comparer, bytes, ignored, members, ordered, value } from "./compar
 import { type Content, contentOf } from "./content.js";
 import { placeIn } from "./place.js";
 
-/** A document with computed values. */
+/** A decoded document, with values that are computed from it. */
 export interface DecodedDocument {
   readonly encoding: Uint8Array;
   readonly document: AttestationDocument;
@@ -23,7 +23,8 @@ export interface DecodedDocument {
 }
 
 /**
- * `manifestHash` is that of the manifest beside the document. Null means the document's own. Throws `MalformedError`.
+ * Decodes a document. `manifestHash` is the hash of the given manifest, or null to use the document's user data. Throws
+ * `MalformedError`.
  */
 export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Array | null): Promise<DecodedDocument> {
   const document = decodeAttestationDocument(encoding);
@@ -41,7 +42,7 @@ export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Arra
   };
 }
 
-/** Returns a text that includes the digest, so it is unique. */
+/** Returns a text about the certificate. It is unique, because it contains the digest. */
 export async function certificateText(certificate: Certificate): Promise<string> {
   const { subject, serialNumber, notBefore, notAfter, der } = certificate;
   const [from, to] = [notBefore, notAfter].map((time) => time.toISOString());
@@ -49,7 +50,7 @@ export async function certificateText(certificate: Certificate): Promise<string>
   return `${name}, serial number ${toHex(serialNumber)}, ${from} to ${to}, SHA-256 ${toHex(await sha256(der))}`;
 }
 
-/** Returns the payload and the COSE structure around it, the latter at a place that no member has. */
+/** Returns the payload, and the COSE structure around it. The place of the structure is one that no member has. */
 export function documentContents(encoding: Uint8Array, place: string): readonly (readonly [string, Content])[] {
   const [header, unprotected, payload, signature] = decodeCbor(encoding, { outermostTag: COSE_SIGN1_TAG }) as [
     CborValue,
@@ -68,7 +69,7 @@ function cosePlace(place: string): string {
   return place === "" ? "(COSE)" : `${place}.(COSE)`;
 }
 
-/** The changes of PCRs. Any other PCR is `pcr`. */
+/** Changes by PCR. The change of any other PCR is `pcr`. */
 const PCR_CHANGES: Readonly<Record<number, ChangeId>> = {
   0: "image.pcr0",
   1: "image.pcr1",
@@ -139,7 +140,7 @@ export const compareDocuments: Comparer<DecodedDocument> = (before, after, place
   ];
 };
 
-/** Reports only additions and removals. */
+/** Compares intermediate certificates. Only additions and removals are reported. */
 function compareIntermediates(before: readonly string[], after: readonly string[], place: string): readonly Found[] {
   const [one, other] = [before.filter((each) => !after.includes(each)), after.filter((each) => !before.includes(each))];
   const compare = value<readonly string[]>("certificate.intermediate", (list) => list.join("\n"));

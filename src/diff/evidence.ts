@@ -21,11 +21,11 @@ import {
 } from "./manifest.js";
 import { placeIn } from "./place.js";
 
-/** The changes, and the contents in which unreported ones are searched. */
+/** The changes that were found, and the contents in which other differences are searched. */
 export interface Compared {
   readonly found?: readonly Found[];
   readonly contents?: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
-  /** Different bytes, which are reported only where nothing else is. */
+  /** Different bytes. They are reported only if no other difference explains them. */
   readonly encodings?: readonly Found[];
 }
 
@@ -45,15 +45,15 @@ export interface EvidenceParts {
   readonly manifestEnvelope?: Encoded<ManifestEnvelope>;
 }
 
-/** The other members of a boot proof. */
+/** The members of a boot proof other than document, manifest and envelope. */
 interface ServiceMembers {
   readonly bootProof: BootProof;
   readonly json: Content;
-  /** The members beside the boot proof in `{"bootProof": …}`. Undefined if there is no wrapper. */
+  /** The other members of the wrapper `{"bootProof": …}`. Undefined without a wrapper. */
   readonly wrapper: Content | undefined;
 }
 
-/** `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
+/** Decodes the parts of a boot proof. `json` has literal numbers. Throws `MalformedError` with all faults. */
 export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
   const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
@@ -89,7 +89,7 @@ async function hashOf(manifest: Manifest | undefined): Promise<Uint8Array | null
   return manifest === undefined ? null : manifestHash(manifest);
 }
 
-/** Renames the members of provisioning details as the service does, so that the forms can be compared. */
+/** Gives the members of provisioning details the names of the service's form, so that both forms can be compared. */
 function serviceNames(json: Content, key: Uint8Array | null): Content {
   const form = provisioningForm(json);
   if (form === null) return json;
@@ -105,7 +105,7 @@ function serviceNames(json: Content, key: Uint8Array | null): Content {
   };
 }
 
-/** The content of the three decoded members, which have comparers of their own. */
+/** Replaces the content of document, manifest and envelope, which have comparers of their own. */
 const isThere = (): Content => "there";
 const MEMBER_RULES: Rules = {
   ephemeralPublicKeyHex: anyCase,
@@ -140,12 +140,12 @@ function timeText({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): stri
   return new Date(milliseconds).toISOString().replace("000Z", `${nanos.padStart(9, "0")}Z`);
 }
 
-/** Names a place among the other members, which include the labels. */
+/** Returns the place of a label, which in JSON is among the other members. */
 function besides(place: string, name: string): string {
   return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
 }
 
-/** Returns the parts that both have. The manifest inside an envelope is used if there is no other. */
+/** Returns the parts that both inputs have. If they share none, the manifest inside an envelope is used. */
 export function comparableParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
   const isShared = Object.keys(before).some((name) => Object.hasOwn(after, name));
   return isShared ? [before, after] : [withManifest(before), withManifest(after)];
@@ -158,7 +158,7 @@ function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidencePa
   return { manifest: { value: envelope.manifest, json: inside } };
 }
 
-/** `isBare` says that the inputs are parts themselves, so that places need no prefix. */
+/** Compares parts. `isBare` means that each input is itself a part, so places need no prefix. */
 export function compareParts(before: EvidenceParts, after: EvidenceParts, place: string, isBare: boolean): Compared {
   const part = <K extends keyof EvidenceParts>(
     name: K,
@@ -184,7 +184,7 @@ function bootedIn({ manifest, manifestEnvelope }: EvidenceParts): Manifest | und
   return manifest?.value ?? manifestEnvelope?.value.manifest;
 }
 
-/** Marks a manifest hash that changes without its manifest, which is an error. */
+/** Marks whether a changed manifest hash follows from a changed manifest. If not, the evidence is inconsistent. */
 function explained(change: Found, before?: Manifest, after?: Manifest): Found {
   if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
   const isSame = equalBytes(manifestHashInput(before), manifestHashInput(after));
@@ -221,7 +221,7 @@ function encoded<T>(compare: Comparer<T>): ComparePart<Encoded<T>> {
   };
 }
 
-/** The key that matches boot proofs of two bundles. */
+/** Returns the key by which boot proofs of two bundles are paired. */
 export function matchingKey({ members: service }: EvidenceParts): string {
   return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey ?? new Uint8Array());
 }

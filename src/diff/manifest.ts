@@ -39,18 +39,18 @@ import { placeIn } from "./place.js";
 /** A manifest or an envelope, with its JSON. */
 export interface Encoded<T> {
   readonly value: T;
-  /** Null for Borsh, which has one encoding for each value. */
+  /** The JSON, or null for Borsh, in which each value has only one encoding. */
   readonly json: Content | null;
 }
 
-/** Throws `MalformedError`. */
+/** Decodes a manifest. Throws `MalformedError`. */
 export function encodedManifest(encoding: Uint8Array): Encoded<Manifest> {
   const manifest = decodeManifest(encoding);
   const json = jsonOf(encoding);
   return { value: manifest, json: json && rewritten(json, MANIFEST_RULES) };
 }
 
-/** Throws `MalformedError`. */
+/** Decodes an envelope. Throws `MalformedError`. */
 export function encodedEnvelope(encoding: Uint8Array): Encoded<ManifestEnvelope> {
   const envelope = decodeManifestEnvelope(encoding);
   const json = jsonOf(encoding);
@@ -66,13 +66,13 @@ function jsonOf(encoding: Uint8Array): ContentObject | null {
   return isJsonObject(json) ? (json as ContentObject) : null;
 }
 
-/** Returns the JSON if both have it, otherwise the decoded values. */
+/** Returns the JSON of both, or the decoded values if one has no JSON. */
 export function contentsOf<T>(before: Encoded<T>, after: Encoded<T>): readonly [Content, Content] {
   if (before.json !== null && after.json !== null) return [before.json, after.json];
   return [decodedContent(before.value), decodedContent(after.value)];
 }
 
-/** Returns the decoded value as a tree. For a manifest it is what an approval signs. */
+/** Returns the decoded value as a tree. For a manifest, the tree has what an approval signs. */
 export function decodedContent(value: unknown): Content {
   const content = contentOf(value);
   const isEnvelope = isJsonObject(value) && Object.hasOwn(value, "manifest");
@@ -131,7 +131,7 @@ const comparePatchSet = members<PatchSet>({
   members: entries("patch-set.member", ({ pubKey }) => toHex(pubKey), {}),
 });
 
-/** Nonces of different namespaces are not comparable. */
+/** Compares namespaces. Nonces are compared only if the name is the same. */
 const compareNamespace: Comparer<Namespace> = (before, after, place) =>
   members<Namespace>({
     name: value("namespace"),
@@ -188,7 +188,7 @@ const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
   }),
 });
 
-/** The volumes are sorted, since their order has no meaning. */
+/** Returns the volumes as text. They are sorted, because their order has no meaning. */
 function volumesText(volumes: ReadonlyMap<string, Volume>): string {
   return asJson(Object.fromEntries([...volumes].sort(([one], [other]) => (one < other ? -1 : 1))));
 }
@@ -198,7 +198,7 @@ type AllMembers = Omit<PivotManifest, "version" | "workloads"> &
   Omit<WorkloadManifest, "version" | "pivot"> & { readonly version: ManifestVersion };
 type AnyManifest = { readonly [K in keyof AllMembers]?: AllMembers[K] | undefined };
 
-/** The versions are compared in their order. */
+/** Compares versions by their order in time. */
 const compareVersion = value<ManifestVersion>("manifest.version", String, (before = "v0", after = "v0") =>
   MANIFEST_VERSIONS.indexOf(after) < MANIFEST_VERSIONS.indexOf(before) ? "lower" : "changed",
 );

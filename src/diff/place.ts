@@ -1,11 +1,11 @@
-/** Places inside an input, such as `manifest.pivot.args[0]`. Each place has one text, which no other place has. */
+/** Places inside an input, such as `manifest.pivot.args[0]`. Different places have different texts. */
 
 const PLAIN_NAME = /^[\w$-]+$/;
-/** Longer names, and names in long paths, are replaced by their index. */
+/** Maximum length of a name. A longer name, or a name in a long path, is replaced by its index. */
 const MAX_NAME = 600;
 const MAX_PLACE = 4096;
 
-/** `index` replaces a name that is too long. */
+/** Returns the place of a member or item. `index` replaces a name that is too long. */
 export function placeIn(place: string, name: string | number, index = 0): string {
   if (typeof name === "number") return `${place}[${name}]`;
   const step = name.length > MAX_NAME || place.length > MAX_PLACE ? `#${index}` : stepText(name);
@@ -16,7 +16,7 @@ function stepText(name: string): string {
   return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
 }
 
-/** Reported places cover everything below them. */
+/** Places whose changes are reported. Each covers everything below it. */
 export class ReportedPlaces {
   readonly #places: ReadonlySet<string>;
   readonly #sorted: readonly string[];
@@ -34,7 +34,7 @@ export class ReportedPlaces {
     return [`${place}.`, `${place}[`].some((start) => this.#firstFrom(start)?.startsWith(start) === true);
   }
 
-  /** Finds the first place from the text on, by binary search. */
+  /** Returns the first place that is not before the text in sorted order. */
   #firstFrom(text: string): string | undefined {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {

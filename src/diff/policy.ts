@@ -1,4 +1,4 @@
-/** Compares policies: what newly passes, what no longer passes, and all other content. */
+/** Comparison of policies: what newly passes, what no longer passes, and all other content. */
 import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
 import type { SetPin } from "../appraise/facts.js";
@@ -28,7 +28,7 @@ export interface PolicyFacts {
   readonly anchors: readonly string[];
 }
 
-/** Throws `MalformedError` with every fault. */
+/** Decodes a policy. Throws `MalformedError` with every fault. */
 export async function readPolicy(
   file: Uint8Array | object,
   json: Content,
@@ -40,7 +40,7 @@ export async function readPolicy(
 }
 
 interface PinRow<P> {
-  /** The subject of a sentence. */
+  /** Subject of the sentences about the pin. */
   readonly about: string;
   readonly show: (pin: P) => string;
 }
@@ -48,7 +48,7 @@ interface PinRow<P> {
 const listText = (pin: readonly string[]): string => pin.join("\n");
 const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
 
-/** Returns one line for each register, with a separator between images. */
+/** Returns a line for each PCR, and a separator between images. */
 function imagesText(images: PinTypes["pcrs"]["pin"]): string {
   const imageText = (image: readonly PcrPin[]): string =>
     image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
@@ -74,7 +74,7 @@ const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
   provenance: { about: "Who built the program", show: textOf },
 };
 
-/** Compares values that decide what passes. */
+/** Returns a comparer for values that decide which evidence passes. */
 function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Comparer<T> {
   return (before, after, place) => {
     if (before === undefined || after === undefined) return value(what, show)(before, after, place);
@@ -120,17 +120,17 @@ function entryOf({ entry }: Found, name: string): string {
   return entry === "" ? name : `${entry} of ${name}`;
 }
 
-/** Two matching deployments. */
+/** Two matching deployments, or one deployment without a counterpart. */
 interface Pair {
   readonly key: string;
   readonly before: DeploymentPins | undefined;
   readonly after: DeploymentPins | undefined;
 }
 
-/** Unnamed deployments have their index as name, which changes when one is added before them. */
+/** Whether the deployment has a name. The default name is its index, which other deployments can change. */
 const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.test(name);
 
-/** The criteria that match deployments, in order: name, pins, index. */
+/** The criteria by which deployments are paired, in order: name, pins, index. */
 const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
   (deployment) => (isNamed(deployment) ? deployment.name : null),
   (deployment) => pinsText(deployment),
@@ -161,7 +161,7 @@ function pinsText(deployment: DeploymentPins): string {
   return textOf({ ...deployment, name: "" });
 }
 
-/** Returns the pins and the open questions. */
+/** Returns a text with the pins and the open questions of a deployment. */
 function deploymentText(deployment: DeploymentPins): string {
   const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
   const open = deployment.open.length === 0 ? "" : `; leaves open: ${deployment.open.join(", ")}`;
@@ -177,7 +177,7 @@ function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
   });
 }
 
-/** Reports another order, which decides the deployment: the first matching one counts. */
+/** Compares the order of deployments, because the first deployment that matches applies. */
 function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], place: string): readonly Found[] {
   const both = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined);
   const now = [...both].sort((one, other) => after.indexOf(one.after!) - after.indexOf(other.after!));
@@ -185,7 +185,7 @@ function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], 
   return one === other ? [] : [found("policy.order", { place, before: one!, after: other!, isWhole: false })];
 }
 
-/** An age in milliseconds. Null accepts any age. */
+/** Compares maximum ages in milliseconds. Null accepts any age. */
 const acceptsAge: Accepts<number | null> = (before, after) => {
   const [one, other] = [before, after].map((age) => age ?? Number.POSITIVE_INFINITY);
   return turnOf(other! >= one!, other! <= one!);
@@ -214,7 +214,7 @@ function rule<T>(
   return accepted("policy.app-proofs", accepts, show);
 }
 
-/** Rows in which null has a meaning. */
+/** Comparers of the rules about app proofs. Null has a meaning in some of them. */
 const APP_PROOF_ROWS: {
   readonly [K in keyof AppProofRules]: (
     before: AppProofRules[K],
@@ -259,7 +259,7 @@ const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
 
 const SET_RULES: Rules = { members: anyCaseInside };
 
-/** Rules for pins in hex, and for a list whose order has no meaning. */
+/** Rewrites pins in hex, and a list whose order has no meaning. */
 const DEPLOYMENT_RULES: Rules = {
   pcrs: anyCaseInside,
   manifestHash: anyCaseInside,
@@ -273,7 +273,7 @@ const DEPLOYMENT_RULES: Rules = {
   open: (list) => keyed(list, contentText, {}),
 };
 
-/** Returns the file's content, with deployments under the names of their pairs. */
+/** Returns the content of the file. Each deployment has the key of its pair, so that pairs are compared. */
 function contentOf(
   json: Content,
   deployments: readonly DeploymentPins[],

@@ -16,7 +16,7 @@ export interface DecodedProvenance {
   readonly json: ContentObject;
 }
 
-/** `json` has literal numbers. Throws {@link MalformedError} with every fault. */
+/** Decodes a provenance bundle. `json` has literal numbers. Throws {@link MalformedError} with every fault. */
 export function decodedProvenance(file: Uint8Array, json: Content): DecodedProvenance {
   const { certificate, payload, statement } = decodeProvenanceBundle(file);
   const { value: identity, faults } = readBuildIdentity(certificate);
@@ -31,7 +31,7 @@ export function decodedProvenance(file: Uint8Array, json: Content): DecodedProve
 
 const TAG = "refs/tags/";
 
-/** A tag names one release, but a branch moves. */
+/** Classifies the change of a ref. A tag names one release, but a branch moves. */
 function refTurn(before = "", after = ""): Turn {
   return before.startsWith(TAG) && !after.startsWith(TAG) ? "lower" : "changed";
 }
@@ -44,13 +44,13 @@ const compareIdentities = members<BuildIdentity>({
   ref: value("provenance.ref", String, refTurn),
   commit: value("provenance.commit"),
   trigger: value("provenance.trigger"),
-  // The configuration is compared without the ref.
+  // The configuration is compared elsewhere, without its ref.
   buildConfig: ignored,
   signer: ignored,
   san: ignored,
 });
 
-/** Compares the workflows. If the build's own workflow signed, its name changes with each ref. */
+/** Compares the workflows without refs. If the build's own workflow signed, its URI changes with each ref. */
 const compareWorkflows: Comparer<BuildIdentity> = (before, after, place) => [
   ...value<BuildIdentity>("provenance.workflow", workflowText)(before, after, `${place}.buildConfig`),
   ...value<BuildIdentity>("provenance.signer", signerText("signer"))(before, after, `${place}.signer`),

@@ -43,7 +43,7 @@ function compareApplications(
     const changes = value<Content>("release.application", contentText, turn)(before, after, place);
     return changes.map((change) => ({ ...change, entry: name }));
   }
-  // The changes do not name the application, so that equal changes of several are merged.
+  // Changes do not contain the application's name, so that equal changes of several applications are merged.
   return Object.entries(MEMBERS).flatMap(([member, what]) =>
     value<Content>(what, contentText)(memberOf(before, member), memberOf(after, member), placeIn(place, member)),
   );

@@ -21,7 +21,7 @@ export const SEVERITY_STYLES: Readonly<Record<Severity, readonly Style[]>> = {
 };
 const LABEL = 10;
 const LABEL_INSIDE = 8;
-/** The limit for names, and for values without a counterpart. */
+/** Maximum characters of names, and of values without a counterpart. */
 const MAX_VALUE = 600;
 const MAX_NAME = 160;
 const MAX_PLACES = 6;
@@ -29,8 +29,8 @@ const MAX_PLACES = 6;
 const WANTED = "difference: expected the awaited result of diffUnverified";
 
 /**
- * The first line is `same`, or `different` with the number of changes of each severity; then `NOT VERIFIED` and the
- * changes. Ends with a line feed. Throws TypeError for any other object.
+ * Renders a difference. The first line is `same`, or `different` with the number of changes of each severity. `NOT
+ * VERIFIED` and the changes follow. Ends with a line feed. Throws TypeError for any other object.
  */
 export function renderDiff(difference: Difference, options: TextOptions = {}): string {
   return renderWhole(difference, WANTED, () => differenceText(difference, pageOf(options)));
@@ -56,7 +56,7 @@ export function changeLines(
 ): string[] {
   const label = severity.toUpperCase();
   const sides = before !== null && after !== null ? sideBySide(before, after) : null;
-  // The note speaks of an expected value, and neither file is expected.
+  // The note about lengths mentions an expected value, but neither file is the expected one.
   const note = before?.length === after?.length ? (sides?.note ?? null) : null;
   return [
     ...wordFirst(page, [label, ...SEVERITY_STYLES[severity]], wrapped(page, label.padEnd(LABEL), titleOf(what, entry))),
@@ -93,7 +93,7 @@ function placesText(places: readonly string[]): string {
   return shown.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** Shortens a name in its middle, since keys in names and places differ at their ends. */
+/** Shortens a name. Long hex is shortened in its middle, because keys may differ only at their ends. */
 function nameText(text: string): string {
   return printableStart(
     text.replace(/[0-9a-f]{64,}/g, (hex) => shortHex(hex)),

@@ -1,6 +1,6 @@
 /**
- * Gives a file to one process at a time. A lock file beside it names the holder, which renews it (disk/README.md,
- * "Locks").
+ * Gives a file to one process at a time. A lock file in the same folder names the process that holds the lock, and that
+ * process renews it (disk/README.md, "Locks").
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
@@ -11,12 +11,12 @@ import { text as anyText, matching, nullable, nullish, objectOf, readShape, whol
 import { attempt } from "../errors.js";
 import { createWhole, replaceWhole } from "./whole.js";
 
-/** The error if another process has the lock. */
+/** Thrown if another process has the lock. */
 export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** The error if the lock was taken from this process, or removed. */
+/** Thrown if the lock was removed, or taken by another process. */
 export class LostLockError extends Error {
   override readonly name = "LostLockError";
 }
@@ -25,7 +25,8 @@ export class LostLockError extends Error {
 interface Place {
   readonly pid: number;
   /**
-   * The boot id and the ticks since boot, since systems reuse process ids. Null if the system does not provide them.
+   * The boot id, and the start of the process in ticks since boot, because systems reuse process ids. Null if the
+   * system does not provide them.
    */
   readonly started: string | null;
   readonly host: string;
@@ -34,36 +35,37 @@ interface Place {
 }
 
 interface Holder extends Place {
-  /** The id of this lock, which no other has. */
+  /** The unique id of this lock. */
   readonly id: string;
 }
 
 export interface Lock {
   /**
-   * Checks the lock, before each write. Rejects with {@link LostLockError}, or with the error of a disk that cannot be
-   * read.
+   * Checks that this process has the lock. Call it before each write. Rejects with {@link LostLockError}, or with the
+   * error of a disk that cannot be read.
    */
   requireHeld(): Promise<void>;
   release(): Promise<void>;
 }
 
 interface LockOptions {
-  /** This gets a sentence before a wait for a holder that cannot be checked. */
+  /** Called with a sentence before a wait for a holder whose process cannot be checked. */
   readonly onWait?: (text: string) => void;
-  /** What this process knows of itself. Default: what the system says. */
+  /** Identity of this process. Default: as the system describes it. */
   readonly self?: Place;
-  /** Milliseconds between two beats. Default: 5,000. A lock is stale after three times this without a beat. */
+  /** Milliseconds between two beats. Default: 5,000. A lock is stale if it gets no beat for three times as long. */
   readonly beatMs?: number;
 }
 
 const BEAT_MS = 5000;
 const STALE_BEATS = 3;
-/** Looks are counted instead of the time, since the observer may have been paused. */
+/** Number of looks at a lock between two beats. Looks are counted instead of time, since the observer may be paused. */
 const LOOKS_PER_BEAT = 10;
 
 /**
- * Creates the lock, or replaces a stale one: its process has ended on this system, or it was observed for 15 seconds
- * without a beat. `what` names the file in messages, such as "log". Rejects with {@link InUseError}.
+ * Creates the lock, or replaces a stale one. A lock is stale if its process has ended on this system, or if it gets no
+ * beat while it is observed for 15 seconds. `what` names the file in messages, such as "log". Rejects with {@link
+ * InUseError}.
  */
 export async function takeLock(path: string, what: string, options: LockOptions = {}): Promise<Lock> {
   const { self = thisProcess(), beatMs = BEAT_MS } = options;
@@ -72,7 +74,7 @@ export async function takeLock(path: string, what: string, options: LockOptions 
   for (let attempts = 0; attempts < 5; attempts++) {
     if (await created(path, lock.text)) return lock.begin();
     const found = await textAt(path).catch(() => "");
-    // The holder may have released the lock since, so the file is null.
+    // `found` is null if the holder has released the lock meanwhile.
     if (found !== null && (await replacedStale(path, found, taking))) return lock.begin();
   }
   throw new InUseError(inUse(path, taking, null));
@@ -88,8 +90,8 @@ interface Taking {
 }
 
 /**
- * Replaces a stale lock. A second lock, on this lock, admits one process at a time: otherwise one could replace the
- * lock that another has just created.
+ * Replaces a stale lock under a second lock. Without the second lock, a process could replace the lock that another
+ * process has just created.
  */
 async function replacedStale(path: string, found: string, taking: Taking): Promise<boolean> {
   const holder = holderOf(found);
@@ -105,7 +107,10 @@ async function replacedStale(path: string, found: string, taking: Taking): Promi
   }
 }
 
-/** Returns false if the lock changed hands meanwhile. Rejects with {@link InUseError} if it is renewed. */
+/**
+ * Whether the lock is stale. False if another process changed it meanwhile. Rejects with {@link InUseError} if its
+ * holder renews it.
+ */
 async function isStale(path: string, found: string, taking: Taking & { readonly holder: Holder }): Promise<boolean> {
   const { self, beatMs, holder } = taking;
   const state = processState(holder, self);
@@ -124,8 +129,7 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
 }
 
 /**
- * Returns whether the file is young. This is only ever a reason to refuse: a changed clock cannot make a live lock
- * stale.
+ * Whether the file is young. A young file is only a reason to refuse: a changed clock cannot make a live lock stale.
  */
 async function isYoung(path: string, milliseconds: number): Promise<boolean> {
   const found = await stat(path).catch(() => null);
@@ -162,7 +166,7 @@ class HeldLock implements Lock {
   }
 
   async requireHeld(): Promise<void> {
-    // Another process may be observing this lock after a pause, so it gets a beat before the write.
+    // After a pause, another process may be observing this lock, so a beat is written first.
     if (performance.now() - this.#beatAt > 2 * this.#beatMs) await this.#beat();
     const found = await textAt(this.#path);
     if (found?.startsWith(this.#start)) return;
@@ -177,7 +181,7 @@ class HeldLock implements Lock {
     if (found?.startsWith(this.#start)) await unlink(this.#path).catch(() => {});
   }
 
-  /** Writes a beat. A failure does not end the process, since the next write reads the lock. */
+  /** Writes a beat. A failure does not end the process, because the lock is checked before the next write anyway. */
   #beat(): Promise<void> {
     this.#beating ??= this.#write()
       .catch(() => {})
@@ -186,8 +190,8 @@ class HeldLock implements Lock {
   }
 
   /**
-   * Overwrites the count through the file that was just found to have the own id. A rename would put this lock in the
-   * place of another's if the process were paused before it.
+   * Overwrites the count in the open file, which was just found to have the own id. A rename would replace another
+   * process's lock if this process were paused before it.
    */
   async #write(): Promise<void> {
     const file = await open(this.#path, "r+");
@@ -218,9 +222,7 @@ async function textAt(path: string): Promise<string | null> {
   });
 }
 
-/**
- * Creates the lock by linking a complete file, so that no reader sees a partial lock. Returns false if the name exists.
- */
+/** Creates the lock by linking a complete file, so that no reader sees a partial lock. Returns false if one exists. */
 async function created(path: string, text: string): Promise<boolean> {
   try {
     await createWhole(path, text, { mode: 0o600 });
@@ -250,8 +252,8 @@ const HOLDER = objectOf<Omit<Holder, "space"> & { readonly space?: string | null
 );
 
 /**
- * Returns the state of a process. It can be checked only where its id means the same: in the same boot and the same
- * namespace of process ids. Containers share names, and all have a process 1.
+ * Returns the state of the holder's process. It is known only in the same boot and the same namespace of process ids:
+ * containers can have the same host name, and each has a process 1.
  */
 function processState(holder: Holder, self: Place): "running" | "ended" | "unknown" {
   const { pid, started, host, space } = holder;
@@ -267,7 +269,7 @@ function processState(holder: Holder, self: Place): "running" | "ended" | "unkno
   return now === started ? "running" : "ended";
 }
 
-/** Returns this process as the system describes it. Members are null where the system does not provide them. */
+/** Returns the identity of this process. Members are null if the system does not provide them. */
 export function thisProcess(): Place {
   return { pid: process.pid, started: startOf(process.pid), host: hostname(), space: namespace() };
 }
@@ -296,7 +298,7 @@ function startOf(pid: number): string | null {
   }
 }
 
-/** Names the holder. The name has the host, unless the process id means the same here. */
+/** Returns a name for the holder. It includes the host unless the holder's process id is valid here. */
 function nameOf({ pid, host, space }: Holder, self: Place): string {
   return host === self.host && space === self.space ? `process ${pid}` : `process ${pid} of ${host}`;
 }

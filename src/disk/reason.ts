@@ -13,10 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk reports an I/O error",
 };
 
-/**
- * Returns the reason in words, or null for an error of another kind. `own` has words by error code that fit the caller
- * better.
- */
+/** Returns the reason in words, or null for an error of another kind. `own` has the caller's words by error code. */
 export function diskReason(error: unknown, own: Readonly<Record<string, string>> = {}): string | null {
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? (own[code] ?? REASONS[code] ?? `the system reports ${code}`) : null;

@@ -4,14 +4,14 @@ import { type FileHandle, constants, copyFile, link, open, rename, rm, stat } fr
 import { dirname } from "node:path";
 
 interface WholeOptions {
-  /** The rights, whatever the umask is. Default: 0666 without those of the umask. */
+  /** Mode of the file, regardless of the umask. Default: 0666 reduced by the umask. */
   readonly mode?: number;
   /**
-   * The name of the unfinished file, in the same folder. A kill leaves it there, and the next write reuses it, so only
+   * Name of the unfinished file, in the same folder. After a kill the file stays, and the next write reuses it, so only
    * one process at a time may write. Default: a new name for each write.
    */
   readonly beside?: string;
-  /** This is called when the new content is on the disk. If it throws, the file stays as it was. */
+  /** Called when the new content is on the disk. If it throws, the old file stays. */
   readonly beforeRename?: () => void;
 }
 
@@ -58,7 +58,7 @@ async function writeBeside(
 
 async function writeContent(file: FileHandle, text: string, mode: number): Promise<void> {
   try {
-    // The umask reduces the mode given to open. A file system without rights needs no change, and refuses it.
+    // The umask reduces the mode given to open. A file system without modes needs no change, and would refuse it.
     if (((await file.stat()).mode & mode) !== mode) await file.chmod(mode);
     await file.writeFile(text);
     await file.sync();
@@ -67,7 +67,7 @@ async function writeContent(file: FileHandle, text: string, mode: number): Promi
   }
 }
 
-/** Makes a new name survive a power cut, where folders can be opened. */
+/** Makes a new file name survive a power failure, on systems that can open folders. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");

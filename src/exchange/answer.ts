@@ -1,4 +1,4 @@
-/** Reads the answers of the service. The kind of the question decides how an answer is read, never what is in it. */
+/** Reads the answers of the service. The kind of the question decides how an answer is read; its content never does. */
 import {
   ACTIVITY_MEMBERS,
   type Activity,
@@ -24,11 +24,14 @@ import type { UnverifiedQuestion } from "./question.js";
 
 export interface ReadAnswer {
   readonly value: JsonValue;
-  /** Why no activity of it may be used. */
+  /** Reasons why no activity of the answer may be used. */
   readonly faults: readonly string[];
 }
 
-/** Long lists fit: the limit is 8 MiB at 24 bytes a value, and the accounts of a wallet have 30 bytes a value. */
+/**
+ * The limit admits long lists: an answer has at most 8 MiB, a value takes 24 bytes, and an account of a wallet has 30
+ * bytes a value.
+ */
 export const MAX_ANSWER_VALUES = 350_000;
 
 /** Reads strict JSON, with each number as it is written. Throws {@link MalformedError} (`json`). */
@@ -36,7 +39,7 @@ export function answerOfBytes(body: Uint8Array): ReadAnswer {
   return { value: parseJson(body, { numbers: "literal", maxValues: MAX_ANSWER_VALUES }), faults: [] };
 }
 
-/** Converts numbers as they were written into numbers. One that changes is a fault. */
+/** Converts number literals into numbers. A literal that no double holds exactly is a fault. */
 export function answerOfLiterals(answer: JsonValue): ReadAnswer {
   const { value, faults } = plainNumbers(answer);
   return { value, faults: faults.map(({ path, message }) => `${path}: ${message}`) };
@@ -48,7 +51,7 @@ export function answerOfInput(given: unknown): ReadAnswer {
   return isText ? answerOfLiterals(parseJson(given, { numbers: "literal" })) : answerOfValue(given);
 }
 
-/** Reads an answer that another SDK parsed, which may have changed integers that a double does not hold. */
+/** Reads an answer that another SDK parsed. Its parser may have changed integers that a double does not hold. */
 export function answerOfValue(given: unknown): ReadAnswer {
   const { value = null, faults } = attempt(() => copyJson(given, Infinity));
   const unsafe = unsafeInteger(value);
@@ -64,13 +67,13 @@ export interface AnsweredActivity {
   readonly stated: Reading<Activity>["value"];
   /** Id of the activity; null if it has none. */
   readonly id: string | null;
-  /** False means that decoding the activity fails, too. */
+  /** Whether the activity can be decoded. If false, its verification fails, too. */
   readonly isSound: boolean;
-  /** Why nothing of the answer may be used, whatever its proofs say. */
+  /** Reasons to refuse the whole answer, whatever its proofs say. */
   readonly faults: readonly string[];
 }
 
-/** Reads `{"activity": …}`, with nothing beside it. */
+/** Reads an answer of the form `{"activity": …}`. Any other member is a fault. */
 export function readActivityAnswer({ value: answer, faults: parsed }: ReadAnswer): AnsweredActivity {
   const activity = isJsonObject(answer) && Object.hasOwn(answer, "activity") ? answer["activity"] : null;
   if (!isJsonObject(answer) || !isJsonObject(activity))
@@ -87,7 +90,10 @@ export function readActivityAnswer({ value: answer, faults: parsed }: ReadAnswer
   return { activity, stated, id: id === "" ? null : id, isSound, faults };
 }
 
-/** Why a past activity is refused for members beside it. A value of another SDK repeats members of the result there. */
+/**
+ * Returns faults for other members of a past activity's wrapper. Values of another SDK repeat members of the result
+ * there.
+ */
 export function besideFaults(value: JsonValue): string[] {
   const activity = isJsonObject(value) && Object.hasOwn(value, "activity") ? value["activity"] : null;
   if (!isJsonObject(value) || !isJsonObject(activity)) return [];
@@ -101,7 +107,7 @@ export function besideFaults(value: JsonValue): string[] {
 
 const quoted = (name: string): string => JSON.stringify(shownName(name));
 
-/** A program that assigns such a member sets a prototype. */
+/** Whether a value has a member `__proto__` at any depth. A program that assigns it sets a prototype. */
 function hasPrototypeMember(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasPrototypeMember);
   if (!isJsonObject(value)) return false;
@@ -112,7 +118,7 @@ export function isCompleted({ status }: JsonObject): boolean {
   return status === COMPLETED;
 }
 
-/** An activity without a status is not unfinished: its verification fails. */
+/** Whether the status says that the activity is unfinished. Without a status it is not: verification then fails. */
 export function isUnfinished(activity: JsonObject): boolean {
   return activity["status"] !== undefined && !isCompleted(activity);
 }
@@ -130,7 +136,7 @@ export function isPending({ status }: JsonObject): boolean {
   return typeof status === "string" && !SETTLED.includes(status);
 }
 
-/** Keeps only the known members, also in `result.activity`, because nothing verifies the others. */
+/** Returns the activity with only its known members, also in `result.activity`. Nothing verifies the other members. */
 export function finishedActivity(activity: JsonObject): JsonObject {
   const { repetition } = outcomeOf(activity);
   const known = picked(activity, ACTIVITY_MEMBERS);
@@ -140,13 +146,15 @@ export function finishedActivity(activity: JsonObject): JsonObject {
 
 const OPEN_MEMBERS = ACTIVITY_MEMBERS.filter((name) => !RESULT_MEMBERS.includes(name));
 
-/** Keeps the known members without result and app proofs. Returns null if another member holds a result. */
+/**
+ * Returns the activity with its known members, without result and app proofs. Null if another member holds a result.
+ */
 export function unfinishedActivity(activity: JsonObject): JsonObject | null {
   const known = picked(activity, OPEN_MEMBERS);
   return holdsResult(known) ? null : known;
 }
 
-/** The copy has no prototype, so that `__proto__` is an ordinary member. */
+/** Returns a copy with these members. It has no prototype, so `__proto__` is an ordinary member. */
 function picked(object: JsonObject, names: readonly string[]): JsonObject {
   const kept = Object.create(null) as JsonObject;
   for (const name of names) if (Object.hasOwn(object, name)) kept[name] = object[name]!;
@@ -175,8 +183,8 @@ function listAnswer(answer: JsonValue): { readonly value: JsonValue } | { readon
 }
 
 /**
- * Whether a value has an activity with a result at any depth. Names are compared as decoders that fold them read them.
- * The value may be any object of a program.
+ * Whether a value has an activity with a result at any depth. Names are compared without regard to case and separators,
+ * as some decoders match them. The value may be any object of a program, also with cycles.
  */
 export function holdsResult(value: unknown, name = "", seen = new Set<unknown>()): boolean {
   if (typeof value !== "object" || value === null || seen.has(value)) return false;

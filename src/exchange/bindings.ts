@@ -11,12 +11,13 @@ interface Binding {
 
 /** Most characters of all bindings together. */
 const MAX_SIZE = 64 * 1024 * 1024;
-/** Memory of an entry beside its characters. */
+/** Size that each entry adds to its characters. */
 const ENTRY_SIZE = 512;
 
 /**
- * The total size is limited. Over the limit, the submitter that holds most loses its oldest binding, so that nobody can
- * displace the bindings of others. An id whose binding is lost counts as one that was never seen.
+ * Submitted requests by activity id, with a limit of their total size. Over the limit, the submitter with the largest
+ * share loses its oldest binding, so one submitter cannot displace the bindings of others. An id whose binding is lost
+ * is treated as unknown.
  */
 export class Bindings {
   readonly #maxSize: number;
@@ -28,12 +29,15 @@ export class Bindings {
     this.#maxSize = maxSize;
   }
 
-  /** Returns the request that this activity answered, for every caller; null if none is known. */
+  /** Returns the request that this activity answered, whoever submitted it. Null if no request is known. */
   get(activityId: string): SubmitQuestion | null {
     return this.#byId.get(activityId)?.question ?? null;
   }
 
-  /** Binds a request to the id that answered it. Returns why the id cannot answer this request, or null. */
+  /**
+   * Binds a request to the id of the activity that answered it. Returns why that id cannot answer this request, or
+   * null.
+   */
   bind(question: SubmitQuestion, activityId: string, submitter: string): string | null {
     const key = requestKey(question);
     const known = this.#byId.get(activityId);
@@ -73,7 +77,7 @@ export class Bindings {
   }
 }
 
-/** Requests are the same if all four are equal. */
+/** Returns the key of a request. Two requests are the same if these four members are equal. */
 function requestKey({ organizationId, type, parameters, timestampMs }: SubmitQuestion): string {
   return jsonKey([organizationId, type, parameters, timestampMs]);
 }

@@ -21,7 +21,7 @@ export type ExpectedOfOwner = Expected & { readonly organizationId: string };
 
 /** An activity to verify, with what it is compared with. */
 export interface AskedActivity {
-  /** The activity as received; null if the answer has none, which no verification accepts. */
+  /** The activity as received. Null if the answer has none: verification then fails. */
   readonly activity: JsonValue;
   /** What the activity is compared with; null if the answer must not have an activity. */
   readonly expected: ExpectedOfOwner | null;
@@ -29,19 +29,19 @@ export interface AskedActivity {
   readonly refusals: readonly string[];
   /** The submitted operation; null for an activity that was not submitted by this call. */
   readonly operation: string | null;
-  /** Whether it came from `get_activity`, so that missing app proofs are fetched. */
+  /** Whether the activity came from `get_activity`. Its missing app proofs are then fetched. */
   readonly isFetched: boolean;
 }
 
-/** Resolves to the verified activity, and rejects for every other one. */
+/** Resolves to the verified activity. Rejects if the activity is not accepted. */
 type Verify<V> = (asked: AskedActivity) => Promise<V & { readonly activity: JsonValue }>;
 
 /** The part of an answer that may be handed on. */
 export type Settled<V> =
   | { readonly kind: "verified"; readonly activity: JsonObject; readonly verified: V }
   /**
-   * An `unfinished` activity has neither result nor app proofs. An `unproven` one is not verified, since the caller
-   * asked for no app proofs. `asked` is what it was compared with.
+   * An `unfinished` activity has neither result nor app proofs. An `unproven` activity was not verified, since the
+   * caller requested no app proofs. `asked` is what the activity was compared with.
    */
   | { readonly kind: "unfinished" | "unproven"; readonly activity: JsonObject; readonly asked: AskedActivity }
   | { readonly kind: "other"; readonly value: JsonValue };
@@ -55,20 +55,20 @@ export interface Polling {
 interface Comparison {
   readonly expected: ExpectedOfOwner;
   readonly refusals: readonly string[];
-  /** Whether the type is compared. The answer to a vote is compared by its fingerprint instead. */
+  /** Whether types are compared. The activity that a vote returns is compared by its fingerprint instead. */
   readonly hasType: boolean;
   readonly isProven: boolean;
 }
 
-/** One question, and every answer to it. */
+/** One question, and the state that its answers share. */
 export class Exchange {
   readonly question: ServiceQuestion;
   readonly #bindings: Bindings;
   readonly #submitter: string;
-  /** The activity that first answered a submit or vote. */
+  /** Id and type of the activity in the first answer to a submit or vote. */
   #first: { readonly id: string; readonly type: string | undefined } | null = null;
 
-  /** `submitter` only names an account of the bindings. */
+  /** `submitter` is only the name under which the bindings count the size. */
   constructor(question: ServiceQuestion, bindings: Bindings, submitter = "") {
     this.question = question;
     this.#bindings = bindings;
@@ -81,8 +81,8 @@ export class Exchange {
   }
 
   /**
-   * Reads an answer, binds it before anything is awaited, and verifies it. `isFetched` is true for a later answer, of
-   * `get_activity`. Rejects with what `verify` rejects with.
+   * Reads an answer, binds it to its request, and verifies it. The binding is made before the first `await`.
+   * `isFetched` means that the answer came from a later `get_activity`. Rejects with the error of `verify`.
    */
   async settle<V>(answer: ReadAnswer, verify: Verify<V>, isFetched = false): Promise<Settled<V>> {
     const { question } = this;
@@ -100,7 +100,7 @@ export class Exchange {
     return { kind: "verified", activity: finishedActivity(verified.activity as JsonObject), verified };
   }
 
-  /** Does what {@link settle} does, and asks again while the activity may change by itself. */
+  /** Does what {@link settle} does, and sends `get_activity` while the activity is pending, up to `attempts` times. */
   async settlePolled<V>(answer: ReadAnswer, verify: Verify<V>, { attempts, ask }: Polling): Promise<Settled<V>> {
     let settled = await this.settle(answer, verify);
     for (let left = attempts; left > 0 && settled.kind === "unfinished" && isPending(settled.activity); left--)
@@ -162,7 +162,7 @@ async function settleUnverified<V>(
   return "value" in read ? { kind: "other", value: read.value } : refused(answer, read.fault, verify);
 }
 
-/** Returns what is handed on after a comparison, without verification; null for everything else. */
+/** Returns the activity that is handed on after a comparison, without verification. Null if it must be verified. */
 function handedOnUnverified(
   read: AnsweredActivity,
   compared: Comparison,
@@ -179,7 +179,7 @@ function isUnverified(question: ServiceQuestion): question is UnverifiedQuestion
   return question.kind === "list" || question.kind === "query";
 }
 
-/** Whether organization, id and type are as expected. An unfinished activity is compared by these alone. */
+/** Whether organization, id and type are as expected. For an unfinished activity nothing else is compared. */
 function isIdentical({ expected, hasType }: Comparison, { stated }: AnsweredActivity): boolean {
   const { organizationId, id = null, type = null } = expected;
   return identityContradictions({ organizationId, id, type: hasType ? type : null }, stated).length === 0;
@@ -194,7 +194,7 @@ function ofAnother(bound: SubmitQuestion | null, organizationId: string): string
   return ["the activity's id belongs to a request of another organization"];
 }
 
-/** Rejects, and names the failed checks if the answer has an activity. */
+/** Always rejects. The error names the failed checks if the answer has an activity. */
 async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown>): Promise<never> {
   const { value } = answer;
   const activity = isJsonObject(value) ? (value["activity"] ?? null) : null;
@@ -203,8 +203,8 @@ async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown
 }
 
 /**
- * Compares an activity that the caller has with what the caller expects and, unless that has the parameters, with the
- * request that the activity answered here.
+ * Returns what to verify for an activity that the caller already has. The activity is compared with what the caller
+ * expects. If the caller names no parameters, it is also compared with the request that it answered here.
  */
 export function askedOfPast(
   bindings: Bindings,

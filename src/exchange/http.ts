@@ -12,7 +12,7 @@ import { operationOf, questionOf } from "./question.js";
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** A request that is not sent, or an answer that is not what the interface promises (`invalid-answer`). */
+/** A request that must not be sent, or an answer that breaks the interface (`invalid-answer`). */
 export class HttpFault extends Error {
   readonly kind: "not-found" | "too-large" | "invalid-request" | "invalid-answer";
 
@@ -24,10 +24,10 @@ export class HttpFault extends Error {
 
 interface ReceivedRequest {
   readonly method: string;
-  /** The path from `/public/v1` on, in its own spelling, with query string and fragment. */
+  /** The path after `/public/v1`, exactly as received, with query string and fragment. */
   readonly path: string;
   readonly body: Uint8Array;
-  /** The value of its only stamp. */
+  /** The value of the request's only stamp header. */
   readonly stamp: string;
 }
 
@@ -39,7 +39,7 @@ const MAX_SHOWN = 100;
 
 /** Returns the only stamp of a request, under one of the known names, or the fault of the request. */
 export function stampIn(headers: Headers): { readonly stamp: string } | { readonly fault: string } {
-  // Unknown stamp headers count, too: what one party ignores may count for another.
+  // Unknown stamp headers are counted, too: a header that one party ignores may be valid for another.
   const stamps = headers.filter(([name]) => /^x-stamp(?:-|$)/i.test(name));
   const [first] = stamps;
   const isKnown = STAMP_NAMES.some((known) => known.toLowerCase() === first?.[0].toLowerCase());
@@ -54,7 +54,7 @@ const UNPROVEN =
   "generateAppProofs is not true: without app proofs the result cannot be verified. Set it beside parameters, or " +
   "allow unproven requests (allowUnproven, --allow-unproven)";
 
-/** Makes the question of a request. Throws {@link HttpFault}. */
+/** Returns the exchange for a request. Throws {@link HttpFault}. */
 export function exchangeOf(
   { method, path, body, stamp }: ReceivedRequest,
   { bindings, allowUnproven }: { readonly bindings: Bindings; readonly allowUnproven: boolean },
@@ -114,7 +114,7 @@ interface WithReport {
   readonly report: Report;
 }
 
-/** Rejects with {@link HttpFault} (`invalid-answer`), and with what `verify` rejects with. */
+/** Makes the reply. Rejects with {@link HttpFault} (`invalid-answer`), and with the error of `verify`. */
 export async function replyTo(
   exchange: Exchange,
   answer: ReceivedAnswer,
@@ -172,7 +172,7 @@ function passedBack({ header }: ReceivedAnswer): Record<string, string> {
 
 const MAX_MESSAGE = 4096;
 
-/** Keeps code, message and details of the service's error, and nothing else. */
+/** Returns code, message and details of the service's error, and drops all other members. */
 function errorOf(value: JsonValue): JsonObject {
   const { code, message, details } = isJsonObject(value) ? value : ({} as JsonObject);
   return {

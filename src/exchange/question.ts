@@ -1,4 +1,4 @@
-/** The question: what a request asks of the service. It is made from the request, before the request is sent. */
+/** A question is what a request asks of the service. It is made before the request is sent. */
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 
@@ -12,11 +12,11 @@ export interface SubmitQuestion {
   readonly parameters: JsonObject;
   /** Time of the request as submitted, in milliseconds since the epoch. */
   readonly timestampMs: string;
-  /** Whether it asks for app proofs. */
+  /** Whether the request asks for app proofs. */
   readonly isProven: boolean;
 }
 
-/** A question for the activity with an id. */
+/** A request for one activity by its id. */
 export interface QuestionById {
   readonly kind: "activity";
   readonly operation: string;
@@ -24,7 +24,7 @@ export interface QuestionById {
   readonly activityId: string;
 }
 
-/** A list of activities, or a query whose answer nothing verifies. */
+/** A request for a list of activities, or a query whose answer is not verified. */
 export interface UnverifiedQuestion {
   readonly kind: "list" | "query";
   readonly operation: string;
@@ -51,8 +51,8 @@ interface Operation {
 }
 
 /**
- * Returns the operation of a path, which alone decides the kind of the question. It is null for every other spelling,
- * since the service may read it as another operation than this package does.
+ * Returns the operation of a path. Only the operation decides the kind of the question. Null for every other way to
+ * write the path, since the service may read it as another operation.
  */
 export function operationOf(path: string): Operation | null {
   const [, group, name] = PATH.exec(path) ?? [];

@@ -46,7 +46,7 @@ const TIERS = ["none", "affirming", "warning", "contraindicated"] as const;
 type Tier = (typeof TIERS)[number];
 
 /**
- * The values of draft-ietf-rats-ar4si-10 section 2.3.4, and one value of its range for warnings that no standard
+ * Values of draft-ietf-rats-ar4si-10 section 2.3.4. `OWN_WARNING` is our own value, for warnings that no standard
  * describes.
  */
 const NO_STATEMENT = 0;
@@ -59,7 +59,10 @@ const CONTRAINDICATED = 96;
 const NOT_RECOGNIZED = 97;
 const CRYPTOGRAPHY_FAILED = 99;
 
-/** The value of a claim if a check fails, and if it warns. Without the second, a warning changes nothing. */
+/**
+ * The value of a claim if a check fails (`fail`) or warns (`warn`). Without `warn`, a warning does not change the
+ * claim.
+ */
 interface Speaks {
   readonly claim: TrustClaim;
   readonly fail: number;
@@ -104,7 +107,9 @@ const HARDWARE_CHECKS: readonly CheckId[] = [
 ];
 
 export interface EarOptions {
-  /** The key that signs the result. Without it the token has `alg` `none`, and anybody can write one. */
+  /**
+   * The key that signs the token. Default: none. The token then has `alg` `none`, and anybody could have written it.
+   */
   readonly key?: SigningJwk;
   /** The bundle that contained the evidence. */
   readonly bundle?: BundleFacts | null;
@@ -116,9 +121,9 @@ const EAR_OPTIONS: MembersOf<EarOptions> = {
 };
 
 /**
- * Returns the report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is not a
- * report, and for an unfit key, without showing any of it. Also throws TypeError for a key with a report that no
- * verification made in this process, because the signature is the verifier's statement.
+ * Returns the report as an EAR in a JWT, with a line feed at its end. Throws TypeError for a value that is not a report
+ * and for an unfit key; no message shows the key. A signature is the verifier's statement, so with a key it also throws
+ * TypeError for a report of another process.
  */
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = typedOptions("options", options, EAR_OPTIONS);
@@ -179,7 +184,8 @@ function secondsOf(time: string): number {
 }
 
 /**
- * Returns the boot proofs, one for each enclave, or else the other evidence, since a result must be about something.
+ * Returns the subjects of the boot proofs, one for each enclave. Without boot proofs, returns those of the other
+ * evidence, since the result must be about something.
  */
 function attestersOf({ evidence }: Report): string[] {
   const subjects = evidence.map(({ subject }) => String(subject));
@@ -188,7 +194,7 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** Returns the upper bound of each status, since verdict and warnings concern all evidence together. */
+/** Returns the best status that any evidence can have, since verdict and warnings are about all of it. */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
@@ -197,15 +203,15 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
 }
 
 /**
- * Ignores the warning about another root, since a caller whose policy names that root relies on it. `hardware` is then
- * not affirmed.
+ * Whether the report has warnings, except the one about another root: if the policy names that root, the caller relies
+ * on it. `hardware` is then not affirmed.
  */
 function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
   return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
 }
 
-/** Returns whether an unknown check has a warning, which counts like any other. */
+/** Whether a check that this version does not know has a warning. Such a warning has the same effect as any other. */
 function warnsOfUnknown({ checks }: Report): boolean {
   return checks.some(({ id, status }) => status === "warn" && checkRow(id) === undefined);
 }
@@ -237,7 +243,7 @@ function indexOf(label: string, { evidence }: Report): number | null {
   return index < 0 ? null : index;
 }
 
-/** Returns null unless the nonce has 8 to 64 bytes, as RFC 9711 section 4.1 demands. */
+/** Returns the nonce as base64url. Null unless it has 8 to 64 bytes (RFC 9711 section 4.1). */
 function nonceText(hex: string): string | null {
   const bytes = fromHex(hex);
   return bytes !== null && bytes.length >= 8 && bytes.length <= 64 ? toBase64url(bytes) : null;
@@ -248,7 +254,7 @@ interface Circumstances {
   readonly isPinned: boolean;
 }
 
-/** Returns for each claim the gravest value against it, or else what was verified. */
+/** Returns a value for each claim: the worst one against it, or else the value of what was verified. */
 function vectorOf(checks: readonly Check[], boot: BootProofClaims | undefined, how: Circumstances): TrustVector {
   const against = valuesAgainst(checks, boot);
   const value = (claim: TrustClaim): number => {
@@ -264,7 +270,7 @@ function valuesAgainst(
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
     const group = checkRow(check.id)?.claim;
-    // AR4SI has no claim for the age of evidence, or for what an enclave signs.
+    // AR4SI has no claim about the age of evidence or about the content that an enclave signs.
     const rows = group === undefined ? [] : SPEAKS[group];
     const affected = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
     return affected.flatMap(({ claim, fail, warn }) => {
@@ -274,7 +280,10 @@ function valuesAgainst(
   });
 }
 
-/** Selects the claims that the policy declares open; all claims if `policy.scope` has other reasons too. */
+/**
+ * Returns a filter for the claims that the policy declares open. It selects all claims if `policy.scope` also has
+ * another reason to warn.
+ */
 function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean {
   const open = boot?.open ?? [];
   if (open.length === 0 || boot?.scope.length !== open.length) return () => true;
@@ -284,7 +293,10 @@ function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean
     (claim === "configuration" && open.includes("application"));
 }
 
-/** Returns the value. Nothing is affirmed of rejected evidence, not even what passed. */
+/**
+ * Returns the value of a claim that nothing speaks against. For rejected evidence no claim is affirmed, even if its
+ * checks passed.
+ */
 function valueFor(
   claim: TrustClaim,
   checks: readonly Check[],
@@ -318,7 +330,7 @@ function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefine
 
 const CONFIGURATION_PINS: readonly CheckId[] = ["policy.manifest-set", "policy.manifest-hash"];
 const IDENTITY_PINS: readonly CheckId[] = [...CONFIGURATION_PINS, "policy.quorum-key", "policy.public-key"];
-/** The PCRs of the image. Those of its role, instance and signing certificate follow. */
+/** The PCRs of the image. `OPERATOR_PCRS` are those of its role, instance and signing certificate. */
 const CODE_PCRS = [0, 1, 2];
 const OPERATOR_PCRS = [3, 4, 8];
 
@@ -333,8 +345,7 @@ function namesOperator({ image, open }: BootProofClaims, passed: (id: CheckId) =
 }
 
 /**
- * Returns the gravest value (draft-ietf-rats-ar4si-10 section 2.3.3): the worst tier, and in it a standard value before
- * our own.
+ * Returns the worst value (draft-ietf-rats-ar4si-10 section 2.3.3): one of the worst tier, preferably a standard value.
  */
 function gravest(values: readonly number[]): number {
   const tier = worst(values.map(tierOf));
@@ -401,7 +412,7 @@ async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
   return sign(printableJson(JSON.stringify(claims)), key, TYPE);
 }
 
-/** Tries the key with its public half. Throws TypeError, without showing any of it. */
+/** Returns a key that signs, after a trial with its public half. Throws TypeError; no message shows the key. */
 export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
   const key = signingKeyOf(jwk);
   const { compactVerify, importJWK } = await import("jose");

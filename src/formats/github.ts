@@ -20,7 +20,7 @@ type Command = "error" | "warning" | "notice";
 
 /**
  * Returns the report as workflow commands of GitHub Actions, with a line feed at its end (formats/README.md, "github").
- * `notices` are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * `notices` are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  */
 export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
@@ -35,7 +35,7 @@ function commandsOf(report: Report, notices: readonly Notice[]): string[] {
   const lines = [verdictSentence(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
   const warned = report.checks.filter(({ status }) => status === "warn");
-  // GitHub shows ten errors of a step, so the first one has the counts.
+  // GitHub shows only ten errors of a step, so the first error contains the counts.
   return [
     command("error", { title: "bootproof" }, lines),
     ...badChecks(report).map((check) => annotation("error", check, report)),
@@ -56,7 +56,7 @@ function command(name: Command, properties: Readonly<Record<string, string>>, li
   return `::${name} ${given.join(",")}::${lines.map(data).join("%0A")}`;
 }
 
-/** Escapes evidence, which can then neither end a command nor begin another one. */
+/** Escapes text of evidence: it can neither end a command nor begin one. */
 function data(text: string): string {
   return printable(text).replaceAll("%", "%25");
 }

@@ -23,7 +23,7 @@ type Attributes = Readonly<Record<string, string | number>>;
 
 /**
  * Returns the report as JUnit XML for CI systems, with a line feed at its end (formats/README.md, "junit"). `notices`
- * are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date(), acceptance: "strict" });
@@ -54,8 +54,8 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
 }
 
 /**
- * Renders a failure instead of a report, as one test case in error. An empty file would look as if there were nothing
- * to test.
+ * Renders a command's failure instead of a report, as one test case with an error. With an empty file there would seem
+ * to be nothing to test.
  */
 export function renderJunitFailure(failure: CommandFailure): string {
   const counts = { tests: 1, failures: 0, errors: 1 };
@@ -77,8 +77,8 @@ function timestampOf({ verifiedAt }: Report): string {
 }
 
 /**
- * Returns a test case for the verdict. Without it, a viewer that counts failures would show a rejected report without a
- * failed check as good.
+ * Returns a test case for the verdict. A viewer that counts failures would otherwise show a rejected report without
+ * failed checks as good.
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
@@ -156,8 +156,8 @@ function start(name: string, attributes: Attributes): string {
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 /**
- * Escapes a text. XML 1.0 allows no control characters, lone surrogates or U+FFFE, not even escaped; none of them is
- * printable.
+ * Makes a text printable and escapes it. XML 1.0 forbids control characters, lone surrogates and U+FFFE even if
+ * escaped.
  */
 function escaped(text: string): string {
   return printable(text).replace(/[&<>"]/g, (char) => ENTITIES[char]!);

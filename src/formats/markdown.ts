@@ -17,7 +17,7 @@ const MAX_DETAILS = 150_000;
 /**
  * Returns the report as Markdown for GitHub's step summaries and comments, with a line feed at its end
  * (formats/README.md, "markdown"). No text from evidence becomes a link, an image, a mention, a reference or HTML.
- * `notices` are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * `notices` are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  */
 export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
@@ -101,14 +101,14 @@ function evidencePart({ evidence }: Report): string {
   return details(`Evidence: ${numbered(evidence.length, "item")}`, items);
 }
 
-/** A folded list. `summary` is never text from evidence. */
+/** Returns a list that the reader can unfold. `summary` is never text of evidence. */
 function details(summary: string, items: readonly string[]): string {
   return `<details>\n<summary>${summary}</summary>\n\n${list(items, MAX_DETAILS)}\n\n</details>`;
 }
 
 /**
- * A word without meaning in Markdown: letters or a few digits, with punctuation around them. Letters that could be the
- * hash of a commit are excluded.
+ * A word that Markdown and GitHub leave as it is: letters or a few digits, with punctuation around them. Letters that
+ * could be a commit hash are excluded.
  */
 const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
 function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
@@ -120,8 +120,8 @@ function around(word: string): { readonly before: string; readonly core: string;
 }
 
 /**
- * Makes code of every word that is more than letters. GitHub makes links, mentions and references of finished text, so
- * escapes do not prevent them.
+ * Marks as code every word that is not plain. GitHub makes links, mentions and references from the rendered text, so
+ * escaping does not prevent them.
  */
 function plain(sentence: string): string {
   let text = "";

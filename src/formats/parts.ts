@@ -1,6 +1,6 @@
 /**
- * Makes the text of a report in lines, for the formats for CI. Text from evidence is made printable here, so no line
- * contains a line feed.
+ * Lines of text that the formats for CI share. Text of evidence is made printable here, so no line contains a line
+ * feed.
  */
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
@@ -17,7 +17,7 @@ const MAX_TEXT = 1200;
 const MAX_LINES = 16;
 const WHOLE = pageOf({ detail: "verbose" });
 
-/** Why a command verified nothing. */
+/** The reason why a command made no report. */
 export interface CommandFailure {
   readonly headline: string;
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
@@ -75,7 +75,10 @@ export function detailOf({ detail }: Check): string {
   return printableStart(detail, MAX_TEXT);
 }
 
-/** Returns what was compared, and what to do. `values` are shown in full, or as short as the difference allows. */
+/**
+ * Returns lines with the compared values and the advice of a check. `values` are shown whole, or shortened to their
+ * difference.
+ */
 export function reasonLines(check: Check, values: "whole" | "short"): string[] {
   const { advice, stale } = check;
   return [
@@ -107,8 +110,8 @@ function lines(text: string | undefined): string[] {
 }
 
 /**
- * Returns the file that a check is about, without the index in that file, or null if it is not known. A boot proof that
- * was fetched as the latest of an application has the application's name, not that of a file.
+ * Returns the file that a check is about, without an index in that file. Null if the file is not known, or if the boot
+ * proof was fetched as the newest of an application: its name is then that of the application.
  */
 export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
   const piece =

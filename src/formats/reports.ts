@@ -19,7 +19,7 @@ export interface VerifiedSource {
   readonly evidence: EvidenceInput;
   /** The name of the page that contained the evidence, if any. */
   readonly page?: string;
-  /** The options with the policy that decided, which is the caller's or the bundle's. */
+  /** The options of the verification. Their policy is the caller's, or that of the bundle. */
   readonly options: VerifyOptions;
 }
 

@@ -9,10 +9,10 @@ import { unprovenStatements } from "../report/unproven.js";
 
 /** The tool as a package URL (ECMA-427), which is unique. */
 export const TOOL_URI = "pkg:npm/bootproof";
-/** Our own claim in an EAR and member in a VSA. It is a URI, so that it collides with no other. */
+/** Name of our own claim in an EAR, and of our own member in a VSA. As a URI, it collides with no other name. */
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
-/** The report without what passed, for readers who know neither EAR nor VSA. */
+/** The report without passed checks, for readers who know neither EAR nor VSA. */
 export interface OwnClaim {
   readonly verdict: string;
   readonly stale: boolean;
@@ -53,12 +53,14 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
   };
 }
 
-/** Whether every check passed under a policy that the caller chose, not one that came with the evidence. */
+/** Whether every check passed under the caller's own policy, as opposed to one that came with the evidence. */
 export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: BundleFacts | null): boolean {
   return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
 }
 
-/** Returns why the evidence does not pass a policy, or passes and is not accepted. Returns null if it passes. */
+/**
+ * Returns why the evidence does not pass a policy of the caller, or passes it and is not accepted. Null if it passes.
+ */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";
   if (report.verdict === "authentic") return "no policy was given";
@@ -71,7 +73,7 @@ export function whyNotPassed(report: Report, bundle: BundleFacts | null): string
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
 }
 
-/** Returns the URI of RFC 6920, or null if the digest is not known. */
+/** Returns the digest of the policy as a URI (RFC 6920). Null if the digest is not known. */
 export function policyUri({ policyDigest }: Report): string | null {
   return policyDigest === null ? null : digestUri(policyDigest);
 }

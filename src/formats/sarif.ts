@@ -27,7 +27,7 @@ const VERDICT_RULE = "verdict";
 
 /**
  * Returns the report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif").
- * `notices` are shown beside the verdict of a bundle. Throws TypeError for a value that is not a report.
+ * `notices` are those of a bundle, and are shown with the verdict. Throws TypeError for a value that is not a report.
  * @example
  * ```ts
  * const { report } = await verifyEvidence(evidence, { policy, now: new Date() });
@@ -46,7 +46,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
-    // The tool itself succeeded, even if it rejected the evidence.
+    // The run itself succeeded, even if it rejected the evidence.
     invocations: [{ executionSuccessful: true }],
     artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
     columnKind: "utf16CodeUnits",
@@ -135,8 +135,8 @@ interface Result {
 }
 
 /**
- * Returns a result for the verdict, where no failed check shows that the report is not good, or where a warning belongs
- * to no check.
+ * Returns a result for the verdict, or none if other results already show it. It is needed if the report is not good
+ * without a failed check, and if a warning belongs to no check.
  */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);
@@ -172,14 +172,16 @@ function literal(text: string): string {
   return text.replaceAll("](", "] (").replace(/[{}]/g, "$&$&");
 }
 
-/** Returns a file for a check without one, since code scanning accepts no result without a place. */
+/**
+ * Returns the first file. It is used for checks without a file, since code scanning requires a place for each result.
+ */
 function firstFile({ evidence }: Report): string {
   return pathWithoutIndex(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
 }
 
 /**
- * Returns the first line of the file. `what` is the same for the same finding in every run, so that code scanning
- * recognizes it.
+ * Returns the first line of the file as the place. `what` is the same for a finding in every run, so code scanning
+ * recognizes the finding.
  */
 function placeOf(file: string, what: string): Place {
   const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } };
@@ -197,8 +199,8 @@ function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]):
 }
 
 /**
- * Returns a relative path as it is, and an absolute one as a `file:` URI. The encoding keeps a name from becoming
- * another reference.
+ * Returns a relative path as a relative URI, and an absolute path as a `file:` URI. Encoding keeps a name from being
+ * read as another reference.
  */
 function uriOf(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");

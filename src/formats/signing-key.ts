@@ -26,7 +26,7 @@ interface KeyKind {
 
 const POINT = { publicMembers: ["kty", "crv", "x", "y"], privateMembers: ["d"] } as const;
 
-/** The kinds by `kty`, with `crv` where there is one. */
+/** The kinds of keys by `kty`, with `crv` for those that have a curve. */
 const KINDS: Readonly<Record<string, KeyKind>> = {
   "EC P-256": { algorithms: ["ES256"], ...POINT },
   "EC P-384": { algorithms: ["ES384"], ...POINT },
@@ -41,11 +41,11 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
 const WANTED = "expected P-256, P-384, P-521, Ed25519 or RSA";
 const MIN_RSA_BITS = 2048;
 
-/** Throws TypeError, without showing any of the key, for a key that cannot or should not sign. */
+/** Reads a signing key. Throws TypeError for a key that cannot or should not sign; no message shows the key. */
 export function signingKeyOf(jwk: unknown): SigningKey {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk))
     throw refused("expected a JSON Web Key, an object");
-  // The copy has no prototype, so only the key's own members count.
+  // The copy has no prototype, so inherited members are not read.
   const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
   refuseOtherUse(members);
@@ -74,7 +74,7 @@ function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind 
   );
 }
 
-/** Returns whether the curve is safe to quote in a message. Any other value may be secret. */
+/** Whether `crv` is a known curve, which a message may quote. Any other text may be secret. */
 function isKnownCurve(crv: unknown): crv is string {
   return isText(crv) && ["secp256k1", "X25519", "Ed448", "X448"].includes(crv);
 }

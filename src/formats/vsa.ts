@@ -21,7 +21,7 @@ import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, why
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 
-/** Our own levels, since the prefix `SLSA_` belongs to SLSA. */
+/** Our own level, since the prefix `SLSA_` is reserved for SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
 const VERIFIED_WITH_WARNINGS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
@@ -109,7 +109,7 @@ function uriOfPolicy(report: Report): string {
   return policyUri(report) ?? (wasGiven || heldAgainst ? POLICY_AS_VALUE_URI : NO_POLICY_URI);
 }
 
-/** Returns the deployments of the policy that matched, or else the policy. */
+/** Returns the URI of the policy, with the names of the deployments that matched. */
 function resourceUri({ claims }: Report, policy: string): string {
   const matched = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
   const names = [...new Set(matched)].map((name) => encodeURIComponent(wellFormed(name)));
@@ -121,7 +121,10 @@ function wellFormed(name: string): string {
   return name.replace(/\p{Surrogate}/gu, "\u{fffd}");
 }
 
-/** Returns all of the evidence or none, since the specification allows no incomplete list. */
+/**
+ * Returns references to all pieces of evidence. If one has no digest it returns none, since the specification allows no
+ * incomplete list.
+ */
 function inputAttestations({ evidence }: Report): object {
   const inputs = evidence.flatMap(({ sha256: digest }) => {
     const uri = digest === null ? null : digestUri(digest);
@@ -130,7 +133,10 @@ function inputAttestations({ evidence }: Report): object {
   return inputs.length === evidence.length && inputs.length > 0 ? { inputAttestations: inputs } : {};
 }
 
-/** Returns what a boot proof shows, or else the digest of the evidence. Other evidence has no subjects. */
+/**
+ * Returns the subjects of a boot proof: what it shows, or else the digest of the evidence. Other evidence has no
+ * subjects.
+ */
 async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Promise<Subject[]> {
   if (!subject.startsWith("boot[")) return [];
   const { document, pcrs, manifest } = shownIn(piece.value, isDocument);
@@ -144,7 +150,10 @@ async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocu
   }));
 }
 
-/** Returns whether no pin decided the program. A statement about it would vouch for any program. */
+/**
+ * Whether no pin of the policy decided the program. A statement about the program would then be misleading, since any
+ * program passes.
+ */
 function leavesProgramOpen(subject: string, { claims }: Report): boolean {
   const [, index] = /^boot\[(\d+)\]$/.exec(subject) ?? [];
   return claims?.bootProofs[Number(index)]?.open.includes("application") === true;
@@ -155,7 +164,9 @@ async function documentSubjects(document: Uint8Array | undefined): Promise<Subje
 }
 
 interface Shown {
-  /** The attestation document as it was signed. A boot proof that was verified before no longer has it. */
+  /**
+   * The attestation document as signed; undefined for a boot proof that was verified before, which no longer has it.
+   */
   readonly document: Uint8Array | undefined;
   readonly pcrs: AttestationDocument["pcrs"] | undefined;
   readonly manifest: Manifest | undefined;
@@ -193,7 +204,7 @@ function pivotSubjects(manifest: Manifest | undefined): Subject[] {
   }));
 }
 
-/** Omits zeros, which identify no enclave since every debug enclave has them. */
+/** Returns the non-zero PCRs of the image as subjects. In debug mode all are zero, which identifies no enclave. */
 function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
   return IMAGE_PCRS.flatMap((index) => {
     const pcr = pcrs?.get(index);
@@ -206,7 +217,7 @@ function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
   return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
 }
 
-/** Returns the subjects without boot proofs: the other evidence, or the report itself as JSON. */
+/** Returns the subjects if no boot proof has any: the other evidence, or the report itself as JSON. */
 async function otherSubjects(report: Report): Promise<Subject[]> {
   const pieces = report.evidence.flatMap(({ subject }) =>
     pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),

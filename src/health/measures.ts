@@ -10,7 +10,7 @@ interface Measure {
   readonly name: string;
   readonly type: "counter" | "gauge";
   readonly help: string;
-  /** The metric has no series without a value. */
+  /** Values of the metric in this state. A metric without a value has no series. */
   readonly values: (state: HealthState, now: Date) => readonly Value[];
 }
 
@@ -128,7 +128,7 @@ const WATCH: readonly Measure[] = [
   },
 ];
 
-/** The measures of workers and audits, which count the same. */
+/** Returns the measures of a worker or an audit. Only the prefix of the names differs. */
 function workOf(prefix: string): readonly Measure[] {
   return [
     {

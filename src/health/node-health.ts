@@ -17,12 +17,15 @@ import {
 
 export interface HealthOptions {
   readonly subject: HealthSubject;
-  /** A file that is replaced after each success, at most once a second, so that its time is that of the last one. */
+  /**
+   * Path of a file that is replaced after each success, at most once a second. Its modification time is that of the
+   * last success.
+   */
   readonly file?: string;
   /** Address that serves `/metrics`, `/healthz` and `/readyz`. It requires the package `prom-client`. */
   readonly metrics?: HealthAddress;
   readonly now: () => Date;
-  /** Receives each reason once why the file cannot be written. */
+  /** Receives each reason why the file cannot be written, once. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -42,20 +45,20 @@ const OPTIONS: MembersOf<HealthOptions> = {
 export interface Health {
   /** Address of the metrics; null without them. */
   readonly url: string | null;
-  /** Takes what `onPoll` of a watch reports. */
+  /** Records what `onPoll` of a watch reports. */
   poll(poll: HealthPoll): void;
-  /** Takes the counts so far after each judged batch. */
+  /** Records the counts so far. Call it after each judged batch. */
   work(work: HealthWork): void;
-  /** Takes what `onQueue` of a worker or a queue's judge reports. */
+  /** Records what `onQueue` of a worker or a queue's judge reports. */
   queue(queue: HealthQueue): void;
   state(): HealthState;
-  /** Writes the last success, leaves the file, and stops serving. */
+  /** Writes the last success to the file and stops serving. The file is not removed. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps the health of one watch, worker or audit. Rejects with {@link MetricsMissingError} without `prom-client`, and
- * with the errors of the platform for an address or a file that cannot be used.
+ * Keeps the health of one watch, worker or audit. Rejects with {@link MetricsMissingError} if `prom-client` is missing,
+ * and with the platform's error if the address or the file cannot be used.
  *
  * @example
  * ```ts
@@ -88,7 +91,7 @@ export async function startHealth(given: HealthOptions): Promise<Health> {
   };
 }
 
-/** The file is written before the work: one that cannot be written would look like an outage. */
+/** Rejects before the work starts if the file cannot be written. Later that would look like an outage. */
 async function requireWritable(path: string): Promise<void> {
   const found = await stat(path).catch(() => null);
   if (found !== null && !found.isFile())
@@ -98,7 +101,7 @@ async function requireWritable(path: string): Promise<void> {
 
 const WRITE_MS = 1000;
 
-/** The file is written once at a time. Successes during a write are one write after it. */
+/** Writes the file, one write at a time. Successes during a write are combined into the next write. */
 class HealthFile {
   readonly #path: string;
   readonly #record: HealthRecord;

@@ -39,7 +39,7 @@ interface Page {
 
 type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
 
-/** Rejects with {@link MetricsMissingError}, and with the errors of the platform for an address that cannot be used. */
+/** Rejects with {@link MetricsMissingError}, and with the platform's error if the address cannot be used. */
 export async function serveHealth({ host, port }: HealthAddress, served: ServedHealth): Promise<HealthServer> {
   const pages: Pages = new Map<string, () => Page | Promise<Page>>([
     ["/metrics", await metricsPage(served)],
@@ -79,7 +79,7 @@ function closed(server: Server): Promise<void> {
 }
 
 async function reply(request: IncomingMessage, response: ServerResponse, pages: Pages): Promise<void> {
-  // An error is followed by "close".
+  // Nothing to do: the event "close" follows an error.
   response.on("error", () => {});
   const { method = "", url = "" } = request;
   const page = pages.get(url.split("?", 1)[0]!);
@@ -101,7 +101,7 @@ async function pageFor(method: string, page: (() => Page | Promise<Page>) | unde
   return page();
 }
 
-/** The registry is a new one, because the default one belongs to the embedding program. */
+/** Uses a new registry, because the default registry belongs to the program that embeds this package. */
 async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<Page>> {
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();

@@ -13,24 +13,24 @@ export interface HealthSubject {
   readonly hasQueue?: boolean;
 }
 
-/** One application or key, as a poll left it. `WatchPoll` of `bootproof/watch` has this shape. */
+/** State of one application or key after a poll. `WatchPoll` of `bootproof/watch` has this shape. */
 export interface PolledName {
   readonly watched: { readonly app: string } | { readonly ephemeralKey: string };
-  /** Reason why it could not be fetched or read; null after a good poll. */
+  /** Reason why the boot proof could not be fetched or read; null after a good poll. */
   readonly failure: { readonly kind: string } | null;
-  /** Whether its newest verdict is a refusal. */
+  /** Whether the newest verdict for this name is a refusal. */
   readonly isRefused: boolean;
   /** Number of refusals that this process recorded. */
   readonly refusals: number;
-  /** Time in its newest verified attestation document; null before the first. */
+  /** Time in the newest verified attestation document of this name; null before the first. */
   readonly evidenceAt: Date | null;
 }
 
-/** One poll of everything that is watched. */
+/** Result of one poll of all watched names. */
 export interface HealthPoll {
   /** Number of entries that this process recorded. */
   readonly recorded: number;
-  /** Time since which a reload of the policy is refused; null or absent if none is. */
+  /** Time of the first refused reload of the policy; null or absent unless the newest reload was refused. */
   readonly settingRefusedSince?: Date | null;
   readonly watched: readonly PolledName[];
 }
@@ -58,9 +58,9 @@ export interface WatchedState {
   readonly app: string | null;
   /** The key in hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
-  /** Time of the last poll that could see it. */
+  /** Time of the last poll that fetched and read its boot proof. */
   readonly seenAt: Date | null;
-  /** Time of the first of the latest polls that could not see it; null after a good poll. */
+  /** Time of the first failed poll since the last good one; null after a good poll. */
   readonly outageSince: Date | null;
   readonly outages: number;
   readonly failedPolls: number;
@@ -75,29 +75,31 @@ export interface QueueState extends HealthQueue {
   readonly contactAt: Date | null;
 }
 
-/** The state of a process; as JSON it is the content of a health file. */
+/** The state of a process. A health file has it as JSON. */
 export interface HealthState {
   readonly health: "bootproof-health/1";
   readonly command: HealthCommand;
   readonly version: string;
   readonly startedAt: Date;
-  /** Time of the last good poll, or a worker's or audit's last contact with the queue or judged batch. */
+  /**
+   * Time of the last good poll of a watch, or of the last contact with the queue or judged batch of a worker or audit.
+   */
   readonly goodAt: Date | null;
   readonly isReady: boolean;
   readonly inputs: readonly string[];
   readonly watched: readonly WatchedState[];
-  /** Time since which a watch refuses a reload of the policy; null if it refuses none. */
+  /** Time of the first refused reload of a watch's policy; null unless the newest reload was refused. */
   readonly settingRefusedSince: Date | null;
   readonly polls: number;
   readonly entries: number;
-  /** Entries a second, over the last minute; null before there are two counts. */
+  /** Entries judged a second, over the last minute; null before there are two counts. */
   readonly rate: number | null;
   readonly refused: number | null;
   readonly evidenceAt: Date | null;
   readonly queue: QueueState | null;
 }
 
-/** A queue that was not seen for this long is away. A worker looks at it every two seconds. */
+/** The queue is not available if its last contact is older than this. A worker contacts it every two seconds. */
 const AWAY_MS = 15_000;
 const RATE_MS = 60_000;
 const SAMPLE_MS = 1000;
@@ -126,7 +128,7 @@ export class HealthRecord {
     this.#watched = (subject.watched ?? []).map((watched) => ({ ...UNSEEN, ...membersOf({ watched }) }));
   }
 
-  /** Returns whether the poll saw all names. */
+  /** Records a poll. Returns whether it fetched and read all names. */
   poll({ recorded, watched, settingRefusedSince = null }: HealthPoll): boolean {
     const at = this.#now();
     this.#settingRefusedSince = settingRefusedSince;
@@ -139,7 +141,7 @@ export class HealthRecord {
     return isGood;
   }
 
-  /** Takes the counts so far after each judged batch. */
+  /** Records the counts so far. It is called after each judged batch. */
   work(work: HealthWork): void {
     this.#goodAt = this.#now();
     this.#count(work);
@@ -158,7 +160,6 @@ export class HealthRecord {
     return isConnected;
   }
 
-  /** The state at the time of the call. */
   state(): HealthState {
     const { command, inputs = [] } = this.#subject;
     const { entries, refused, evidenceAt } = this.#work;
@@ -187,7 +188,10 @@ export class HealthRecord {
     return (!hasQueue || this.#isQueueThere()) && this.#watched.every(({ outageSince }) => outageSince === null);
   }
 
-  /** The last contact decides, because a process that is stuck does not report that the server is away. */
+  /**
+   * Whether the queue was contacted recently. A process that is stuck reports no lost connection, so `isConnected`
+   * alone is not enough.
+   */
   #isQueueThere(): boolean {
     const { isConnected = false, contactAt = null } = this.#queue ?? {};
     return isConnected && contactAt !== null && this.#now().getTime() - contactAt.getTime() <= AWAY_MS;
@@ -197,7 +201,7 @@ export class HealthRecord {
     this.#work = work;
     const at = this.#now().getTime();
     const last = this.#samples.at(-1);
-    // The clock was set back.
+    // The clock was set back, so older samples cannot be used.
     if (last !== undefined && last.at > at) this.#samples = [];
     if (last === undefined || at - last.at >= SAMPLE_MS || last.at > at)
       this.#samples.push({ at, entries: work.entries });

@@ -1,10 +1,10 @@
 /** Incremental CRC-32 (ISO-HDLC). */
 
 const POLYNOMIAL = 0xedb88320;
-/** The bytes of a step. Images have hundreds of megabytes. */
+/** Number of bytes in a step. Images have hundreds of megabytes, so single bytes would be slow. */
 const SLICES = 8;
 
-/** Makes the table. `table[256 * n + byte]` is the remainder of a byte followed by n bytes of the same step. */
+/** Makes the table. `table[256 * n + byte]` is the remainder of `byte`, followed by n bytes of the same step. */
 function makeTable(): Int32Array {
   const table = new Int32Array(256 * SLICES);
   for (let byte = 0; byte < 256; byte++) {

@@ -4,7 +4,7 @@ import type { FaultList } from "../errors.js";
 
 export const HEADER_LENGTH = 548;
 export const SECTION_HEADER_LENGTH = 12;
-/** The offset of the last field, which covers all other bytes. */
+/** Offset of the last field, the CRC, which covers all other bytes. */
 export const CRC_OFFSET = 0x220;
 const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;
@@ -21,7 +21,7 @@ export function isImageStart(bytes: Uint8Array): boolean {
 }
 
 interface TableEntry {
-  /** The offset of the section's header. */
+  /** Offset of the section's header in the file. */
   readonly offset: bigint;
   readonly size: bigint;
 }
@@ -77,7 +77,7 @@ function isVersion(version: number): version is ImageVersion {
   return VERSIONS.some((known) => known === version);
 }
 
-/** Without a good count, the end of the last section is unknown. */
+/** Whether the number of sections is valid. Otherwise the end of the last section is unknown. */
 export function hasGoodCount({ sectionCount }: ImageHeader): boolean {
   return sectionCount >= MIN_SECTIONS && sectionCount <= MAX_SECTIONS;
 }
@@ -93,7 +93,7 @@ export function readSectionHeader(bytes: Uint8Array): SectionHeader {
   return { type: view.getUint16(0), flags: view.getUint16(2), size: view.getBigUint64(4) };
 }
 
-/** Returns undefined for 0 and unknown types. */
+/** Returns the type of a section, or undefined for 0 and unknown types. */
 export function sectionType(type: number): ImageSectionType | undefined {
   return SECTION_TYPES[type - 1];
 }

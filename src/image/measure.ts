@@ -16,11 +16,11 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 export type { ByteStream, Hasher, ImageSection, ImageSectionType };
 
 export interface MeasureOptions {
-  /** An incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
+  /** Makes an incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
   readonly sha384?: () => Hasher;
-  /** An incremental SHA-256, for {@link measureBinary}. Default: that of @noble/hashes. */
+  /** Makes an incremental SHA-256 for {@link measureBinary}. Default: the one of @noble/hashes. */
   readonly sha256?: () => Hasher;
-  /** This gets the number of bytes so far, after each chunk. */
+  /** Called after each chunk with the number of bytes so far. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -31,7 +31,7 @@ const MEASURE_OPTIONS: MembersOf<MeasureOptions> = {
 };
 
 export interface ImageMeasurement {
-  /** The PCRs 0, 1 and 2, and 8 if the image is signed, of 48 bytes each. */
+  /** PCRs of 48 bytes each: 0, 1 and 2, and also 8 if the image is signed. */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
@@ -47,7 +47,7 @@ export interface ImageMeasurement {
 }
 
 export interface ImageSignature {
-  /** The certificate, whose issuer and validity are NOT checked: pin PCR8. */
+  /** The certificate. Its issuer and validity are NOT checked, so pin PCR8. */
   readonly certificate: Certificate;
   readonly algorithm: SignatureAlgorithm;
 }
@@ -94,7 +94,7 @@ class Registers {
     this.#hashes = [sha384(), sha384(), sha384()];
   }
 
-  /** Hashes a section. Section headers, signature and metadata are not measured. */
+  /** Hashes data of a section. Section headers, signature and metadata are not measured. */
   add(section: ImageSection, piece: Uint8Array): void {
     const { type } = section;
     if (type === "signature" || type === "metadata") return;
@@ -120,8 +120,8 @@ const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::[0-9]{12}:role\/(?:[\x21-\x2e\x30-\x
 const MAX_ROLE_ARN = 640;
 
 /**
- * Returns PCR3 for this IAM role of the parent instance. Throws TypeError for any other text, whose hash would match no
- * enclave.
+ * Returns PCR3 for this IAM role of the parent instance. Throws TypeError for any other text, because its hash would
+ * match no enclave.
  */
 export async function measureRole(roleArn: string): Promise<Uint8Array> {
   if (typeof roleArn !== "string" || roleArn.length > MAX_ROLE_ARN || !ROLE_ARN.test(roleArn))

@@ -23,7 +23,7 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** The offset of the section's header. */
+  /** Offset of the section's header in the file. */
   readonly offset: number;
   /** The size of the data. */
   readonly size: number;
@@ -33,7 +33,7 @@ interface ImageReading {
   /** The header. Null if the file is too short or not an image. */
   readonly header: ImageHeader | null;
   readonly sections: readonly ImageSection[];
-  /** The number of bytes read. Without faults it is the file's size. */
+  /** Number of bytes read. Without faults, it is the file's size. */
   readonly size: number;
   /** The command line. Null if it is absent, not UTF-8, or too long for a kernel. */
   readonly commandLine: string | null;
@@ -45,12 +45,12 @@ interface ImageReading {
 }
 
 interface ReadImageOptions {
-  /** This gets an empty chunk, then the data in chunks that are valid only during the call. */
+  /** Called for each section with an empty chunk, then with its data in chunks that are valid only during the call. */
   readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The largest section of each type that is kept in memory, in bytes. */
+/** Maximum bytes of a section of each type that is kept in memory. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -58,10 +58,10 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
   signature: 32_768,
   metadata: 1_048_576,
 };
-/** Larger sections are faults. The format bounds the signature, this package the metadata. */
+/** Maximum bytes of a section. A larger one is a fault. The format limits the signature, this package the metadata. */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
-/** Reads to the end, or to the first byte outside all sections. Never throws for the content. */
+/** Reads an image to its end, or to the first byte outside all sections. Never throws for the content. */
 export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
   return new ImageReader(stream, options).read();
 }
@@ -129,7 +129,7 @@ class ImageReader {
       );
   }
 
-  /** Returns false if the file ends early or the next section cannot be located. */
+  /** Reads the sections. Returns false if the file ends early or the next section cannot be located. */
   async #walk(header: ImageHeader): Promise<boolean> {
     for (let index = 0; index < header.sectionCount; index++) if (!(await this.#section(header, index))) return false;
     return true;
@@ -157,7 +157,7 @@ class ImageReader {
     return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
   }
 
-  /** Goes to a section, whose offset must be the end of the one before. */
+  /** Moves to a section. Its offset must be the end of the section before. Returns false if the file ends first. */
   async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
     const here = BigInt(this.#cursor.position);
     const { offset } = table[index]!;
@@ -179,7 +179,7 @@ class ImageReader {
     const row = table[index]!;
     if (row.size !== found.size)
       this.#fault(`sections[${index}].size`, `${found.size}, but the header's table has ${row.size}`);
-    // If the sizes differ, the one that leads to the next section is used.
+    // If the two sizes differ, the size that leads to the next section is used.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
     const size = start + found.size !== next?.offset && start + row.size === next?.offset ? row.size : found.size;
@@ -199,14 +199,14 @@ class ImageReader {
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
       this.#options.onData?.(section, piece);
-      // A Buffer's `slice` does not copy.
+      // `slice` of a Buffer would not copy.
       if (isKept) pieces.push(new Uint8Array(piece));
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
     return isWhole;
   }
 
-  /** Returns false if the file ends first. */
+  /** Passes data to `use`. Returns false if the file ends first. */
   async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
     const passed = await this.#cursor.pass(size, (piece) => {
       this.#crc.update(piece);
@@ -218,7 +218,7 @@ class ImageReader {
     return false;
   }
 
-  /** Checks the types. Missing sections are reported only if all were read. */
+  /** Checks the types of sections. Missing sections are reported only if all sections were read. */
   #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
     for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
     const [kernel = 0] = this.#placesOf("kernel");

@@ -15,7 +15,7 @@ export interface SignatureReading {
   readonly algorithm: SignatureAlgorithm | null;
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** The number of unused entries after the first. */
+  /** Number of entries after the first. They are not used. */
   readonly others: number;
   readonly faults: FaultList;
 }
@@ -34,7 +34,7 @@ const CURVE_OF: Readonly<Record<SignatureAlgorithm, Curve | "P-521">> = {
 };
 const SIGNATURE_LENGTH: Readonly<Record<SignatureAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 
-/** The DER of SubjectPublicKeyInfo before the point, and the point's length (RFC 5480 section 2). */
+/** SubjectPublicKeyInfo in DER before the point (RFC 5480 section 2). The length of the point is below. */
 const P521_PREFIX = "30819b301006072a8648ce3d020106052b8104002303818600";
 const P521_POINT_LENGTH = 133;
 
@@ -58,7 +58,7 @@ function attemptAt<T>(faults: FaultList, path: string, decode: () => T): T | und
   return value;
 }
 
-/** Returns undefined unless the map has exactly these names. */
+/** Returns the members of a map, or undefined unless it has exactly these names. */
 function members<N extends string>(value: CborValue, names: readonly N[]): Record<N, CborValue> | undefined {
   if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name)))
     return undefined;
@@ -73,7 +73,7 @@ function bytesOf(value: CborValue): Uint8Array | undefined {
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/;
 
-/** Uses the first certificate of the PEM. */
+/** Reads the first certificate of the PEM. */
 function readCertificate(value: CborValue, faults: FaultList): Certificate | null {
   const path = "signature[0].signing_certificate";
   const fault = (message: string): null => (faults.push({ path, message }), null);
@@ -144,7 +144,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
     faults.push({ path: "signature[0].signature", message: "not made with the key of its certificate" });
 }
 
-/** Returns null if the key is not on the algorithm's curve. */
+/** Whether the key signed the message. Null if the key is not on the algorithm's curve. */
 async function isSigned(spki: Uint8Array, algorithm: SignatureAlgorithm, message: CoseSign1): Promise<boolean | null> {
   const input = signatureInput(message);
   const curve = CURVE_OF[algorithm];

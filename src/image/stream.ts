@@ -32,7 +32,7 @@ export class StreamCursor {
     return passed;
   }
 
-  /** Copies the next `length` bytes, or fewer at the end of the stream. Allocates `length` bytes. */
+  /** Copies the next `length` bytes, or fewer at the end of the stream. Memory for `length` bytes is allocated. */
   async take(length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let at = 0;

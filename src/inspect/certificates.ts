@@ -17,11 +17,11 @@ export async function inspectDer(der: Uint8Array): Promise<Inspected> {
   return inspectedAs([], await shownCertificate(decodeCertificate(der)));
 }
 
-/** This limits the number of hashes. */
+/** Maximum number of certificates, each of which is hashed. */
 const MAX_CERTIFICATES = 1000;
 /**
- * A block (RFC 7468 section 2). One without its last line extends to the end of the text, so that a truncated private
- * key is not shown as text around the blocks.
+ * A PEM block (RFC 7468 section 2). A block without its last line extends to the end of the text. Otherwise a truncated
+ * private key would be shown as text around the blocks.
  */
 const BLOCK = /-----BEGIN ([^\r\n-]*)-----([^]*?)(?:-----END \1-----|$)/g;
 const CERTIFICATE = "CERTIFICATE";
@@ -63,7 +63,7 @@ function readBlock(content: string): ReadBlock {
   return { certificate: value, faults: faultList(faults), content };
 }
 
-/** Shows each certificate with the neighbours whose issuer it names. No signature is verified. */
+/** Returns the certificates. Each has those of its neighbours that name it as issuer. No signature is verified. */
 async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObject[]> {
   const described: DescribedObject[] = [];
   for (const [index, { certificate, content }] of read.entries()) {

@@ -14,16 +14,16 @@ export interface Inspected {
   readonly says: Described;
 }
 
-/** A name in parentheses comes from this package. */
+/** Name for members that no reader knows. Names in parentheses are not from the file. */
 export const UNKNOWN = "(unknown members)";
-/** The name for known members with invalid values, which are unchanged. */
+/** Name for known members with invalid values. The values are shown as they are. */
 export const UNREADABLE = "(could not be read)";
 export const BESIDE = "(beside it)";
 export const NOT_BELIEVED = "(not believed)";
 const LEFT_OUT = "(left out)";
 
 const MAX_FAULTS = 1000;
-/** The limit of `leftOut`. */
+/** Maximum number of entries in `leftOut`. */
 const MAX_CUTS = 100;
 
 export function inspectedAs(faults: readonly Fault[], says: Described): Inspected {
@@ -60,7 +60,7 @@ export function membersOf(value: unknown): DescribedObject {
   return isJsonObject(value) ? (value as DescribedObject) : {};
 }
 
-/** Moves members whose name is one of ours to the unknown members. */
+/** Returns the members. If a member has a name that this package uses itself, it is moved to the unknown members. */
 export function besideOurs(ours: DescribedObject, members: DescribedObject): DescribedObject {
   const isTaken = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(ours, name);
   const entries = Object.entries(members);
@@ -69,7 +69,7 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
   return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
 }
 
-/** Returns the parts of a file that its reading `read` does not have, by name and place. Null counts as read. */
+/** Returns the parts of a file that `read` does not have, by name and place. Null in `read` is a value. */
 export function restOf(file: unknown, read: unknown): Described | undefined {
   const isWhole = read instanceof Map || read instanceof Uint8Array;
   if (typeof file !== "object" || file === null || typeof read !== "object" || read === null || isWhole)
@@ -85,8 +85,8 @@ export function restOf(file: unknown, read: unknown): Described | undefined {
 }
 
 /**
- * What decode read of an object, and the members that it knows: their names, or a table from each to the member it
- * becomes.
+ * A decoded object, and the names of the members that decode knows. If decode renames members, `members` maps each name
+ * to its name in `value`.
  */
 interface ReadObject {
   readonly value: object;
@@ -94,7 +94,7 @@ interface ReadObject {
   readonly members: readonly string[] | Readonly<Record<string, string>>;
 }
 
-/** Returns the members of a file that a reading does not show: those with faults, and those that no reader uses. */
+/** Returns the members of a file that are not shown as decoded: unreadable ones, and those that no reader uses. */
 export function unshown(file: unknown, { value, faults, members }: ReadObject): DescribedObject {
   const isFaulty = (name: string): boolean =>
     faults.some(({ path }) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`));
@@ -114,13 +114,13 @@ function isNames(members: ReadObject["members"]): members is readonly string[] {
   return Array.isArray(members);
 }
 
-/** Returns the members of a wrapper beside its content. */
+/** Returns the members of a wrapper other than its content. */
 export function besideIn(file: unknown, wrapper: string): DescribedObject {
   const others = Object.entries(membersOf(file)).filter(([name]) => name !== wrapper);
   return { [BESIDE]: Object.hasOwn(membersOf(file), wrapper) ? definedMembers(others) : undefined };
 }
 
-/** Returns undefined if nothing is defined. */
+/** Returns the defined members, or undefined if there are none. */
 export function definedMembers(
   entries: readonly (readonly [string, Described | undefined])[],
 ): DescribedObject | undefined {
@@ -128,7 +128,7 @@ export function definedMembers(
   return defined.length === 0 ? undefined : Object.fromEntries(defined);
 }
 
-/** Shortens lists and objects to the budget. */
+/** Shortens lists and objects until the budget suffices. */
 export function bounded(
   value: Described,
   budget: ValueBudget,
@@ -158,7 +158,7 @@ function boundedValue(value: Described, path: string, budget: ValueBudget, leftO
 
 const MAX_PATH = 256;
 
-/** Returns the place of a part, or that of its parent beyond the maximal length. */
+/** Returns the place of a part. If it would be too long, returns the place of the parent. */
 function pathOf(path: string, name: string, isList: boolean): string {
   if (path.length + name.length > MAX_PATH) return path;
   if (isList) return `${path}[${name}]`;

@@ -22,7 +22,7 @@ export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
     ...others,
     certificates: certificate ? [...cabundle, certificate] : cabundle,
     protectedHeader,
-    // The reader of the COSE_Sign1 keeps only whether the header is empty.
+    // The decoded COSE_Sign1 only says whether this header is empty, so it is decoded again.
     unprotectedHeader: unprotectedIsEmpty ? undefined : (decodeCbor(bytes, TAGGED) as CborValue[])[1],
     signature,
   });

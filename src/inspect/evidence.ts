@@ -31,7 +31,7 @@ import { inspectDocument } from "./documents.js";
 import { inspectEnvelope, inspectManifest } from "./manifests.js";
 import { shownObject } from "./shown.js";
 
-/** The limit of a bundle. */
+/** Maximum number of boot proofs that are inspected, as in a bundle. */
 const MAX_BOOT_PROOFS = 256;
 
 export async function inspectBootProof(json: unknown): Promise<Inspected> {
@@ -92,7 +92,7 @@ async function shownDetails(
   };
 }
 
-/** Replaces the manifest by its hash if the same manifest is already shown. */
+/** Replaces the manifest inside the envelope by its hash if the same manifest is already shown. */
 function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
   const { manifest: enclosed, ...approvals } = membersOf(envelope);
   const { hash } = membersOf(manifest);
@@ -106,7 +106,7 @@ function timeOf({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): string
   return nanos === "0" ? text : text.replace(/000Z$/, `${nanos.padStart(9, "0")}Z`);
 }
 
-/** Accepts an app proof, bare or in its wrapper. */
+/** Inspects an app proof, bare or in its wrapper. */
 export async function inspectAppProof(
   json: unknown,
   budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
@@ -131,7 +131,7 @@ export async function inspectAppProof(
 
 const UNTIMED = "not signed: verification accepts it only if the policy lists its type in appProofs.untimed";
 
-/** Returns whether a policy may allow a payload without a time. No policy is known here. */
+/** Whether a policy could allow the payload without a time. The policy is not known here. */
 function mayBeUntimed({ type, json }: Reading<AppProofPayload>["value"] = {}): boolean {
   if (type === undefined || json === undefined || KNOWN_PAYLOAD_TYPES.includes(type)) return false;
   return !Object.hasOwn(json, "timestampMs");
@@ -142,7 +142,7 @@ export function inspectAppProofs(proofs: readonly unknown[]): Promise<Inspected>
   return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
 }
 
-/** Shows the members unchanged, and inspects the app proofs. */
+/** Inspects an activity. Its members are shown unchanged, except for the app proofs, which are inspected. */
 export async function inspectActivity(json: unknown): Promise<Inspected> {
   const { value, faults } = readActivity(json);
   const inside = unwrap(json, "activity");
@@ -150,7 +150,7 @@ export async function inspectActivity(json: unknown): Promise<Inspected> {
   const known = Object.entries(inside).filter(([name]) => ACTIVITY_MEMBERS.includes(name));
   const members = Object.fromEntries(known) as DescribedObject;
   const own = await withAppProofs(members);
-  // The repetition may contradict the rest, so its app proofs are inspected, too.
+  // The repetition may differ from the rest of the activity, so its app proofs are inspected, too.
   const { activity, ...result } = membersOf(members["result"]);
   const repetition = await withAppProofs(membersOf(activity));
   const requested = typeof value.requestedAt === "number" ? new Date(value.requestedAt).toISOString() : undefined;

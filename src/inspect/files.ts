@@ -25,7 +25,7 @@ import {
 import { inspectActivity, inspectAppProofs, inspectBootProofs } from "./evidence.js";
 import { inspectPolicy } from "./policy.js";
 
-/** Inspectors return undefined for a value of the wrong type. */
+/** Inspectors of a bundle's members. They return undefined for a value of a wrong type. */
 const BUNDLE_PARTS: Readonly<
   Record<string, ((value: JsonValue) => Inspected | Promise<Inspected> | undefined) | null>
 > = {
@@ -53,7 +53,7 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
   return { faults: fewFaults(faults), says };
 }
 
-/** The policy's faults are already among those of the bundle. */
+/** Inspects the policy in a bundle. Its faults are omitted, because the bundle's faults contain them. */
 async function inspectPackedPolicy(json: JsonValue): Promise<Inspected> {
   const { says } = await inspectPolicy(json);
   return { faults: [], says };
@@ -74,10 +74,10 @@ export function inspectRequest(json: JsonValue): Inspected {
   return inspectedAs([], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
-/** A compressed point. The pattern prevents that a private key is shown as a public one. */
+/** A compressed point in hex. The pattern prevents that a private key is shown as a public key. */
 const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
 
-/** Shows only the names of the other members, since any of them may be secret. */
+/** Shows the public key, and only the names of other members, because any of them may be secret. */
 export function inspectApiKey(json: JsonValue): Inspected {
   const { publicKey, ...others } = membersOf(json);
   const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
@@ -89,7 +89,7 @@ export function inspectApiKey(json: JsonValue): Inspected {
   return { faults: [secret], says };
 }
 
-/** Shows the PCRs of an image, or the lines of a file of another form. */
+/** Inspects the PCRs of an image. A file in another form is shown as lines. */
 export function inspectPublishedPcrs(bytes: Uint8Array): Inspected {
   const { value, faults } = attempt(() => decodePublishedPcrs(bytes));
   const lines = (): Described => ({ [UNREADABLE]: (fromUtf8(bytes) ?? "").split(/\r?\n/) });
@@ -116,7 +116,7 @@ export async function inspectRelease(
   return value === undefined ? inspectedAs(faults, null) : releaseOf(value);
 }
 
-/** Shows version and applications unchanged, with the faults that prevent pinning an application. */
+/** Inspects a release. Version and applications are shown unchanged, with the faults that prevent pinning. */
 function releaseOf(json: JsonValue): Inspected {
   if (!isJsonObject(json)) return inspectedAs([], { [UNREADABLE]: json as Described });
   const { version, ...applications } = json as DescribedObject;

@@ -1,8 +1,8 @@
-/** Recognises foreign formats by their first bytes, and says what to do about each. */
+/** Recognition of foreign formats by their first bytes, with advice for each. */
 
 export const IMAGE_ADVICE = "bootproof measure shows its PCRs";
 
-/** First bytes, as one character a byte. */
+/** First bytes of each format, as one character for each byte. */
 const STARTS: readonly (readonly [start: string, what: string])[] = [
   ["\xff\xfe", "UTF-16 text, as PowerShell's > writes it: save it as UTF-8"],
   ["\xfe\xff", "UTF-16 text: save it as UTF-8"],
@@ -36,7 +36,8 @@ export function foreignFormat(bytes: Uint8Array): string | null {
 const SAMPLE = 8;
 
 /**
- * Returns whether each of four ASCII characters has a zero before or after it. Neither CBOR, DER nor Borsh starts so.
+ * Whether the bytes are UTF-16 text without a mark: each of the first four characters has a zero before or after it.
+ * Neither CBOR, DER nor Borsh starts like this.
  */
 function isUtf16WithoutMark(bytes: Uint8Array): boolean {
   const sample = [...bytes.subarray(0, SAMPLE)];

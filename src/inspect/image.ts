@@ -6,7 +6,7 @@ import type { ByteStream } from "../image/stream.js";
 import { type Described, type Inspected, inspectedAs } from "./described.js";
 import { shownObject } from "./shown.js";
 
-/** Reads the whole stream to find every fault. Computes no PCRs and verifies no signature. */
+/** Inspects an image. Reads the whole stream to find every fault, but computes no PCRs and verifies no signature. */
 export async function inspectImageStream(stream: ByteStream): Promise<Inspected> {
   const { header, size, sections, commandLine, metadata, signature: section, faults } = await readImage(stream);
   const signature = section && readSignature(section);

@@ -45,16 +45,16 @@ export interface Inspection {
   readonly kind: EvidenceKind;
   /** The encoding, such as `JSON` or `CBOR in base64`. */
   readonly encoding: string;
-  /** Violations of the format. The rest is still shown. */
+  /** Violations of the format. Despite them, the content is shown. */
   readonly faults: readonly string[];
-  /** The shortened places, with counts. */
+  /** Places that were shortened, with counts. */
   readonly leftOut: readonly string[];
   /** The content: bytes in lower-case hex, times in RFC 3339. Names in parentheses are not from the file. */
   readonly says: Described;
 }
 
 export interface InspectOptions {
-  /** Parses the YAML of a release. Default: its lines are shown. */
+  /** Parses the YAML of a release. By default, the lines of the file are shown instead. */
   readonly readYaml?: YamlReader;
 }
 
@@ -84,8 +84,8 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
 }
 
 /**
- * Like {@link inspectUnverified}, for the files of published releases by their paths, WITHOUT VERIFYING them. Returns
- * an inspection of kind `release`, with the content of each file under its path.
+ * Inspects as {@link inspectUnverified} does, WITHOUT VERIFYING, the files of published releases by their paths.
+ * Returns an inspection of kind `release`, with the content of each file under its path.
  */
 export async function inspectReleaseFiles(
   files: Iterable<readonly [path: string, bytes: Uint8Array]>,
@@ -110,8 +110,8 @@ async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
 }
 
 /**
- * Like {@link inspectUnverified}, for an enclave image too large for memory, WITHOUT VERIFYING it. A file of another
- * kind has a fault.
+ * Inspects as {@link inspectUnverified} does, WITHOUT VERIFYING, an enclave image that is too large for memory. A file
+ * of another kind has a fault.
  */
 export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
   return inspectionOf({ kind: "enclave image", encoding: "EIF", ...(await inspectImageStream(stream)) });

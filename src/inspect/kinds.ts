@@ -48,15 +48,15 @@ export interface Recognised {
 }
 
 /**
- * Returns the kind of the content, which may still be invalid or incomplete. Returns null for unknown kinds and invalid
- * JSON. Never throws.
+ * Returns the kind of the content. The content may still be invalid or incomplete. Returns null for unknown kinds and
+ * invalid JSON. Never throws.
  */
 export function kindOf(bytes: Uint8Array): EvidenceKind | null {
   if (!(bytes instanceof Uint8Array)) return null;
   return attempt(() => recognise(bytes)).value?.kind ?? null;
 }
 
-/** Like {@link kindOf}, with what was decoded. Throws `MalformedError` (`json`). */
+/** Returns the kind as {@link kindOf} does, and what was decoded. Throws `MalformedError` (`json`). */
 export function recognise(file: Uint8Array): Recognised | null {
   const plain = recogniseContent(file);
   if (plain !== null) return plain;
@@ -87,7 +87,8 @@ function kindOfPlain(bytes: Uint8Array): readonly [EvidenceKind, encoding: strin
 
 export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // A Borsh encoding begins with a length of four bytes, at least one of them zero.
+  // The first byte of JSON may also begin Borsh. Borsh has a length of four bytes there, and at least one of them is
+  // zero.
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
 }
 
@@ -99,7 +100,7 @@ function hasOneOf(value: unknown, ...names: string[]): boolean {
   return names.some((name) => has(value, name));
 }
 
-/** Returns the kind of the first of several lines. */
+/** Returns the kind of JSON Lines by the first line. */
 function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
   const end = bytes.indexOf(0x0a);
   if (end < 0) return null;
@@ -107,7 +108,7 @@ function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
   return ROWS.some(([one, { lines }]) => one === kind && lines) ? kind : null;
 }
 
-/** Returns whether the member names the format, in any version. */
+/** Whether the member names the format, in any version. */
 function names(value: unknown, member: string, format: string): boolean {
   if (!isJsonObject(value) || !has(value, member)) return false;
   const name = value[member];
@@ -120,7 +121,7 @@ function isBootProof(value: unknown): boolean {
   return provisioningForm(inside) !== null;
 }
 
-/** Accepts a list, bare or in its wrapper. */
+/** Whether the value is a list of such items, bare or in its wrapper, with at least one item. */
 function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
   const list = unwrap(value, wrapper);
   return Array.isArray(list) && list.length > 0 && list.every(isOne);
@@ -128,19 +129,19 @@ function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boo
 
 /** The name of a kind for people, the options that take it, and how its content is recognised. */
 export interface KindRow {
-  /** Completes "this is …", or "these are …" if the name of the kind is a plural. */
+  /** Text after "this is", or after "these are" if the name of the kind is a plural. */
   readonly is: string;
-  /** The options and operands of the command that take it. Messages name the first if it is an option. */
+  /** The options and operands of the command that take such files. Messages name the first if it is an option. */
   readonly takenBy: readonly string[];
-  /** What to do with it if no option takes it. */
+  /** What to do with such a file if no option takes it. */
   readonly advice?: string;
-  /** The evidence in the file, if it holds nothing else. */
+  /** The kind of evidence in the file, if it contains only evidence of one kind. */
   readonly piece?: Piece;
   /** The role of the file in the page that verifies. */
   readonly role?: PageRole;
-  /** A member that names the format, in any version. */
+  /** A member whose value names the format, in any version. */
   readonly format?: readonly [member: string, format: string];
-  /** Returns whether JSON is surely of this kind, even with the members of others. */
+  /** Whether JSON is certainly of this kind, even if it also has members of other kinds. */
   readonly marked?: (json: JsonValue) => boolean;
   readonly json?: (json: JsonValue) => boolean;
   /** Other tools also write this kind as JSON Lines. */
@@ -154,8 +155,8 @@ export type PageRole = "bootProofs" | "appProofs" | "activity" | "document" | "b
 const IN_BOOT_PROOF = "bootproof inspect shows it; to verify it, give the boot proof that contains it";
 
 /**
- * The kinds in order of precedence. The first row whose format or mark is there wins, so a secret is never shown as
- * another kind. Otherwise the first row that fits wins.
+ * The kinds in order of precedence. The first row that matches by `format` or `marked` is used, so that a secret is
+ * never shown as another kind. Otherwise the first row that fits is used.
  */
 export const KINDS = {
   "API key": {
@@ -314,7 +315,7 @@ function isReleasedApplication(value: JsonValue): boolean {
   return has(value, "appBinaryDigest");
 }
 
-/** Like {@link kindOf}, for parsed JSON. */
+/** Returns the kind of parsed JSON, as {@link kindOf} does. */
 export function kindOfJson(json: JsonValue): EvidenceKind | null {
   const isSurely = ({ format, marked }: KindRow): boolean =>
     (format && names(json, ...format)) || marked?.(json) === true;
@@ -322,7 +323,7 @@ export function kindOfJson(json: JsonValue): EvidenceKind | null {
   return found?.[0] ?? null;
 }
 
-/** The limit of a release, which has a few kilobytes. */
+/** Maximum characters that are searched. A release has a few kilobytes. */
 const MAX_RELEASE_START = 65_536;
 const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
 const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;
@@ -335,7 +336,7 @@ function isRelease(text: string): boolean {
   return first !== undefined && YAML_MEMBER.test(first) && lines.some((line) => RELEASE_MEMBER.test(line));
 }
 
-/** Returns whether the bytes begin an array of four whose first item is a byte string, tagged 18 or not. */
+/** Whether the bytes begin a CBOR array of four items, with or without tag 18, whose first item is a byte string. */
 function beginsAsCoseSign1(bytes: Uint8Array): boolean {
   const start = bytes[0] === 0xd2 ? 1 : 0;
   return bytes[start] === 0x84 && bytes[start + 1] === 0x44;

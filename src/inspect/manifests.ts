@@ -60,7 +60,7 @@ export async function inspectApproval(bytes: Uint8Array): Promise<Inspected> {
   return inspectedAs(faults, { ...(await shownObject(flatApproval(value))), ...unknownIn(bytes, value) });
 }
 
-/** Returns undefined for Borsh. */
+/** Returns the parsed JSON, or undefined for Borsh. */
 function jsonOf(bytes: Uint8Array): JsonValue | undefined {
   const json = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
   return json === undefined ? undefined : plainNumbers(json).value;
@@ -75,7 +75,10 @@ function unknownIn(bytes: Uint8Array, read: unknown): DescribedObject {
   return { [UNKNOWN]: restOf(jsonOf(bytes), read) };
 }
 
-/** Pivot manifests in JSON ignore and do not hash unknown members. Workload manifests refuse them. */
+/**
+ * Returns what was read of the JSON, or true for all of it. Pivot manifests may have unknown members, which are ignored
+ * and not hashed. Workload manifests refuse them.
+ */
 function readOf(manifest: Manifest): unknown {
   return manifest.pivot === undefined || manifest;
 }
@@ -84,7 +87,7 @@ async function shownManifest(manifest: Manifest): Promise<DescribedObject> {
   const { version, enclave, workloads, ...others } = manifest;
   const { patchSet } = manifest as Partial<PivotManifest>;
   const { awsRootCertificate: root, ...measured } = enclave;
-  // The hash identifies the AWS root.
+  // The AWS root is not shown in full, because its hash identifies it.
   const isAwsRoot = equalBytes(root, AWS_NITRO_ROOT_G1.certificate.der);
   return shownObject({
     version,

@@ -15,7 +15,7 @@ export async function inspectPolicy(json: JsonValue): Promise<Inspected> {
   return inspectedAs(faults, isJsonObject(json) ? await describePolicy(json) : (json as Described));
 }
 
-/** Anchor files are not read: only their names are shown. */
+/** Options that read no anchor files: only their names are shown. */
 const WITHOUT_FILES = { readFile: () => certificatePem(AWS_NITRO_ROOT_G1.certificate.der) };
 
 async function describePolicy(policy: JsonObject): Promise<DescribedObject> {
@@ -33,7 +33,7 @@ async function describePolicy(policy: JsonObject): Promise<DescribedObject> {
   };
 }
 
-/** Replaces the PEM by the described certificate. */
+/** Returns the anchor with the described certificate instead of its PEM. */
 async function describeAnchor(anchor: JsonValue): Promise<Described> {
   if (!isJsonObject(anchor) || typeof anchor["pem"] !== "string") return anchor as Described;
   const { pem, ...others } = anchor;
@@ -51,8 +51,8 @@ function describeDeployment(deployment: JsonValue): Described {
 }
 
 /**
- * Returns the pins of a deployment, whatever the rest of the policy. A deployment without `open` is read as if all
- * questions were open. Returns undefined for invalid pins.
+ * Returns the pins of a deployment, even if the rest of the policy is invalid. A deployment that must declare open
+ * questions is read as if all were open. Returns undefined for invalid pins.
  */
 function pinsOf(deployment: JsonObject): DeploymentPins | undefined {
   const said = (more: JsonObject): DeploymentPins | undefined =>

@@ -18,10 +18,10 @@ import {
 } from "./described.js";
 import { shownCertificate } from "./shown.js";
 
-/** The limit of a file with JSON Lines. */
+/** Maximum number of lines that are inspected in a file of JSON Lines. */
 const MAX_LINES = 256;
 
-/** `json` is undefined for JSON Lines. */
+/** Inspects provenance bundles. `json` is undefined for JSON Lines. */
 export async function inspectProvenance(bytes: Uint8Array, json: JsonValue | undefined): Promise<Inspected> {
   return json === undefined ? inspectLines(bytes, inspectBundle) : inspectBundle(json);
 }

@@ -11,7 +11,7 @@ import { attempt } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 import type { Described, DescribedObject } from "./described.js";
 
-/** Shows an object of decoded values, member by member. */
+/** Returns an object of decoded values with each member in a form that can be shown. */
 export async function shownObject(value: object): Promise<DescribedObject> {
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = entries.map(async ([name, member]) => [name, await shown(member)] as const);
@@ -28,7 +28,7 @@ export async function shown(value: unknown): Promise<Described> {
   return "subjectPublicKeyInfo" in value ? shownCertificate(value as Certificate) : shownObject(value);
 }
 
-/** Shows a CBOR key: `1` is a text, and `(1)` a number. */
+/** Returns a CBOR entry with its key as text: `1` is the text "1", and `(1)` is the number 1. */
 async function shownKey([key, value]: readonly [unknown, unknown]): Promise<readonly [string, unknown]> {
   return [typeof key === "string" ? key : `(${JSON.stringify(await shown(key))})`, value];
 }
@@ -69,7 +69,7 @@ export async function shownCertificate(certificate: Certificate): Promise<Descri
   });
 }
 
-/** Returns the extensions by name or identifier. A duplicate also has its index. */
+/** Returns the extensions by name or identifier. The name of a duplicate also has its index. */
 function namedExtensions({ extensions }: Certificate): ReadonlyMap<string, Uint8Array> {
   const named = new Map<string, Uint8Array>();
   for (const [index, { id, critical, value }] of extensions.entries()) {

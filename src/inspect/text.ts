@@ -15,17 +15,17 @@ import { printable, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 
 const INDENT = "  ";
-/** Deeper values are shown as JSON. */
+/** Maximum depth. Deeper values are shown as JSON. */
 const MAX_DEPTH = 8;
 const ZEROS = /^(?:00){16,}$/;
-/** Longer names do not affect the alignment. */
+/** Maximum length of names that affect the alignment. */
 const MAX_KEY = 24;
 const NONE = "none";
 const NOT_PLAIN = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 const WANTED = "inspection: expected the awaited result of inspectUnverified";
 
-/** If less room is left beside the name, the value moves to the next line. */
+/** Minimum number of columns next to a name. With less room, the value moves to the next line. */
 const LEAST_ROOM = 32;
 
 /**
@@ -84,8 +84,8 @@ function valueLines(page: Page, { name, value, indent, depth }: Shown): string[]
 }
 
 /**
- * Puts the value beside its name, or below it where there is too little room or a long word, such as a hash, fits only
- * there.
+ * Puts the value next to its name. It goes to the next line if there is too little room, or if a long word, such as a
+ * hash, fits only there.
  */
 function leaf(page: Page, name: string, text: string): string[] {
   const indent = name.slice(0, name.length - name.trimStart().length);
@@ -98,7 +98,7 @@ function leaf(page: Page, name: string, text: string): string[] {
   return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
 }
 
-/** Returns the defined members, or list items by index. Adjacent zero values are merged. */
+/** Returns the defined members, or list items by index. Adjacent values of zeros are merged. */
 function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
   if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
   const members = Object.entries(value as DescribedObject).filter(
@@ -129,8 +129,7 @@ function scalar(value: null | boolean | number | string): string {
 }
 
 /**
- * Returns whether the text is words of visible ASCII with single spaces. A pattern of the whole text could overflow the
- * stack.
+ * Whether the text is words of visible ASCII with single spaces. A pattern of the whole text could overflow its stack.
  */
 function isPlain(text: string): boolean {
   return text !== "" && !NOT_PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");

@@ -6,7 +6,7 @@ import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
 import { foreignFormat } from "./foreign.js";
 
-/** Patterns in order of precedence, which are applied to the beginning of a text. */
+/** Patterns of known texts, in order of precedence. They are applied to the beginning of a text. */
 const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
   [/-----BEGIN [^\n-]+-----/, "PEM without a certificate"],
@@ -46,7 +46,7 @@ const OTHER_NAMES =
   "library's appProofOf({ publicKey, payload, signature })";
 export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
-/** Returns null if the text does not begin as JSON. */
+/** Describes a text that begins as JSON. Returns null for any other text. */
 function describeJson(text: string): string | null {
   const first = /^\s*([[{"])/.exec(text.slice(0, MAX_TEXT_START))?.[1];
   if (first === undefined) return null;

@@ -25,7 +25,7 @@ export const OTHER_SEED = new Uint8Array(64).fill(1);
 
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
 
-/** Replaces members of the claim, the only object in a payload. */
+/** Replaces members of the claim, the only member of a payload that is an object. */
 function claim(members: JsonObject): (json: JsonObject) => JsonObject {
   return (json) =>
     Object.fromEntries(
@@ -201,7 +201,7 @@ export const ACTIVITY_FAULTS = behaviours({
   },
 });
 
-/** Responses to another request, or with another result. */
+/** Faults whose answer is that to another request, or has another result. */
 export const ANSWER_FAULTS = behaviours({
   "earlier-answer": {
     what: "every response is an activity that made a wallet, with its genuine app proofs",

@@ -16,12 +16,12 @@ export function generateApiKey(): ApiKeyPair {
   return { publicKey: toHex(compressed(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
 }
 
-/** An ECPrivateKey of P-256 without public key (RFC 5915 section 3) in PKCS#8, up to the private key. */
+/** The DER before the private key in PKCS#8: an ECPrivateKey of P-256 without a public key (RFC 5915 section 3). */
 const PKCS8_P256 = fromHex(
   "304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""),
 )!;
 
-/** The X-Stamp header of a body (client/README.md, "Stamps"), for tests and scripts without a client. */
+/** Returns the X-Stamp header for a body (client/README.md, "Stamps"). Tests and scripts without a client use it. */
 export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
   const bytes = typeof body === "string" ? toUtf8(body) : body;
   const privateKey = createPrivateKey({

@@ -26,13 +26,13 @@ export interface AppProofForm {
 }
 
 export interface SignOptions extends AppProofForm {
-  /** The fault that replaces that of the application. Null means none. */
+  /** The fault to use for this proof instead of the application's; null means none. */
   readonly fault?: ApplicationFaultName | null;
   /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
   readonly challenge?: string;
 }
 
-/** The signed data, whatever its form. */
+/** Signed data, from which app proofs of all forms are made. */
 export interface Signed {
   readonly text: string;
   /** The public key, 130 bytes. */
@@ -44,8 +44,8 @@ export interface Signed {
 interface ApplicationFaultFacts {
   readonly what: string;
   /**
-   * The checks that fail beside the boot proof of the application's `ephemeralKey`, under its policy, if the caller
-   * expects the values of the request and a challenge that it never sent before.
+   * The checks that fail for the app proof and the boot proof of the application's `ephemeralKey`, under its policy.
+   * The caller expects the values of the request, and a challenge that it has not sent before.
    */
   readonly fails: readonly CheckId[];
 }
@@ -55,10 +55,10 @@ interface ApplicationBehaviour extends Partial<ApplicationFaultFacts> {
   readonly replica?: number;
   readonly replays?: true;
   readonly payload?: (payload: JsonObject, challenge: string) => JsonObject;
-  /** Returns whether a signature can show the fault. Signatures are random, so signing repeats until one can. */
+  /** Whether the fault can be shown with this signature. Signatures are random, so signing is repeated until it can. */
   readonly canShow?: (raw: Uint8Array) => boolean;
   readonly publicKey?: (whole: Uint8Array) => Uint8Array;
-  /** Replaces the form of the signature. */
+  /** Returns the signature in a form of the fault. */
   readonly signature?: (raw: Uint8Array) => Uint8Array;
 }
 
@@ -171,30 +171,32 @@ export const APPLICATION_FAULTS: readonly ApplicationFault[] = Object.entries(BE
   ([name, { what, fails }]) => ({ name: name as ApplicationFaultName, what, fails }),
 );
 
-/** Null is the honest behaviour. Throws RangeError for an unknown name. */
+/**
+ * Returns how an app proof with this fault is made; null means without a fault. Throws RangeError for an unknown name.
+ */
 export function behaviourOf(name: string | null): ApplicationBehaviour {
   return name === null ? {} : faultNamed<ApplicationFaultName, ApplicationBehaviour>(BEHAVIOURS, name);
 }
 
-/** Throws TypeError for an invalid form. */
+/** Reads a form. Throws TypeError if it is invalid. */
 export function readForm(what: string, given: AppProofForm): Required<AppProofForm> {
   const { key = "whole", signature = "raw", names = "standard" } = typedOptions(what, given, FORM_SHAPES);
   return { key, signature, names };
 }
 
-/** Throws TypeError for invalid options. */
+/** Reads the options. Throws TypeError if they are invalid. */
 export function readSignOptions(options: SignOptions): SignOptions {
   return typedOptions("options", options, SIGN_SHAPES);
 }
 
-/** Throws TypeError unless the payload is a text or an object. */
+/** Returns the payload as text. Throws TypeError unless it is a text or an object. */
 export function payloadText(payload: string | JsonObject): string {
   if (typeof payload === "string") return payload;
   if (!isJsonObject(payload)) throw new TypeError("payload: expected a JSON object or its text");
   return JSON.stringify(copyPlain(payload));
 }
 
-/** Throws TypeError if the payload has nothing that the fault could alter. */
+/** Signs a payload, with the fault in it. Throws TypeError if the payload has nothing that the fault could alter. */
 export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBehaviour, challenge?: string): Signed {
   const text = alteredText(payload, behaviour, challenge ?? "/challenge");
   let signature = qosSign(key, toUtf8(text));
@@ -202,7 +204,7 @@ export function sign(key: QosKeyPair, payload: string, behaviour: ApplicationBeh
   return { text, publicKey: key.publicKey, signature };
 }
 
-/** Makes an app proof. The options replace parts of the form. */
+/** Makes an app proof. `options` and the fault replace parts of the form. */
 export function proofOf(
   { text, publicKey, signature }: Signed,
   form: Required<AppProofForm>,
@@ -253,7 +255,7 @@ function otherValue(value: JsonValue): JsonValue {
   return typeof value === "boolean" ? !value : value;
 }
 
-/** Changes a text. Digits stay digits, and hex stays hex. */
+/** Changes the last character of a text. A digit stays a digit, and hex stays hex. */
 function otherText(text: string): string {
   const characters = [...text];
   const last = characters.pop() ?? "";
@@ -266,7 +268,7 @@ function otherCharacter(character: string): string {
   return character === "a" ? "b" : "a";
 }
 
-/** Another text of the same length and alphabet. */
+/** Returns a different text of the same length and alphabet. */
 function otherChallenge(value: JsonValue, pointer: string): JsonValue {
   if (typeof value !== "string" || value === "")
     throw new TypeError(`payload${pointer}: the fault needs a string there`);

@@ -25,7 +25,7 @@ import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "
 import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
-/** The application's own code. It gets the signed text and its app proof, and returns what the application sends. */
+/** The application's own code. It gets the signed text and the app proof, and returns the answer of the application. */
 export type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObject | Promise<JsonObject>;
 
 /** One of the caller's applications. */
@@ -36,7 +36,10 @@ export interface ApplicationOptions {
   readonly binaryDigest: string | Uint8Array;
   /** The pivot's arguments. Default: none. */
   readonly args?: readonly string[];
-  /** The form of its app proofs, or a function that makes its answers from them. Default: the service's own form. */
+  /**
+   * The form of the app proofs, or a function that makes the answer of the application. Default: the service's own
+   * form.
+   */
   readonly sign?: AppProofForm | ApplicationAnswer;
 }
 
@@ -66,7 +69,7 @@ export interface LabApplication {
    * unknown fault.
    */
   sign(payload: string | JsonObject, options?: SignOptions): Promise<JsonObject>;
-  /** Boots all replicas again, with new keys. Their boot proofs stay. */
+  /** Boots all replicas again, with new keys. Their earlier boot proofs remain available. */
   restart(): Promise<void>;
 }
 
@@ -88,7 +91,7 @@ const OPTION_SHAPES: MembersOf<ApplicationOptions> = {
   sign: optional(plain),
 };
 
-/** Throws TypeError for invalid options. */
+/** Reads the options. Throws TypeError if they are invalid. */
 export function readApplications(given: readonly ApplicationOptions[]): WantedApplication[] {
   if (!Array.isArray(given)) throw new TypeError("options.applications: expected a list");
   const wanted = given.map((one: ApplicationOptions, index) => readApplication(`options.applications[${index}]`, one));
@@ -115,7 +118,7 @@ function digestOf(what: string, given: unknown): string {
   throw new TypeError(`${what}: expected ${SHA256_LENGTH} bytes, or their hex`);
 }
 
-/** Boots the application. A known one with the same binary and arguments keeps its deployment. */
+/** Deploys and boots an application. If its binary and arguments are unchanged, it keeps its deployment. */
 export function deploy(
   wanted: WantedApplication,
   { fleet, organizationId, now }: { readonly fleet: Fleet; readonly organizationId: string; readonly now: Date },
@@ -163,7 +166,7 @@ export class RunningApplication implements LabApplication {
   readonly #wanted: WantedApplication;
   readonly #parts: Parts;
   #fault: ApplicationFaultName | null = null;
-  /** The last honest signature. */
+  /** The last data that was signed without a fault. */
   #last: Signed | null = null;
 
   constructor(wanted: WantedApplication, release: SavedRelease, parts: Parts) {

@@ -1,4 +1,4 @@
-/** What a row of a table of faults says: what the service does, and the checks that fail for it. */
+/** The rows of the tables of faults. A row has what the service does wrong, and the checks that fail because of it. */
 import type { CheckId } from "../checks.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import type { AppProofAlterations } from "./enclave.js";
@@ -24,25 +24,28 @@ export interface Answering {
   /** The last segment of the request's path, or `webhook`. */
   readonly operation: string;
   readonly reader: Reader;
-  /** Signs the payload as the signer of `like`. */
+  /** Signs the payload with the key that signed `like`. */
   readonly sign: (like: JsonObject, payload: JsonObject) => JsonObject;
 }
 
 export type AlterActivity = (activity: JsonObject, answering: Answering) => JsonObject;
 
-/** A value of {@link LabFault.needs}: only a client that knows the request can detect the fault. */
+/**
+ * A value of {@link LabFault.needs}: the fault can be detected only by a client that compares the answer with its
+ * request.
+ */
 export const VERIFIED_CALLS = "verified calls";
 
 export interface FaultFacts {
   readonly what: string;
   /**
-   * Every check that fails for the activity and its boot proofs under the lab's policy, for the requested organization
-   * and id. It is empty if the evidence cannot be fetched.
+   * All checks that fail for the activity and its boot proofs under the lab's policy, if organization and id are
+   * expected. Empty if the evidence cannot be fetched.
    */
   readonly fails: readonly CheckId[];
   /**
-   * Operations that show the fault. Default: every submit. {@link VERIFIED_CALLS} marks faults that need a client which
-   * knows the request.
+   * The operations that the fault affects. Default: every submit. With {@link VERIFIED_CALLS}, only a client that
+   * compares the answer with its request can detect the fault.
    */
   readonly needs?: readonly string[];
 }
@@ -51,14 +54,14 @@ export interface Behaviour extends FaultFacts {
   readonly forge?: AlterForge;
   /** Replaces the finished boot proof. */
   readonly bootProof?: (honest: JsonObject, target: TargetEnclave) => JsonObject;
-  /** Returns boot proofs for unknown keys, too. */
+  /** Whether boot proofs are returned for unknown keys, too. */
   readonly anyKey?: boolean;
-  /** Alters an app proof, then signs it again. */
+  /** Returns alterations of an app proof, which is then signed again. */
   readonly appProof?: (target: TargetEnclave, answering: Answering) => AppProofAlterations;
   /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
-  /** The operations that return not found. */
+  /** The operations that respond with not found. */
   readonly refuses?: readonly string[];
 }
 
@@ -74,7 +77,7 @@ export function faultNamed<Name extends string, Row>(rows: Readonly<Record<Name,
   throw new RangeError(`there is no fault ${name}: expected one of ${Object.keys(rows).join(", ")}`);
 }
 
-/** Another authority with its own keys under the same names. It is made on demand, because that is slow. */
+/** Another authority, with the same names but its own keys. It is made on demand, since making it is slow. */
 let strangerMade: Forge | undefined;
 export function stranger(): Forge {
   return (strangerMade ??= new Forge());

@@ -26,7 +26,7 @@ const alterManifest =
   (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
   (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
-/** Makes a v2 manifest, for values that older manifests or Borsh cannot express. */
+/** Makes the manifest a v2 manifest, for values that older manifests or Borsh cannot express. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
   (target) => ({ ...alter(target), version: "v2", encoding: "json" });

@@ -14,14 +14,14 @@ export interface Call<Parameters> {
 }
 
 export interface Outcome {
-  /** The parameters that the service added, such as defaults. */
+  /** The parameters that the service adds to the intent, such as defaults. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
-  /** The facts that app proofs prove, if they were requested. */
+  /** The facts that the app proofs prove, if app proofs are requested. */
   readonly addresses?: readonly AddressFacts[];
 }
 
-/** The effect of an operation. Its checks precede its changes. It throws Refusal. */
+/** Runs an operation. It checks everything before it changes anything, and throws Refusal. */
 export type CarryOut<Parameters> = (call: Call<Parameters>) => Outcome | Promise<Outcome>;
 
 export interface LabOperation {
@@ -31,11 +31,11 @@ export interface LabOperation {
   readonly parameters: Shape<unknown>;
   readonly intentMember: string;
   readonly resultMember: string;
-  /** `parameters` must match the shape. */
+  /** Runs the operation. `parameters` must match the shape. */
   readonly carryOut: CarryOut<JsonObject>;
 }
 
-/** Makes an operation whose path and members are named by its type. */
+/** Makes an operation. The names of its path and its members follow from its type. */
 export function operation<T>(
   type: string,
   parameters: Shape<T>,

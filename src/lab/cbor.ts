@@ -44,7 +44,7 @@ function cborHead(major: number, argument: number | bigint): Uint8Array {
   return bytes;
 }
 
-/** Makes a string in one chunk, or an array or map, that a break ends. */
+/** Encodes an item with indefinite length: a string in one chunk, an array or a map, each with a break at its end. */
 export function withIndefiniteLength(item: CborItem): RawCbor {
   const [major, , content] = parts(item);
   const chunked = major === CBOR_MAJOR.bytes || major === CBOR_MAJOR.text;

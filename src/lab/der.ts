@@ -20,7 +20,7 @@ export function derSet(...items: Uint8Array[]): Uint8Array {
   return der(0x31, ...items);
 }
 
-/** Encodes big-endian bytes, or a number that is not negative. */
+/** Encodes an integer: big-endian bytes, or a number of at least 0. */
 export function derInteger(value: Uint8Array | number): Uint8Array {
   const bytes = typeof value === "number" ? base256(value) : value;
   return der(0x02, bytes[0]! > 0x7f ? Uint8Array.of(0) : new Uint8Array(), bytes);

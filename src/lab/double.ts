@@ -1,4 +1,4 @@
-/** A stand-in for the result of a verified call, for tests of code that uses one. */
+/** A test double for the result of a verified call. */
 import type { VerifiedCall } from "../client/verified.js";
 import { copyPlain } from "../decode/input.js";
 import type { VerifiedActivity } from "../verify/activity.js";
@@ -23,7 +23,7 @@ export function verifiedCallFor<Result>(
     result: copyPlain(result),
     activity: whole,
     report: reportOf({ id, organizationId, type }),
-    // The type has a private member, which only verification makes.
+    // The type has a private member, so only verification can make a value without a cast.
     verified: Object.freeze({ ...VERIFIED, activity: whole }) as unknown as VerifiedActivity,
   };
 }

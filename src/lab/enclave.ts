@@ -1,6 +1,6 @@
 /**
- * A software Nitro enclave that runs QuorumOS. Tests can alter each step. Later steps use the altered value, so that
- * exactly one thing is wrong.
+ * A software Nitro enclave that runs QuorumOS. Tests can alter each step. Later steps are computed from the altered
+ * value, so only that value is wrong.
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
@@ -58,7 +58,7 @@ export interface DocumentAlterations {
   readonly cabundle?: Alter<Uint8Array[]>;
   /** Whether the outermost map has an indefinite length. */
   readonly indefinite?: boolean;
-  /** Returns the payload's map or a replacement. */
+  /** Alters the map of the payload, or replaces it. */
   readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
   readonly payload?: Alter<Uint8Array>;
   readonly protectedHeader?: Alter<Uint8Array>;
@@ -66,7 +66,7 @@ export interface DocumentAlterations {
   /** The key that signs instead of the leaf's key. */
   readonly signer?: KeyPair;
   readonly signature?: Alter<Uint8Array>;
-  /** Returns the COSE_Sign1's items or a replacement. */
+  /** Alters the items of the COSE_Sign1, or replaces them. */
   readonly items?: (items: readonly CborItem[]) => CborItem;
   readonly cose?: Alter<Uint8Array>;
 }
@@ -93,9 +93,9 @@ interface EnclaveOptions {
   readonly manifestHash: Uint8Array;
   /** The attested key. Default: a new key. */
   readonly ephemeralKey?: QosKeyPair;
-  /** The key of the other phase. Default: a new key. */
+  /** The key of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair | undefined;
-  /** Whether PCR18 commits to the manifest. Default: false, so that PCR18 is zeros. */
+  /** Whether PCR18 commits to the manifest. Default: false, and PCR18 is zeros. */
   readonly manifestCommitment?: boolean | undefined;
 }
 
@@ -199,7 +199,7 @@ export function bootProofJson(parts: {
 
 export interface AddressFacts {
   readonly organizationId: string;
-  /** The wallet. It is absent for the address of a private key that belongs to none. */
+  /** Id of the wallet; absent for the address of a private key that is in no wallet. */
   readonly walletId?: string;
   readonly derivationPath?: string;
   readonly address: string;

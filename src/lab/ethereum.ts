@@ -50,7 +50,7 @@ function withLength(base: number, content: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(base + 55 + length.length), length, content);
 }
 
-/** Returns the items of one list that fills the bytes. */
+/** Returns the items of a list. The list must fill all bytes. */
 export function decodeRlp(bytes: Uint8Array): Rlp[] {
   const [item] = bytes.length === 0 || bytes[0]! < 0xc0 ? [] : readItems(bytes);
   if (item === undefined || item instanceof Uint8Array || toHex(encodeRlp(item)) !== toHex(bytes)) throw unreadable();

@@ -1,6 +1,6 @@
 /**
- * The faults of the service, and the checks that must fail. Faults without `needs` appear in every submit with
- * `generateAppProofs`, and in the boot proofs for its app proofs.
+ * The faults of the service, with the checks that fail because of each. Faults without `needs` affect every submit with
+ * `generateAppProofs`, and the boot proofs for its app proofs.
  */
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
 import type { FaultFacts } from "./behaviour.js";
@@ -22,7 +22,7 @@ export const BEHAVIOURS = {
 
 export type FaultName = keyof typeof BEHAVIOURS;
 
-/** Any string, so that external names compile. Editors complete known names. */
+/** Any string, so that a program can pass names from elsewhere. Editors complete the known names. */
 export type GivenFaultName = FaultName | (string & Record<never, never>);
 
 export interface LabFault extends FaultFacts {

@@ -2,7 +2,7 @@
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
-/** The content of `lab.json`. File names are relative to it. */
+/** The content of `lab.json`. Names of files are relative to its folder. */
 export interface LabFiles {
   readonly baseUrl: string;
   readonly organizationId: string;
@@ -11,7 +11,7 @@ export interface LabFiles {
   readonly trustAnchorFile: string;
   readonly policyFile: string;
   readonly ids: Lab["ids"];
-  /** The activity that created the wallet. It has app proofs of the addresses. */
+  /** Id of the activity that created the wallet. It has app proofs of the wallet's addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
   /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */

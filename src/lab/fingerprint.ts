@@ -4,7 +4,7 @@ import { sha256 } from "./qos.js";
 
 const PREFIX = "sha256:";
 
-/** Returns the fingerprint (client/README.md, "Activities"). */
+/** Returns the fingerprint of a request's body (client/README.md, "Activities"). */
 export function fingerprintOf(body: Uint8Array): string {
   return PREFIX + toHex(sha256(body));
 }

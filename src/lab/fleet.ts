@@ -41,7 +41,7 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
 /** An enclave of one of the caller's applications. */
 export interface ReplicaInfo {
   readonly enclaveId: string;
-  /** The release. For such an application it is the id of its deployment. */
+  /** Name of the release. For the caller's application it is the id of the deployment. */
   readonly release: string;
   readonly manifestVersion: ManifestVersion;
   readonly generation: Generation;
@@ -55,7 +55,7 @@ export interface EnclaveInfo extends ReplicaInfo {
   readonly app: App;
 }
 
-/** The time before its certificate expires at which an enclave reboots. */
+/** An enclave reboots when its certificate expires within this time. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
 /** The number of enclaves of one deployment of a caller's application. */
@@ -83,7 +83,7 @@ function loadMember({ alias, key }: SavedMember): LabMember {
   return { alias, key: loadQosKeyPair(key) };
 }
 
-/** Returns the alterations for an attestation from before the shares arrived, when nobody had posted one. */
+/** Returns the options for a setup document: it was made before the shares arrived, so there are no share approvals. */
 export function setupOptions(liveKey: QosKeyPair): Partial<ForgeOptions> {
   return { generation: "setup", otherKey: liveKey, alterManifest: { shareApprovals: () => [] } };
 }
@@ -120,12 +120,12 @@ export class Fleet {
     return certificatePem(this.#pki.rootCertificate);
   }
 
-  /** The applications of the service. */
+  /** The running enclaves of the service's own applications. */
   get enclaves(): EnclaveInfo[] {
     return [...this.#running.values()].flatMap(({ info: { app, ...info } }) => (isApp(app) ? [{ ...info, app }] : []));
   }
 
-  /** Returns a policy that pins every release of the service with `pinned`. */
+  /** Returns a policy that pins every release of the service that has `pinned` set. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader
       .all("releases")
@@ -151,7 +151,7 @@ export class Fleet {
     return labPolicy(this.trustAnchorPem, [deployment], { name, maxAge: "30d" });
   }
 
-  /** Adds an application, which must precede the boot of its releases. */
+  /** Adds an application. It must be added before its releases boot. */
   addApplication(application: SavedApplication): void {
     this.#applications.set(application.appId, application);
   }
@@ -174,12 +174,12 @@ export class Fleet {
     return release;
   }
 
-  /** Replaces the enclave with the same id, whose boot proof stays. */
+  /** Boots an enclave, which replaces the one with the same id. The earlier boot proof remains available. */
   boot(release: SavedRelease & { readonly app: App }, tx: Transaction): EnclaveInfo {
     return { ...this.#boot(release, tx).info, app: release.app };
   }
 
-  /** Replaces all enclaves of the application. Their boot proofs stay. */
+  /** Boots all enclaves of the application again. Their earlier boot proofs remain available. */
   bootReplicas(release: SavedRelease, tx: Transaction): void {
     const { name } = this.#applications.get(release.app)!;
     for (let number = 1; number <= REPLICAS; number++) this.#boot(release, tx, `${name} ${number}`);
@@ -190,7 +190,7 @@ export class Fleet {
     return this.#replicas(appId).map(({ info }) => otherMembers(info, "app"));
   }
 
-  /** Returns undefined if there are not that many. */
+  /** Returns the enclave with this index; undefined if the application has fewer. */
   replica(appId: string, index: number, tx: Transaction): SavedEnclave | undefined {
     const running = this.#replicas(appId)[index];
     return running && tx.get("enclaves", this.#renewed(running, tx).info.ephemeralKey);
@@ -224,7 +224,7 @@ export class Fleet {
     return running;
   }
 
-  /** Throws RangeError for the last enclave of an application. */
+  /** Stops an enclave. Throws RangeError for the last enclave of an application. */
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -233,7 +233,7 @@ export class Fleet {
     this.#running.delete(enclaveId);
   }
 
-  /** Makes an app proof. Calls rotate among the application's enclaves. */
+  /** Makes an app proof. Calls use the application's enclaves in turn. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
     const running = this.#replicas(app);
     const chosen = running[this.#turn++ % running.length];
@@ -241,7 +241,9 @@ export class Fleet {
     return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
   }
 
-  /** Returns the enclave that booted last, or the first replica, which signs. */
+  /**
+   * Returns the service's enclave that booted last. For a caller's application, returns the first replica, which signs.
+   */
   latest(app: string, tx: Transaction): ReplicaInfo | undefined {
     const running = this.#replicas(app);
     if (running.length === 0) return undefined;
@@ -275,7 +277,7 @@ export class Fleet {
     }).bootProof;
   }
 
-  /** Throws RangeError for an unknown enclave. */
+  /** Returns a boot proof over a nonce. Throws RangeError for an unknown enclave. */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject {
     const running = this.#running.get(enclaveId);
     if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -325,7 +327,7 @@ export class Fleet {
     };
   }
 
-  /** Returns the parts. All the caller's applications run in one image, which loads their binaries. */
+  /** Returns the parts for a release of a caller's application. All run in one image, which loads their binaries. */
   #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ReleaseParts {
     const { quorumKey, operators, shareholders } = this.#applications.get(app)!;
     return {

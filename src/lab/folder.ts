@@ -16,7 +16,6 @@ export class LabFolderError extends Error {
 const MARKER = "lab-folder.json";
 const FORMAT = "bootproof-lab-folder/1";
 const PUBLIC = 0o644;
-/** LevelDB's file in the subfolder of all labs. */
 
 export interface FolderFile {
   readonly name: string;
@@ -26,7 +25,7 @@ export interface FolderFile {
 
 type Written = Readonly<Record<string, readonly string[]>>;
 
-/** Rejects with {@link LabFolderError} unless the folder is empty, new, or a lab's. */
+/** Opens the folder for a lab. Rejects with {@link LabFolderError} unless it is empty, new, or a lab's. */
 export async function claimFolder(path: string): Promise<LabFolder> {
   // The folder holds private keys.
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -79,8 +78,8 @@ class LabFolder {
   }
 
   /**
-   * Writes the files in order, each completely or not at all. Rejects with {@link LabFolderError}, and writes none, if
-   * a file is not a lab's.
+   * Writes the files in this order, each completely or not at all. Rejects with {@link LabFolderError}, and writes
+   * none, if an existing file was not written by a lab.
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));
@@ -96,12 +95,12 @@ class LabFolder {
     }
   }
 
-  /** Rejects with {@link LabFolderError} if the file is not a lab's. */
+  /** Removes a file. Rejects with {@link LabFolderError} if it was not written by a lab. */
   async remove(name: string): Promise<void> {
     if ((await this.#own(name)) !== null) await rm(join(this.#path, name), { force: true });
   }
 
-  /** Returns null if there is no file. */
+  /** Returns the content of a lab's file. Null if there is no file. */
   async #own(name: string): Promise<string | null> {
     const content = await contentOf(join(this.#path, name));
     if (content === null) return null;
@@ -117,7 +116,7 @@ function digestOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Returns the content, which is empty unless the path is a regular file. Returns null if it does not exist. */
+/** Returns the content of a regular file, or an empty one for anything else. Null if the path does not exist. */
 async function contentOf(path: string): Promise<Buffer | null> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -127,7 +126,7 @@ async function contentOf(path: string): Promise<Buffer | null> {
   return found.isFile() ? readFile(path) : Buffer.alloc(0);
 }
 
-/** Creates a file, but never replaces one that was created meanwhile. */
+/** Creates a file. Rejects if another program created it meanwhile. */
 async function createOwn(path: string, text: string, mode: number): Promise<void> {
   await createWhole(path, text, { mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;

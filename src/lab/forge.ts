@@ -1,6 +1,6 @@
 /**
- * Makes complete evidence. A test can make one thing wrong, and everything that follows from it is hashed, signed and
- * encoded correctly.
+ * Makes complete evidence. A test can make one value wrong. All later hashes, signatures and encodings are computed
+ * from that value, and correct.
  */
 import { byteCopy, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
@@ -68,8 +68,8 @@ const PARTS: MembersOf<Partial<ForgeParts>> = {
 };
 
 /**
- * The parts of forged evidence. Keys and members are new by default; measurements, namespace, pivot hash, arguments and
- * labels are fixed. Reuse a forge, since making its keys is slow.
+ * The fixed parts of forged evidence. By default, keys and members are new; measurements, namespace, pivot hash,
+ * arguments and labels are always the same. Use a forge again where you can: making its keys is slow.
  */
 export class Forge {
   readonly pki: NitroPki;
@@ -112,11 +112,11 @@ export class Forge {
 
 /** The changes, in the order in which they apply. */
 export interface ManifestAlterations {
-  /** Alters v0 to v2 before hash, approvals and attestation. */
+  /** Alters a manifest of v0 to v2, before its hash, approvals and attestation are made. */
   readonly manifest?: Alter<PivotManifest>;
-  /** Alters v3 at the same point. */
+  /** Alters a manifest of v3, before its hash, approvals and attestation are made. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
-  /** Replaces members of any version, after the above. */
+  /** Replaces members of a manifest of any version, after the alterations above. */
   readonly parts?: (
     manifest: Manifest,
   ) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
@@ -124,7 +124,7 @@ export interface ManifestAlterations {
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
-  /** Alters only the manifest beside the envelope, in v0 to v2. */
+  /** Alters only the manifest outside of the envelope, for v0 to v2. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
   /** Alters the JSON of encodings in JSON. */
@@ -136,7 +136,7 @@ export interface ManifestAlterations {
 
 export interface ForgeOptions {
   readonly lab: Forge;
-  /** The time of the document. The default app proof is a minute younger. */
+  /** The time of the attestation document. By default the app proof is made a minute later. */
   readonly at: Date;
   /** The version of the manifest. Default: v2. */
   readonly version?: ManifestVersion;
@@ -151,7 +151,7 @@ export interface ForgeOptions {
   readonly ephemeralKey?: QosKeyPair;
   /** The key of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair;
-  /** Whether PCR18 commits to the manifest. Default: false, so that PCR18 is zeros. */
+  /** Whether PCR18 commits to the manifest. Default: false, and PCR18 is zeros. */
   readonly manifestCommitment?: boolean;
   /** The nonce of the document. Default: none. */
   readonly nonce?: Uint8Array;
@@ -192,7 +192,7 @@ export interface ForgedEvidence {
   /** The document's root certificate in DER. */
   readonly anchorDer: Uint8Array;
   readonly anchorPem: string;
-  /** The COSE_Sign1. */
+  /** The attestation document (COSE_Sign1). */
   readonly document: Uint8Array;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;

@@ -7,7 +7,9 @@ import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** The limit up to which a larger body is drained, for clients that send all of it before they read. */
+/**
+ * Limit of bytes that are read of a body that is too large: some clients send all of it before they read the response.
+ */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
@@ -35,7 +37,7 @@ export class HttpServer {
     this.#server.on("clientError", refuseNoise);
   }
 
-  /** Resolves to the base URL. Rejects if the port is in use. */
+  /** Starts listening. Resolves to the base URL. Rejects if the port is in use. */
   async listen(port: number): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);

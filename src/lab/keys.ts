@@ -5,7 +5,7 @@ import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
 
-/** The type is declared here, so that users of the lab need no Node types. */
+/** A key. The type is declared here, so that users of the lab need no Node types. */
 interface SoftwareKey {
   readonly type: string;
 }
@@ -16,8 +16,8 @@ export interface KeyPair {
 }
 
 /**
- * Imports the pair from its encoding, since Node 20 can deadlock when it exports a generated key as JWK during garbage
- * collection.
+ * Generates a pair and imports it from its encoding. When Node 20 exports a generated key as JWK during garbage
+ * collection, it can deadlock.
  */
 export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
   const privateKeyEncoding = { type: "pkcs8", format: "der" } as const;
@@ -34,7 +34,7 @@ function pairOf(pkcs8: Buffer): KeyPair {
   return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
-/** This file makes every pair, so the cast is safe. */
+/** Returns the key as Node's KeyObject. All keys are made in this file, so the cast is safe. */
 function keyObject(key: SoftwareKey): KeyObject {
   return key as KeyObject;
 }
@@ -76,7 +76,7 @@ export function signRaw(pair: KeyPair, digest: Digest, message: Uint8Array): Uin
   return new Uint8Array(sign(digest, message, { key: keyObject(pair.privateKey), dsaEncoding: "ieee-p1363" }));
 }
 
-/** Returns the signature as ECDSA-Sig-Value, or in the format of the key's algorithm. */
+/** Returns the signature in DER as an ECDSA-Sig-Value or, for other keys, in the format of the key's algorithm. */
 export function signDer(pair: KeyPair, digest: Digest | null, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(digest, message, keyObject(pair.privateKey)));
 }

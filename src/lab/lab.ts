@@ -35,11 +35,11 @@ export interface LabOptions {
   /** The port. Default: 0, which takes a free one. */
   readonly port?: number;
   /**
-   * The folder that keeps the state, with the package classic-level. It must be empty, new, or a lab's. Default: in
-   * memory.
+   * Path of the folder for the state. It must be empty, new, or a lab's, and requires the package classic-level.
+   * Default: the state is in memory only.
    */
   readonly dataFolder?: string;
-  /** The clock of the service and its enclaves. */
+  /** Returns the time for the service and its enclaves. */
   readonly now?: () => Date;
   /** The faults that are on from the start. */
   readonly faults?: readonly GivenFaultName[];
@@ -66,18 +66,18 @@ const LAB_OPTIONS: MembersOf<LabOptions> = {
 
 export interface Lab extends Seed {
   readonly baseUrl: string;
-  /** The root of the software PKI. */
+  /** The root certificate of the software PKI, as PEM. */
   readonly trustAnchorPem: string;
-  /** A policy that pins every release of the service with `pinned`. */
+  /** A policy that pins every release of the service that has `pinned` set. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
   /** The URL of the keys that verify webhook deliveries. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
   readonly applications: readonly LabApplication[];
-  /** Throws RangeError for an unknown name. */
+  /** Returns an application. Throws RangeError for an unknown name. */
   application(name: string): LabApplication;
-  /** The enclaves of the service. With a fault of the boot, the enclaves that booted for it. */
+  /** The enclaves of the service. If a fault alters boots, these are the enclaves that booted with it. */
   readonly enclaves: readonly EnclaveInfo[];
   /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
@@ -89,16 +89,16 @@ export interface Lab extends Seed {
   /** Gives an enclave of the service a new ephemeral key. Rejects with RangeError for an unknown id. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
   /**
-   * Stops an enclave, whose boot proof stays. Throws RangeError for an unknown id or the last enclave of an
-   * application.
+   * Stops an enclave. Its boot proof remains available. Throws RangeError for an unknown id, and for the last enclave
+   * of an application.
    */
   stopEnclave(enclaveId: string): void;
   /**
-   * Returns a boot proof over a verifier's nonce, which the service itself does not offer. Throws RangeError for an
+   * Returns a boot proof over a verifier's nonce. The service itself does not offer this. Throws RangeError for an
    * unknown id.
    */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
-  /** Resolves to the authenticator's id. */
+  /** Registers a passkey for a user. Resolves to the id of the authenticator. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
   setNonces(nonces: Nonces): Promise<void>;
   /** Resolves when each delivery was accepted or abandoned. */
@@ -113,9 +113,9 @@ const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
 
 /**
- * Starts a lab on the loopback. Rejects if the port is in use, with {@link StoreInUseError} if the folder is, with
- * {@link StoreMissingError} if classic-level is missing, and with {@link LabFolderError} if the folder is neither
- * empty, new, nor a lab's.
+ * Starts a lab on the loopback. Rejects if the port is in use. Rejects with {@link StoreInUseError} if the folder is in
+ * use, with {@link StoreMissingError} if classic-level is missing, and with {@link LabFolderError} if the folder is
+ * neither empty, nor new, nor a lab's.
  * @example
  * ```ts
  * const lab = await startLab();
@@ -165,7 +165,7 @@ async function openStore(dataFolder: string | undefined): Promise<Store> {
   const openStoreIn = await loadLevelStore();
   const folder = await claimFolder(dataFolder);
   const store = await openStoreIn(join(dataFolder, "store"));
-  // The file has an outdated address.
+  // An earlier file has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -186,8 +186,7 @@ async function openInstallation(
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else bootAgain(fleet, tx);
   });
-  // The seed needs running enclaves, so it has its own transaction. This also repairs a start that was killed in
-  // between.
+  // The seed needs running enclaves, so it has its own transaction. A start after a kill between the two creates it.
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
@@ -198,7 +197,9 @@ async function openInstallation(
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
 
-/** Boots old and new releases of each application, which run at once and have both encodings by default. */
+/**
+ * Boots an old and a new release of each application. They run at the same time and, by default, have both encodings.
+ */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);

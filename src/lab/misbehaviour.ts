@@ -1,6 +1,6 @@
 /**
- * Alters responses, but not the state of the service. A fault of the boot runs on newly booted enclaves, so that
- * clients with cached boot proofs detect it, too.
+ * Alters responses, but not the state of the service. If a fault alters boots, new enclaves boot with it. Clients with
+ * cached boot proofs then detect it, too.
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -13,7 +13,7 @@ import type { SavedEnclave } from "./records.js";
 import { isApp, releaseId } from "./release.js";
 import type { Reader } from "./state.js";
 
-/** An enclave that replaces another. */
+/** An enclave that runs in place of an honest one. */
 interface Booted {
   readonly key: string;
   readonly saved: SavedEnclave;
@@ -23,9 +23,11 @@ export class Misbehaviour {
   readonly #fleet: Fleet;
   /** Forged boot proofs by the key of an honest enclave. They are cleared when the faults change. */
   readonly #forged = new Map<string, JsonObject>();
-  /** Running enclaves by the key of the one that they replaced. They are cleared when the faults change. */
+  /** Replacements by the key of the honest enclave. Cleared when the faults change. */
   readonly #running = new Map<string, Booted>();
-  /** Enclaves by their own keys. They are never cleared, since a boot proof outlives its enclave. */
+  /**
+   * Replacements by their own keys. Never cleared, since a boot proof remains available after its enclave has ended.
+   */
   readonly #booted = new Map<string, SavedEnclave>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
@@ -33,7 +35,7 @@ export class Misbehaviour {
     this.#fleet = fleet;
   }
 
-  /** Throws RangeError for an unknown name. */
+  /** Turns these faults on and all others off. Throws RangeError for an unknown name. */
   set(names: readonly string[]): void {
     this.#on = [...new Set(names)].map((name) => ({
       name: name as FaultName,
@@ -47,7 +49,7 @@ export class Misbehaviour {
     return this.#on.map(({ name }) => name);
   }
 
-  /** Returns whether the operation returns not found. */
+  /** Returns whether the operation must respond with not found. */
   refuses(operation: string): boolean {
     return this.#on.some(({ behaviour }) => behaviour.refuses?.includes(operation));
   }
@@ -56,12 +58,12 @@ export class Misbehaviour {
     return honest.map((info) => ({ ...info, ephemeralKey: this.runningKey(info.ephemeralKey, reader) }));
   }
 
-  /** Returns the replacement's key, in lower-case hex. */
+  /** Returns the key of the enclave that runs in place of the one with this key, in lower-case hex. */
   runningKey(ephemeralKey: string, reader: Reader): string {
     return this.#enclaveNow(ephemeralKey, reader)?.key ?? ephemeralKey;
   }
 
-  /** `ephemeralKey` is lower-case hex. */
+  /** Returns the boot proof of a key in lower-case hex, with the faults that are on. */
   bootProof(ephemeralKey: string, reader: Reader): JsonObject | undefined {
     const booted = this.#booted.get(ephemeralKey);
     if (booted !== undefined) return booted.bootProof;
@@ -74,12 +76,12 @@ export class Misbehaviour {
     return made;
   }
 
-  /** Returns the enclave that runs in its place now. */
+  /** Returns the enclave that runs in place of this one, or this one if no fault alters boots. */
   running(honest: SavedEnclave, reader: Reader): SavedEnclave {
     return this.#enclaveNow(toHex(loadQosKeyPair(honest.key).publicKey), reader)?.saved ?? honest;
   }
 
-  /** Returns the attestation from before the shares arrived. */
+  /** Returns the boot proof of the enclave's setup key, made before the shares arrived. */
   setupProof(honest: SavedEnclave, reader: Reader): JsonObject {
     const saved = this.running(honest, reader);
     const { key, bootProof } = saved.setup!;
@@ -92,7 +94,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** Returns the activity as the faults alter it. `operation` is the one that returned it. */
+  /** Returns the activity with the faults that are on. `operation` is the one whose response it is in. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
@@ -120,7 +122,7 @@ export class Misbehaviour {
     return [...this.#on.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
   }
 
-  /** Signs the payload with the enclave that replaces the signer. */
+  /** Signs the payload again, with the enclave that replaces the signer. */
   #movedTo(proof: JsonObject, reader: Reader): JsonObject {
     const booted = this.#enclaveNow(String(proof["publicKey"]), reader);
     return booted === undefined ? proof : this.#sign(booted.saved, payloadOf(proof), reader);
@@ -146,7 +148,7 @@ export class Misbehaviour {
     return this.#booted.get(key) ?? reader.get("enclaves", key);
   }
 
-  /** Boots the replacement on demand. */
+  /** Returns the replacement of an enclave, and boots it if needed. Undefined if no fault alters boots. */
   #enclaveNow(key: string, reader: Reader): Booted | undefined {
     const honest = reader.get("enclaves", key);
     if (honest === undefined || !this.#altersBoot) return undefined;

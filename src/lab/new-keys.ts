@@ -1,6 +1,6 @@
 /**
- * Operations that make keys. They are undocumented but deployed (client/README.md, "Operations"), and give a fresh
- * request proofs of addresses.
+ * Operations that make keys. They are deployed, but undocumented (client/README.md, "Operations"). Their responses have
+ * proofs of new addresses.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type ReadOf, flag, list, matching, nonEmptyText, object, oneOf, optional, text } from "../decode/shapes.js";

@@ -13,7 +13,7 @@ import { checkWebhookUrl } from "./webhooks.js";
 
 const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
 const DEFAULT_SESSION_SECONDS = "900";
-/** The limit of a session, which is 30 days. */
+/** Longest session in seconds, which is 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;
 
 const EFFECTS: {
@@ -52,7 +52,7 @@ const EFFECTS: {
     for (const record of users) {
       const { userId, userTags } = record.user;
       const others = userTags.filter((id) => id !== userTagId);
-      // Removal wins over addition.
+      // A user who is both added and removed does not get the tag.
       putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
     }
     return { intent: { addUserIds, removeUserIds }, result: { userTagId } };

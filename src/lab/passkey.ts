@@ -1,4 +1,4 @@
-/** A software passkey that replaces `navigator.credentials`. */
+/** A software passkey, for use instead of `navigator.credentials`. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
@@ -10,7 +10,7 @@ export interface PasskeyRegistration {
   readonly credentialId: string;
   /** The uncompressed P-256 point, 65 bytes, in hex. */
   readonly publicKey: string;
-  /** The relying party. If it is present, the service requires it. */
+  /** Domain of the relying party. If present, the service accepts no other. */
   readonly rpId?: string;
 }
 
@@ -33,7 +33,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Some clients require this method. */
+  /** Returns no extension results. Some clients call this method. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A software certificate authority for attestation documents: root, region, zone, instance, leaf. Tests alter the
- * specification of one certificate; the others stay correctly signed.
+ * A software certificate authority for attestation documents, with the levels root, region, zone, instance and leaf. A
+ * test can alter the specification of one certificate; the others are still signed correctly.
  */
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "../bytes.js";
@@ -53,10 +53,10 @@ export interface CertificateSpec {
   readonly publicKeyInfo?: Uint8Array;
   /** The key that signs. Default: the key of the certificate above. */
   readonly issuerKey?: KeyPair;
-  /** The signed algorithm. The outer one is beside the signature. */
+  /** The algorithm in the signed part. `outerAlgorithm` is the one outside of it. */
   readonly innerAlgorithm: Uint8Array;
   readonly outerAlgorithm: Uint8Array;
-  /** The digest. Null if the algorithm implies it. */
+  /** The digest of the signature. Null if the key's algorithm implies it. */
   readonly digest: Digest | null;
   /** The extensions, omitted if empty. */
   readonly extensions: readonly ExtensionSpec[];
@@ -84,7 +84,7 @@ export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** The lifetimes on the hardware. */
+/** The lifetimes that certificates of the hardware have. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
@@ -114,7 +114,7 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
-/** The saved keys and root certificate. Verifiers compare the latter byte for byte. */
+/** Keys and root certificate to save. The certificate is saved, too, because verifiers compare it byte for byte. */
 export interface SavedPki {
   readonly keys: Readonly<Record<Place, string>>;
   readonly rootCertificate: string;
@@ -124,7 +124,7 @@ export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
   readonly #keys: Readonly<Record<Place, KeyPair>>;
-  /** The issued certificates, which stay byte-identical until they or those above change. */
+  /** Issued certificates by specification. They stay byte-identical until they or a certificate above them change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
@@ -198,7 +198,7 @@ export class NitroPki {
   }
 }
 
-/** Issues a certificate, which is self-signed without `above`. */
+/** Issues a certificate. Without `above`, it is self-signed. */
 export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);

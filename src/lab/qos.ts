@@ -26,7 +26,7 @@ import {
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
-/** A pair for encryption and signing. */
+/** A key pair for encryption, and one for signing. */
 export interface QosKeyPair {
   readonly encryption: KeyPair;
   readonly signing: KeyPair;
@@ -80,7 +80,7 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
   /** The hash of the pivot, or the digest of the workload's image. */
   readonly pivotHash: Uint8Array;
-  /** The hash of the pivot. */
+  /** The arguments of the pivot. */
   readonly args: readonly string[];
 }
 
@@ -157,7 +157,7 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** How JSON spells numbers and bytes. Readers accept every spelling; QOS sends v2 as canonical JSON. */
+/** How numbers and bytes are written in JSON. Readers accept all forms; QOS sends v2 as canonical JSON. */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";
@@ -165,7 +165,7 @@ export interface JsonSpelling {
 
 export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
-  /** The spelling. Default: plain numbers and lower-case hex, canonical JSON from v2 on. */
+  /** How JSON is written. Default: plain numbers and lower-case hex; from v2 on, canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
@@ -187,7 +187,9 @@ function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefine
   return spelling === undefined && manifestEncodings(version)[0] === "json";
 }
 
-/** Encodes JSON. Canonical members are parsed first, because an altered value may have no canonical form. */
+/**
+ * Encodes JSON. Members are made canonical before they are altered, since an altered value may have no canonical form.
+ */
 function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding["alterJson"]): Uint8Array {
   const spelledOut = canonical ? (JSON.parse(canonicalQosJson(json)) as JsonObject) : json;
   return toUtf8(JSON.stringify(alter?.(spelledOut) ?? spelledOut));

@@ -1,4 +1,4 @@
-/** The queries that the lab answers, each a row: its name, the shape of its parameters, and its answer. */
+/** The queries of the lab, one row each: name, shape of the parameters, and answer. */
 import { QUERY_OPERATIONS, type QueryName, documentedOnly } from "../client/operations.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
 import {
@@ -34,7 +34,7 @@ import type { State } from "./state.js";
 import { owned, ownedOf, userOf } from "./users.js";
 import { keyAt } from "./wallet.js";
 
-/** What the service answers from. */
+/** The state and the enclaves from which queries are answered. */
 export interface Sources {
   readonly state: State;
   readonly fleet: Fleet;
@@ -53,7 +53,7 @@ export interface Query {
   /** The last segment of its path. */
   readonly name: string;
   readonly parameters: Shape<unknown>;
-  /** `parameters` must match the shape. Throws Refusal. */
+  /** Answers the query. `parameters` must match the shape. Throws Refusal. */
   readonly answer: Answer<JsonObject>;
 }
 
@@ -119,7 +119,7 @@ const DOCUMENTED: {
   async getTvcDeploymentProvisioningDetails(question) {
     const { state, fleet, misbehaviour } = question;
     const release = releaseOf(question);
-    // This renews the enclave if its certificate is about to expire.
+    // `latest` reboots the enclave if its certificate is about to expire.
     await state.transact((tx) => fleet.latest(release.app, tx));
     const proof = misbehaviour.setupProof(enclaveOf(release, question), state);
     return { attestationDocument: proof[DOCUMENT_MEMBER.name]!, manifestEnvelope: proof["qosManifestEnvelopeB64"]! };
@@ -128,11 +128,11 @@ const DOCUMENTED: {
 
 const limit = optional(matching(/^[1-9][0-9]{0,2}$/, "1 to 999"));
 const paginationOptions = optional(object({ limit }));
-/** Some clients send one value, others a list. An empty list does not filter. */
+/** A filter of a list. Some clients send one value, others a list; an empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
 const DEFAULT_PAGE = "10";
 
-/** These are undocumented but deployed (client/README.md, "Operations"). */
+/** These queries are deployed, but undocumented (client/README.md, "Operations"). */
 const UNDOCUMENTED: readonly Query[] = [
   query("get_wallet", object({ walletId: text }), ({ state, organization, parameters }) => ({
     wallet: walletJson(walletOf(state, organization, parameters.walletId)),
@@ -201,7 +201,7 @@ const UNDOCUMENTED: readonly Query[] = [
     return { activities: page.map((record) => shown(record, "list_activities", question)) };
   }),
 
-  // The answer is about the caller, in whatever organization the question is.
+  // The answer is about the caller. The organization in the query does not matter.
   query("whoami", object({}), ({ state, caller }) => {
     const { organizationId, user } = caller.record;
     const { organizationName } = state.get("organizations", organizationId)!;
@@ -217,7 +217,7 @@ export const QUERIES: readonly Query[] = [
   ...UNDOCUMENTED,
 ];
 
-/** Returns the activity as the faults alter it. `operation` is the one that returns it. */
+/** Returns the activity with the faults that are on. `operation` is the one whose response it is in. */
 export function shown(
   { activity }: ActivityRecord,
   operation: string,
@@ -247,7 +247,7 @@ function releaseOf({ state, organization, parameters }: Question<{ readonly depl
   return release!;
 }
 
-/** Returns the first replica, or one of an earlier deployment. */
+/** Returns the first replica of the release, or an earlier enclave if the release no longer runs. */
 function enclaveOf({ app, name }: SavedRelease, { fleet, state }: Omit<Sources, "misbehaviour">): SavedEnclave {
   const running = fleet.replicas(app).find((one) => one.release === name);
   const isOfRelease = (one: SavedEnclave): boolean => one.app === app && one.release === name;
@@ -286,7 +286,7 @@ function privateKeyJson({ seed, ...key }: PrivateKey): JsonObject {
   return json({ ...names, createdAt, updatedAt: createdAt, exported: false, imported: false }) as JsonObject;
 }
 
-/** Records are JSON, which their interfaces do not say. */
+/** Returns a record as JSON. Records are JSON, but their types do not say so. */
 function json(value: unknown): JsonValue {
   return value as JsonValue;
 }

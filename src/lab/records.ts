@@ -11,7 +11,7 @@ export interface Organization {
   readonly organizationId: string;
   readonly organizationName: string;
   readonly parentOrganizationId?: string;
-  /** The users that policies do not bind. */
+  /** Ids of the users to whom policies do not apply. */
   readonly rootUserIds: readonly string[];
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
@@ -29,7 +29,7 @@ export interface ApiKey {
   readonly apiKeyName: string;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
-  /** The lifetime. Default: it does not expire. */
+  /** Lifetime in seconds. Default: the credential does not expire. */
   readonly expirationSeconds?: string;
 }
 
@@ -49,7 +49,7 @@ export interface User {
   readonly updatedAt: Timestamp;
 }
 
-/** A record that belongs to an organization, which responses omit. */
+/** A record that belongs to an organization. Responses omit `organizationId`. */
 interface Owned {
   readonly organizationId: string;
 }
@@ -65,9 +65,7 @@ interface UserTag extends Owned {
   readonly userTagName: string;
 }
 
-/**
- * An account. Older data folders have only address and path, and no seed of the wallet: such an account cannot sign.
- */
+/** An account. In older data folders it has only address and path, and its wallet has no seed: it cannot sign. */
 interface WalletAccount {
   readonly address: string;
   readonly path: string;
@@ -176,7 +174,7 @@ export interface SavedEnclave {
   readonly bootedAt: number;
   readonly key: SavedQosKeyPair;
   readonly bootProof: JsonObject;
-  /** The attestation from before the shares arrived, only for a {@link SavedApplication}. */
+  /** Key and boot proof from before the shares arrived, if the enclave is of a {@link SavedApplication}. */
   readonly setup?: { readonly key: SavedQosKeyPair; readonly bootProof: JsonObject };
 }
 
@@ -187,7 +185,7 @@ export interface Seed {
   /** The key of a root user. */
   readonly apiKey: ApiKeyPair;
   readonly ids: SeedIds;
-  /** The activity that created the wallet. It has app proofs of the addresses. */
+  /** Id of the activity that created the wallet. It has app proofs of the wallet's addresses. */
   readonly walletActivityId: string;
   /** A user to whom policies apply, and who may rename wallets if a second user approves. */
   readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
@@ -222,7 +220,7 @@ export interface Tables {
   /** The nonces by chain and address in lower case. */
   nonces: Nonces;
   activities: ActivityRecord;
-  /** The ids of activities. */
+  /** Ids of activities by fingerprint. */
   fingerprints: string;
   releases: SavedRelease;
   /** The applications by name. */

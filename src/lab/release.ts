@@ -5,7 +5,7 @@ import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { Generation } from "./enclave.js";
 import type { JsonSpelling, ManifestEncoding } from "./qos.js";
 
-/** The policy engine decides requests; the signer derives addresses. */
+/** The service's own applications. The policy engine decides about requests, and the signer derives addresses. */
 export const APPS = ["policy-engine", "signer"] as const;
 export type App = (typeof APPS)[number];
 
@@ -21,7 +21,7 @@ export interface ReleaseOptions {
   readonly manifestVersion?: ManifestVersion;
   /** The encoding. Default: Borsh, and canonical JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** The spelling that replaces canonical JSON. */
+  /** How JSON is written. Default: canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
   /** The generation of the enclave. Default: `live`. */
   readonly generation?: Generation;
@@ -39,7 +39,10 @@ export const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
   pinned: optional(flag),
 };
 
-/** The id of a release, and of its enclave in the service, such as `signer lab.1`. It survives restarts. */
+/**
+ * Returns the id of a release, such as `signer lab.1`. The service's enclave of the release has the same id, also after
+ * a restart.
+ */
 export function releaseId({ app, name }: { readonly app: string; readonly name: string }): string {
   return `${app} ${name}`;
 }

@@ -1,4 +1,4 @@
-/** The content of a new lab. */
+/** Creates the content of a new lab. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
@@ -16,7 +16,7 @@ const ETHEREUM = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHE
 const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
-/** Makes the content. It needs running enclaves, which prove the wallets' addresses. */
+/** Creates the content. Enclaves must be running, since they prove the addresses of wallets. */
 export function createSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   const fixtures = new FixtureBuilder(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
@@ -102,7 +102,7 @@ class FixtureBuilder {
     return userTagId;
   }
 
-  /** Returns the id of the first policy. */
+  /** Creates the policies. Returns the id of the first one. */
   policies(organizationId: string): string {
     const policies = [
       { policyName: "operators rename wallets together", activityTypes: ["ACTIVITY_TYPE_UPDATE_WALLET"], approvals: 2 },
@@ -129,7 +129,7 @@ class FixtureBuilder {
     return fiatOnrampCredentialId;
   }
 
-  /** Makes a wallet with addresses, and the signer's proofs of them. */
+  /** Creates a wallet, and the activity that created it, with the signer's proofs of its addresses. */
   wallet(
     organizationId: string,
     userId: string,

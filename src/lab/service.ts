@@ -20,7 +20,7 @@ import type { Reader, Transaction } from "./state.js";
 import { isRoot, owned, ownedOf } from "./users.js";
 import type { Webhooks } from "./webhooks.js";
 
-/** The interface does not define this limit. */
+/** Limits of a request's age. The interface does not define them. */
 const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
 interface Request {
@@ -71,7 +71,7 @@ export class Service {
     return HANDLERS.has(path);
   }
 
-  /** Throws {@link Refusal}. */
+  /** Handles a request. Throws {@link Refusal}. */
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
     const handler = HANDLERS.get(path);
     if (handler === undefined) throw notFound(`there is no ${path}`);
@@ -111,7 +111,7 @@ export class Service {
     return { activity: shown(record, name, this.#parts) };
   }
 
-  /** Answers a question. The caller may belong to the parent organization, too. */
+  /** Answers a query. The caller may also belong to the parent of the organization in the query. */
   async query({ parameters: shape, answer }: Query, { caller, json }: Stamped): Promise<JsonObject> {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: expected a string");
@@ -217,7 +217,9 @@ export class Service {
     return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
-  /** Finishes the activity. `waited` means that a refusal fails the activity, because its request has ended. */
+  /**
+   * Finishes the activity. If it has `waited`, a refusal is recorded as a failed activity, since the request has ended.
+   */
   async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
     const {
       organization,
@@ -285,7 +287,7 @@ export class Service {
     };
   }
 
-  /** Uses the webhooks that the organization and its parent set before the activity. */
+  /** Delivers the activity to the webhooks that the organization and its parent had before it. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#parts.state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
@@ -316,7 +318,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ]),
 ]);
 
-/** The request's type selects one of two versions. */
+/** Returns the operation of a request. Its type selects one of two versions. */
 function submitOf(name: string, json: JsonValue): LabOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
@@ -363,13 +365,13 @@ function digest(data: QosJsonInput): string {
   return toHex(sha256(toUtf8(canonicalQosJson(data))));
 }
 
-/** Some clients put `generateAppProofs` among the parameters. */
+/** Moves `generateAppProofs` out of the parameters, where some clients put it. */
 function withOneAppProofFlag(json: JsonValue): JsonValue {
   const given = isJsonObject(json) ? json["parameters"] : undefined;
   if (!isJsonObject(json) || !isJsonObject(given) || !("generateAppProofs" in given)) return json;
   const { generateAppProofs: among, ...parameters } = given;
   const { generateAppProofs: beside } = json;
-  // The schema refuses values that are not booleans.
+  // If one of the two is not a boolean, it is kept, and the schema refuses it.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
   return {
     ...json,

@@ -11,7 +11,7 @@ interface SealedSession {
   readonly credentialBundle: string;
 }
 
-/** Seals to a P-256 point in hex, compressed or not. Throws Refusal. */
+/** Makes a session for a P-256 point in hex, compressed or not. Throws Refusal. */
 export async function sealSession(targetPublicKey: string): Promise<SealedSession> {
   const target = await uncompressed(fromHex(targetPublicKey) ?? new Uint8Array());
   if (target === null) throw invalid("parameters.targetPublicKey: not a point of P-256 in hex");

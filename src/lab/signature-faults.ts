@@ -1,4 +1,4 @@
-/** Faults of what a key of the service signed. */
+/** Faults of signatures by the service's keys. */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { OTHER_SEED, inside, ofResult, soleMember } from "./answer-faults.js";
@@ -42,7 +42,9 @@ function ofTransactions(signed: (key: WalletKey, intent: SignedTransaction) => s
   });
 }
 
-/** Signs everything with another key. The place of a Solana signer stays, so its signature belongs to no key. */
+/**
+ * Signs everything with another key. The signer that a Solana message names stays the same, so the signature is wrong.
+ */
 function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   const payloads = ofSignatures((key, intent) => signedPayload(other(key), intent));
   const transactions = ofTransactions((key, intent) =>
@@ -51,7 +53,7 @@ function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   return (activity, answering) => transactions(payloads(activity, answering), answering);
 }
 
-/** Returns another payload, of equal length if bytes are signed without a hash. */
+/** Returns another payload. It has the same length, since some signatures do not hash their payload. */
 function otherPayload(intent: SignedPayload): SignedPayload {
   if (intent.encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return { ...intent, payload: `${intent.payload} ` };
   const otherDigest = { encoding: "PAYLOAD_ENCODING_HEXADECIMAL", payload: "11".repeat(32) } as const;

@@ -36,7 +36,7 @@ const transaction = object({
   type: oneOf("TRANSACTION_TYPE_ETHEREUM", "TRANSACTION_TYPE_SOLANA"),
 });
 
-/** The results of these have no version. */
+/** Operations that sign. `""` means that the name of the result member has no version. */
 export const SIGNING_OPERATIONS = {
   signRawPayload: operation(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
@@ -94,7 +94,7 @@ function privateKey(reader: Reader, organizationId: string, signWith: string): W
   return found && keyAt(fromHex(found.seed)!, { path: PRIVATE_KEY_PATH, curve: found.curve });
 }
 
-/** Compares addresses. The capitals of an Ethereum address are only its checksum. */
+/** Returns whether two addresses are equal. For Ethereum addresses, capitals are a checksum and are ignored. */
 function isAddress(address: string, signWith: string): boolean {
   return address.startsWith("0x") ? address.toLowerCase() === signWith.toLowerCase() : address === signWith;
 }
@@ -145,7 +145,7 @@ function hashed(bytes: Uint8Array, hashFunction: Payload["hashFunction"]): Uint8
   return bytes;
 }
 
-/** Signs with low s. */
+/** Signs with ECDSA, and makes s the lower of its two values. */
 function ecdsa({ privateKey }: WalletKey, digest: Uint8Array): EcdsaSignature {
   const signature = secp256k1.sign(digest, privateKey, { prehash: false, format: "recovered" });
   return { yParity: signature[0] as 0 | 1, r: signature.subarray(1, 33), s: signature.subarray(33) };
@@ -164,7 +164,7 @@ export function signedTransaction(
 
 const SIGNATURE_LENGTH = 64;
 
-/** Signs a Solana message. The places of signatures come first, of which the key's is filled, and then the message. */
+/** Signs a Solana transaction. Places for signatures precede the message; the key's place is filled. */
 function signedSolana(bytes: Uint8Array, { privateKey, publicKey }: WalletKey): Uint8Array {
   const count = bytes[0]!;
   const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);

@@ -1,6 +1,6 @@
 /**
- * The services beside a Sigstore certificate authority: the log of certificates (RFC 6962), the log of signatures in
- * the form of Rekor v1, and a timestamp authority (RFC 3161). Each signs with its own software key.
+ * The other services of a Sigstore instance: the log of certificates (RFC 6962), the log of signatures in the form of
+ * Rekor v1, and a timestamp authority (RFC 3161). Each signs with its own software key.
  */
 import { concatBytes, toBase64, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -58,7 +58,7 @@ interface LoggedEntry {
   readonly body: Uint8Array;
 }
 
-/** The log of signatures. It keeps its leaves, so that each proof is of a real tree. */
+/** The log of signatures. It keeps its leaves, so each proof of inclusion is that of a real tree. */
 export class SignatureLog {
   readonly host: string;
   readonly #key: KeyPair;
@@ -137,7 +137,7 @@ const SIGNED_DATA = "1.2.840.113549.1.7.2";
 const TST_INFO = "1.2.840.113549.1.9.16.1.4";
 const CONTENT_TYPE = "1.2.840.113549.1.9.3";
 const MESSAGE_DIGEST = "1.2.840.113549.1.9.4";
-/** The lab's own policy, under an arc for examples. */
+/** OID of the timestamp policy, in an arc that is reserved for examples. */
 const POLICY = "2.999.1";
 
 /** Returns a TimeStampResp of RFC 3161 section 2.4.2, without the authority's certificate. */

@@ -1,7 +1,7 @@
 /**
- * The lab's own Sigstore: an identity-bound certificate authority, its logs and its trusted root. It attests builds as
- * a build service does. A test can make one thing wrong, and everything that follows from it is logged and signed
- * correctly.
+ * The lab's own Sigstore: a certificate authority for identities, its logs, and its trusted root. It attests builds as
+ * a build service does. A test can make one value wrong; all later log entries and signatures are computed from it, and
+ * correct.
  */
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
@@ -33,7 +33,7 @@ export interface LabBuild {
   readonly repository: string;
   /** The id of the repository (extension .15). */
   readonly repositoryId: string;
-  /** A path in the repository. With `repository` and `ref` it makes extension .18. */
+  /** Path of the workflow in the repository. With `repository` and `ref` it makes extension .18. */
   readonly workflow: string;
   /** The ref (extension .14). */
   readonly ref: string;
@@ -43,7 +43,7 @@ export interface LabBuild {
   readonly runner: string;
   /** The trigger, such as `push` (extension .20). */
   readonly trigger: string;
-  /** The signing workflow (extension .9). Default: extension .18, where the build's own workflow signs. */
+  /** URL of the workflow that signs (extension .9). Default: extension .18, since the build's own workflow signs. */
   readonly signer?: string;
   /** The certificate's subject alternative name. Default: extension .9. */
   readonly identity?: string;
@@ -76,15 +76,15 @@ const YEAR = 365 * 24 * 60 * MINUTE;
 /** The changes, in the order in which they apply. */
 export interface ProvenanceAlterations {
   readonly statement?: Alter<JsonObject>;
-  /** Alters the statement's bytes, which are signed. */
+  /** Alters the bytes of the statement before they are signed. */
   readonly payload?: Alter<Uint8Array>;
   readonly payloadType?: string;
   readonly extensions?: Alter<readonly ExtensionSpec[]>;
   /** Alters the certificate before the certificate log and the authority sign it. */
   readonly certificate?: Alter<CertificateSpec>;
   /**
-   * Alters the certificate after the certificate log signed it, before the authority does. Only a public instance has
-   * this.
+   * Alters the certificate after the certificate log has signed it, and before the authority signs. Only for an
+   * instance of kind `public`.
    */
   readonly logged?: Alter<CertificateSpec>;
   /** Alters the body of the log's entry, before the log signs it. */
@@ -122,15 +122,15 @@ type WholeOptions = ProvenanceOptions & { readonly build: LabBuild };
 const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
 type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
 
-/** The keys in PKCS#8, in base64. */
+/** The private keys (PKCS#8) and the certificates, as base64. */
 export type SavedSigstore = Readonly<
   Record<(typeof KEYS)[number] | "rootCertificate" | "intermediateCertificate", string>
 >;
 
 export interface LabSigstoreOptions {
   /**
-   * `public` (the default) has both logs. `private` has a timestamp authority instead, like an instance for private
-   * repositories.
+   * `public` has both logs. `private` has a timestamp authority instead, as instances for private repositories do.
+   * Default: `public`.
    */
   readonly kind?: "public" | "private";
   /** Keys and certificates of an earlier instance. */
@@ -275,12 +275,12 @@ export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuil
   };
 }
 
-/** Makes an extension of Sigstore's arc, in which the numbers from 8 on are a UTF8String in DER. */
+/** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */
 export function sigstoreExtension(number: number, text: string): ExtensionSpec {
   return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: derUtf8String(text) };
 }
 
-/** Makes an extension in the older form, which has no DER around the text. */
+/** Makes an extension of the older form, whose value is text without DER. */
 export function rawSigstoreExtension(number: number, text: string): ExtensionSpec {
   return { id: `${SIGSTORE_EXTENSIONS}.${number}`, critical: false, value: toUtf8(text) };
 }
@@ -337,7 +337,7 @@ function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOp
   };
 }
 
-/** Returns the PAE of DSSE. */
+/** Returns the bytes that DSSE signs (its PAE). */
 function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
   const head = toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `);
   return Uint8Array.from([...head, ...payload]);

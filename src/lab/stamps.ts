@@ -12,7 +12,7 @@ import type { Reader } from "./state.js";
 const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
 const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
 
-/** The caller. The stamp is kept for votes. */
+/** Who sent a request. The stamp is kept because votes record it. */
 export interface Caller {
   readonly record: UserRecord;
   readonly publicKey: string;
@@ -24,7 +24,7 @@ export interface Caller {
 const P256_SPKI = fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!;
 const USER_PRESENT = 1;
 
-/** Throws {@link Refusal} unless there is one valid stamp. */
+/** Returns the caller of a request. Throws {@link Refusal} unless it has exactly one stamp, which is valid. */
 export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, reader: Reader, now: Date): Caller {
   const apiKey = headers["x-stamp"];
   const passkey = headers["x-stamp-webauthn"];
@@ -108,7 +108,7 @@ function checkAuthenticatorData(data: Uint8Array, relyingParty: string | undefin
   }
 }
 
-/** Reads SEC1 in lower-case hex. Returns null if it is invalid. */
+/** Returns the key of a compressed point (SEC1) in lower-case hex. Null if it is invalid. */
 function compressedKey(hex: string): KeyObject | null {
   if (!/^0[23][0-9a-f]{64}$/.test(hex)) return null;
   try {

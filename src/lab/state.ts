@@ -35,7 +35,10 @@ export class State implements Reader {
     return (this.#tables.get(table) ?? new Map()) as ReadonlyMap<string, Tables[T]>;
   }
 
-  /** Runs transactions in turn. Changes become visible once written; a failure changes nothing. */
+  /**
+   * Runs transactions one after the other. Changes are visible once they are written. A failed transaction changes
+   * nothing.
+   */
   async transact<R>(work: (tx: Transaction) => R | Promise<R>): Promise<R> {
     const run = this.#last.then(async () => {
       const tx = new Transaction(this);

@@ -36,7 +36,10 @@ export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
 
-/** Opens or creates the store in a folder. Rejects with {@link StoreInUseError}, or with Error if that fails. */
+/**
+ * Opens or creates the store of a folder. Rejects with {@link StoreInUseError} if it is in use, and with Error if it
+ * cannot be opened.
+ */
 type OpenStore = (folder: string) => Promise<Store>;
 
 /** Loads the package on demand, since a lab in memory runs without it. Rejects with {@link StoreMissingError}. */

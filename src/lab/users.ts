@@ -1,4 +1,4 @@
-/** Users, their keys, and what an organization owns. */
+/** Users and their keys, and the records that belong to an organization. */
 import { randomUUID } from "node:crypto";
 import type { ApiKey, Organization, User, UserRecord } from "./records.js";
 import { notFound } from "./refusal.js";
@@ -22,7 +22,7 @@ export function newApiKey(
   return { ...key, ...(expirationSeconds !== undefined && { expirationSeconds }) };
 }
 
-/** Returns the id of a new user. */
+/** Adds a user. Returns the id. */
 export function addUser(
   tx: Transaction,
   organizationId: string,
@@ -48,7 +48,7 @@ export function userOf(reader: Reader, organization: Organization, userId: strin
   return owned(reader.get("users", userId), organization, `user ${userId}`);
 }
 
-/** Throws Refusal unless the record is there and belongs to the organization. */
+/** Returns the record. Throws Refusal unless it exists and belongs to the organization. */
 export function owned<T extends { readonly organizationId: string }>(
   record: T | undefined,
   organization: Organization,
@@ -59,7 +59,7 @@ export function owned<T extends { readonly organizationId: string }>(
   return record;
 }
 
-/** Returns those of the records that belong to the organization. */
+/** Returns the records that belong to the organization. */
 export function ownedOf<T extends { readonly organizationId: string }>(
   records: readonly T[],
   { organizationId }: Organization,

@@ -9,14 +9,14 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** How each curve derives private keys, and its public keys (33 or 32 bytes). */
+/** By curve: how private keys are derived, and how long public keys are (33 or 32 bytes). */
 export const CURVES = {
   CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
   CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: ed25519KeyOf },
 } as const;
 export type Curve = keyof typeof CURVES;
 
-/** The curves of each format, and the function from public key to address. */
+/** By address format: its curves, and the function that makes an address from a public key. */
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
   ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
@@ -25,7 +25,7 @@ export const ADDRESS_FORMATS = {
 } as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 
-/** A path, such as `m/44'/60'/0'/0/0`, and a format. */
+/** The path and the address format of an account, such as `m/44'/60'/0'/0/0`. */
 export interface Account {
   readonly path: string;
   readonly addressFormat: AddressFormat;
@@ -117,7 +117,7 @@ function counter(index: number): Uint8Array {
   return bytes;
 }
 
-/** Adds the checksum of EIP-55: a letter is a capital if the same digit of the hash is 8 or more. */
+/** Adds the checksum of EIP-55: a letter becomes a capital if the hash has a digit of at least 8 at the same place. */
 function checksummed(address: string): string {
   const hash = toHex(keccak_256(toUtf8(address)));
   const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;

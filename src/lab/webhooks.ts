@@ -25,7 +25,7 @@ const FIRST_WAIT_MS = 500;
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
 
-/** Throws Refusal for a URL that the lab does not deliver to. */
+/** Checks the URL of a webhook. Throws Refusal if the lab does not deliver to it. */
 export function checkWebhookUrl(value: string): void {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -102,7 +102,9 @@ export class Webhooks {
     await this.#sleep(milliseconds, this.#stop.signal).catch(() => {});
   }
 
-  /** Returns null if the receiver could not be reached. Redirects are not followed. */
+  /**
+   * Posts a delivery. Resolves to the status; null if the receiver could not be reached. Redirects are not followed.
+   */
   async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
     try {

@@ -1,6 +1,6 @@
 /**
- * The script of a page, which verifies the evidence in the page, or in the reader's files. No other file uses the DOM
- * or a clock. It makes elements from data, never from text, which the page's policy forbids (`page.ts`).
+ * The script of a page. It verifies the evidence of the page, or files of the reader. Only this file uses the DOM and a
+ * clock. It makes elements from data; the page's policy forbids making them from text (`page.ts`).
  */
 import { decodeBundle } from "../bundle/file.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
   return printable(error instanceof Error ? error.message : String(error));
 }
 
-/** The work runs once at a time, so that pressing a button twice verifies once. */
+/** Runs the work on a click, unless it is already running. Pressing twice verifies once. */
 function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   let isBusy = false;
   button.disabled = false;
@@ -74,7 +74,7 @@ function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
   });
 }
 
-/** Resolves when the screen is drawn. */
+/** Resolves when the browser has drawn the page. */
 function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 }
@@ -123,7 +123,7 @@ function shortened(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** Shows the verdict on other evidence at the top of the page and in its title. */
+/** Shows at the top of the page and in its title that the result differs. */
 function markAsOther(): void {
   document.title = ANOTHER;
   document.querySelector("main")!.prepend(madeOf(paragraph(ANOTHER, { class: "message bad", id: IDS.other })));
@@ -140,7 +140,7 @@ class Verifier {
     chosen.addEventListener("change", () => {
       void this.#add([...(chosen.files ?? [])]).then(() => (chosen.value = ""));
     });
-    // The whole page takes files, because the browser would open a file that is dropped elsewhere.
+    // Files can be dropped anywhere on the page. Otherwise the browser would open a file that misses the form.
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
       find(IDS.drop)!.classList.add("over");
@@ -153,7 +153,7 @@ class Verifier {
     });
     this.#showClock();
     input(IDS.now).addEventListener("focus", () => this.#showClock());
-    // A result must not be taken for that of other entries.
+    // Entries changed, so the result no longer belongs to them.
     document.addEventListener("input", () => this.#forget());
     find(IDS.addValue)!.addEventListener("click", () => this.#addValue());
     onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
@@ -204,7 +204,7 @@ class Verifier {
     this.#forget();
     this.#list();
     this.#say(`${label} removed.`);
-    // The keyboard focus stays at the list.
+    // The list keeps the keyboard focus.
     const buttons = find(IDS.list)!.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }
@@ -259,7 +259,7 @@ class Verifier {
       show(result, shown);
       setTitle(titleOf(verification), true);
       this.#say(`Verdict: ${verdictSentence(report)}`);
-      // The verdict is at the beginning, and by default a browser shows the middle of a tall element.
+      // Focusing does not scroll: the browser would show the middle of a tall element, but the verdict is at the top.
       result.focus({ preventScroll: true });
       result.scrollIntoView({ block: "start", behavior: "instant" });
     } catch (error) {
@@ -320,7 +320,7 @@ function expectedValues(): HTMLFieldSetElement[] {
   return [...find(IDS.expectedValues)!.querySelectorAll("fieldset")];
 }
 
-/** Faults name an expected value by its position. */
+/** Numbers the expected values again, since faults name a value by its position. */
 function nameValues(): void {
   for (const [position, value] of expectedValues().entries()) {
     const title = valueTitle(position);

@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<LinkState, string>> = {
   unproven: "nothing failed, and nothing is proven",
 };
 
-/** A list of all chains, and each chain folded. The first failed one is open, or else the first. */
+/** Returns a list of all chains, then each chain to unfold. The first failed chain is unfolded, or else the first. */
 function severalChains(chains: readonly (readonly Link[])[], report: Report): Markup[] {
   const failed = chains.findIndex((links) => links.some(({ state }) => state === "failed"));
   const open = Math.max(0, failed);
@@ -72,7 +72,7 @@ function severalChains(chains: readonly (readonly Link[])[], report: Report): Ma
   ];
 }
 
-/** Returns a sum such as `failed: Policy; 9 not proven`. */
+/** Summarizes a chain, such as `failed: Policy; 9 not proven`. */
 function chainSum(links: readonly Link[]): string {
   const failed = links.filter(({ state }) => state === "failed").map(({ title }) => title);
   const counts = (Object.keys(STATE_WORDS) as LinkState[])
@@ -84,7 +84,10 @@ function chainSum(links: readonly Link[]): string {
   return `${failed.length === 0 ? "" : `failed: ${failed.join(", ")}; `}${counts.join(", ")}${warned}`;
 }
 
-/** A browser opens a folded element if a link targets something inside, so the target is not the summary. */
+/**
+ * Draws the links of a chain. The target of links must be inside the folded element: otherwise a browser does not
+ * unfold it.
+ */
 function chainNodes(links: readonly Link[], boot: number, report: Report): Markup {
   const id = `boot-${boot}`;
   const items = links.map((link) => linkItem(link, `${id}-${link.id}`, report));

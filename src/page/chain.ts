@@ -12,14 +12,14 @@ export interface Link {
   readonly title: string;
   readonly state: LinkState;
   readonly reason: string;
-  /** Warnings of its checks. A link with warnings may be proven. */
+  /** Warnings of the link's checks. A link with warnings may still be proven. */
   readonly warnings: readonly string[];
   readonly checks: readonly Check[];
-  /** The claims of this link; empty for rejected evidence. */
+  /** The claims of the report at this link; empty for rejected evidence. */
   readonly statements: readonly Fact[];
 }
 
-/** Each boot proof has a chain, and a report without boot proofs has one. */
+/** Returns the number of chains: one for each boot proof, and one if the report has no boot proofs. */
 function chainCount(report: Report): number {
   const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
     return [subject, "about" in rest ? rest.about : undefined];
@@ -107,7 +107,7 @@ interface Findings {
   readonly warnings: readonly string[];
   readonly rejected: boolean;
   readonly claims: BootProofClaims | undefined;
-  /** First link above that failed. */
+  /** The first failed link above this one. */
   readonly above: Link | undefined;
 }
 type Judged = Pick<Link, "state" | "reason">;

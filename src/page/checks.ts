@@ -18,7 +18,7 @@ const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
 
 const UNKNOWN_CHECK = "A check that this version does not know.";
 
-/** Shows a complete value of the evidence. Hex wraps, and is copied without breaks. */
+/** Shows a value of the evidence in full. Hex wraps, but is copied without line breaks. */
 export function shownValue(value: string): Markup {
   if (value === "") return element("span", { class: "note" }, "empty");
   return element("code", BYTES.test(value) ? { class: "hex" } : {}, printable(value));
@@ -34,7 +34,7 @@ export function valueList(entries: readonly (readonly [name: string, value: Mark
   );
 }
 
-/** Failed checks are visible, and the others are folded behind their number. */
+/** Shows failed checks, and the others to unfold, with their number. */
 export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
   const bad = checks.filter(isBad);
   const others = checks.filter((check) => !isBad(check));
@@ -76,7 +76,7 @@ export function checkItem(check: Check, report: Report): Markup {
   );
 }
 
-/** Shows both sides with differing bytes marked, and complete below if they are shortened. */
+/** Shows both values with differing bytes marked. Shortened values are also shown in full below. */
 function compared({ status, expected, actual }: Check): readonly MarkupNode[] {
   const given: [string, string | undefined][] = [
     ["expected", expected],

@@ -1,4 +1,4 @@
-/** A chain as a picture. Each state has a shape and a word, so that no colour is needed. */
+/** Draws a chain as a picture. Each state has its own shape and word, so the reader need not tell colours apart. */
 import type { Link } from "./chain.js";
 import { type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, element } from "./markup.js";
@@ -34,7 +34,7 @@ function shape({ state, warnings }: Pick<Link, "state" | "warnings">): Markup[] 
   return [...SHAPES[state], ...(warnings.length > 0 ? [WARNING] : [])];
 }
 
-/** Screen readers skip the icon, since the text beside it is the same. */
+/** Draws the icon of a link. Screen readers skip it, since the text next to it says the same. */
 export function icon(link: Pick<Link, "state" | "warnings">): Markup {
   const attributes = { class: "icon", viewBox: "-26 -26 52 52", "aria-hidden": "true" };
   return element("svg", attributes, element("g", { class: `state-${link.state}` }, shape(link)));
@@ -42,7 +42,7 @@ export function icon(link: Pick<Link, "state" | "warnings">): Markup {
 
 const STEP = 116;
 
-/** Draws the chain from left to right for wide pages. `id` makes names in the page unique. */
+/** Draws the chain from left to right, for wide pages. `id` makes its element ids unique in the page. */
 export function overview(links: readonly Link[], id: string): Markup {
   const width = STEP * links.length;
   const said = links.map(({ title, state, warnings }) => {
@@ -67,7 +67,7 @@ export function overview(links: readonly Link[], id: string): Markup {
   );
 }
 
-/** The line is solid if the next link is proven, and dashed otherwise. */
+/** Draws the line to the next link: solid if that link is proven, dashed otherwise. */
 function connector({ state }: Link, index: number): Markup {
   const [from, to] = [STEP * (index + 0.5) + 26, STEP * (index + 1.5) - 26];
   return element("path", { class: `connector to-${state}`, d: `M${from} 34H${to}` });

@@ -27,10 +27,10 @@ interface Content {
   readonly says: Described;
 }
 
-/** Most values under "All that it says", each of which takes 1 kB of memory. Genuine evidence has fewer. */
+/** Limit of the values under "All that it says". Each takes 1 kB of memory, and genuine evidence has fewer. */
 const MAX_SHOWN_VALUES = 150_000;
 
-/** Folds evidence behind its name. `isBare` means a bare attestation document. */
+/** Shows each piece of evidence to unfold under its name. `isBare` means a bare attestation document. */
 export async function evidencePieces(
   pieces: readonly InputPiece[],
   isBare: boolean,
@@ -104,7 +104,7 @@ async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promi
   return { ...(await inspectActivity(input.value)), bytes: activityBytes(input.value) };
 }
 
-/** Shows input that could not be read. */
+/** Shows input that could not be read, with its faults. */
 function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
@@ -159,7 +159,7 @@ function appBytes(json: unknown): Bytes {
   });
 }
 
-/** Returns the DER signature of an app proof as it was before it was decoded to `r ‖ s`. */
+/** Returns the signature of an app proof in DER, as received. Null if it was received as `r ‖ s`. */
 function derOf(proof: unknown): Uint8Array | null {
   const { signature } = isJsonObject(proof) ? proof : {};
   const bytes = typeof signature === "string" ? fromHex(signature) : null;

@@ -32,7 +32,7 @@ export const STATE_WORDS = {
 
 export type LinkState = keyof typeof STATE_WORDS;
 
-/** One of these checks must pass for the link to be proven. Other checks prove nothing alone. */
+/** Checks of which one must pass before the link is proven. The other checks of the link alone prove nothing. */
 export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   anchor: ["chain.anchor"],
   certificates: ["chain.signature"],
@@ -47,7 +47,7 @@ export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   other: [],
 };
 
-/** Links that only the image vouches for. The policy's pins depend on them if debug mode leaves the code open. */
+/** Links whose content only the image vouches for. In debug mode the link of the policy depends on them, too. */
 export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
   "manifest",
   "approvals",
@@ -57,7 +57,7 @@ export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
   "policy",
 ]);
 
-/** Reasons why no check is about a link. */
+/** Reasons why a link has no checks. */
 export const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
   manifest: "A bare attestation document comes without a manifest.",
   approvals: "A bare attestation document comes without approvals.",

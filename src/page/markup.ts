@@ -1,4 +1,4 @@
-/** HTML as data. It becomes text here and DOM in a browser, never by joining strings. */
+/** HTML as data. It is rendered to text here, and to DOM in a browser. Strings of HTML are never joined. */
 
 export interface Markup {
   readonly tag: string;
@@ -20,7 +20,7 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
-/** Most parts before they are joined, since each small string takes memory. */
+/** Limit of parts before they are joined, since each small string takes memory. */
 const MAX_PARTS = 4096;
 
 /** Returns HTML with escaped text. Throws RangeError once it is longer than `most` characters. */
@@ -59,7 +59,10 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ESCAPES[char]!);
 }
 
-/** Throws Error for text that could end the element, or change how a parser reads it: the caller must escape it. */
+/**
+ * Returns raw text. Throws Error if it could end the element or change how a parser reads it: the caller must escape it
+ * first.
+ */
 function rawText(tag: string, children: readonly MarkupNode[]): string {
   const text = children.join("");
   const isOurs = children.every((child) => typeof child === "string");

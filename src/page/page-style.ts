@@ -1,4 +1,4 @@
-/** Style of the parts that reports do not have: the page about itself, and the form of the verifying page. */
+/** Style of the parts that only pages have: the part about the page itself, and the form of the verifying page. */
 export const PAGE_STYLE = `
 .this-page { display: grid; gap: .75rem; max-width: 60rem; }
 #another-result { margin-bottom: 1rem; font-weight: 700; }

@@ -1,4 +1,4 @@
-/** The page in one file, with the report, the evidence, and the script that verifies. */
+/** Renders a page as one file, with the report, the evidence, and the script that verifies. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { decodeBundle } from "../bundle/file.js";
 import type { BundleOptions } from "../bundle/options.js";
@@ -37,7 +37,7 @@ import { thisPage } from "./this-page.js";
 
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
-/** A verification to show. The policy of `options` is the one that decided, whoever chose it. */
+/** A verification to show. The policy of `options` is the one that was used, either the caller's or the bundle's. */
 export interface PageContent {
   readonly evidence: EvidenceInput;
   readonly options: PlainOptions;
@@ -55,8 +55,8 @@ const CONTENT: MembersOf<PageContent> = {
 
 /**
  * Renders the page of a verification, with its evidence, policy and report as one bundle, or with its bare document.
- * The bundle is verified again. Rejects with Error if the report differs, for example one under other options, and with
- * {@link MalformedError} for evidence whose page would be too large, and for provenance, which no browser verifies.
+ * The bundle is verified again. Rejects with Error if the new report differs, for example because the options differ.
+ * Rejects with {@link MalformedError} if the page would be too large, and for provenance, which browsers cannot verify.
  * @example
  * ```ts
  * const options = { policy, now: new Date() };
@@ -98,7 +98,7 @@ function ownEvidence(evidence: EvidenceInput): EvidenceInput {
   };
 }
 
-/** The command loads this module from another build, whose class differs. */
+/** Copies a piece of evidence. The command loads this module from another build, whose class NamedEvidence differs. */
 function ownPiece(piece: unknown): unknown {
   if (!isNamed(piece)) return copyPlain(piece);
   const { name, value, bytes, ephemeralKey, latestOf } = piece;
@@ -115,7 +115,7 @@ function isNamed(input: unknown): input is NamedEvidence {
   return !isPlain && NAMED.every((name) => Object.hasOwn(input, name));
 }
 
-/** Returns the base64 of a bare document, which cannot be in a bundle. */
+/** Returns a bare document as base64. It cannot be in a bundle. */
 function documentText(document: Uint8Array | NamedEvidence): string {
   const value = document instanceof NamedEvidence ? document.value : document;
   return value instanceof Uint8Array ? toBase64(value) : "";
@@ -124,13 +124,13 @@ function documentText(document: Uint8Array | NamedEvidence): string {
 async function bundleText(evidence: Evidence, options: PlainOptions, { report, bundle }: JudgedPage): Promise<string> {
   const file = packed(evidence, options, bundle?.policyFrom === "bundle" ? "bundle" : undefined);
   const remade = (await verifyAsPacked(decodeBundle({ ...file, report })))!;
-  // Anchors in the bundle have other names than their files.
+  // In a bundle, anchors are not named after their files.
   const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
   if (difference !== undefined) {
     const { place, packed, anew } = difference;
     throw new Error(`the report is not of this evidence and these options: ${place} is ${packed}, expected ${anew}`);
   }
-  // Every character that could end the element, or begin another one, is escaped.
+  // Characters that could end the element or begin another one are escaped.
   const text = printableJson(JSON.stringify({ ...file, report: remade.report })).replaceAll("<", "\\u003c");
   if (text.length > MAX_BUNDLE_BYTES) throw tooLarge("bundle", MAX_BUNDLE_BYTES);
   return text;
@@ -157,7 +157,10 @@ function tooLarge(part: string, most: number): MalformedError {
   return new MalformedError("page", [{ path: "evidence", message }]);
 }
 
-/** A reader must not take the maker's nonce or challenge for the reader's own. */
+/**
+ * Returns a notice of the values that the maker chose, such as a nonce. A reader must not take them for the reader's
+ * own.
+ */
 function makersNotes(report: Report): Notice[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -227,7 +230,7 @@ async function documentOf({ title, body, carried }: Document, script: string): P
   return boundedText(page);
 }
 
-/** The page must not be larger than one that can be read. */
+/** Returns the page as text. Throws if it exceeds the size of pages that can be read. */
 function boundedText(page: Markup): string {
   try {
     const text = `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`;
@@ -239,18 +242,21 @@ function boundedText(page: Markup): string {
   throw tooLarge("page", MAX_PAGE_BYTES);
 }
 
-/** Each element is on its own line, for tools that read lines. */
+/** Puts each element on its own line, for tools that read lines. */
 function lines(...elements: readonly Markup[]): MarkupNode[] {
   return elements.flatMap((each) => ["\n", each]);
 }
 
-/** The script is ASCII, so that every reader of the file decodes it alike. */
+/** Returns the script, which must be ASCII: then every reader of the file decodes it alike. */
 function scriptContent(script: string): string {
   if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: expected printable ASCII and line feeds");
   return script.endsWith("\n") ? script : `${script}\n`;
 }
 
-/** The page loads, sends and submits nothing. Only this script runs, and it cannot make elements from text. */
+/**
+ * Returns the content security policy. The page cannot load, send or submit anything. Only this script runs, and it
+ * cannot make elements from text.
+ */
 async function contentPolicy(script: string): Promise<string> {
   const [scriptHash, styleHash] = await Promise.all([script, WHOLE_STYLE].map(async (text) => sha256(toUtf8(text))));
   return [

@@ -1,4 +1,4 @@
-/** Shows a verification in the same way in a page's file and when a page verifies again. */
+/** How a verification is shown. A page's file shows it in the same way as a page that verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
 import { type Notice, headlineFacts, isGood, numbered, warningsOf } from "../report/facts.js";
@@ -23,7 +23,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
   rejected: "REJECTED",
 };
 
-/** The title begins with the verdict, because a narrow tab cuts the rest. */
+/** Returns the title. It begins with the verdict, because a narrow tab shows only its beginning. */
 export function titleOf(verified: JudgedPage): string {
   const { report } = verified;
   const warnings = warningsOf(report, noticesOf(verified)).length;
@@ -36,7 +36,7 @@ export function titleText(text: string): string {
   return `${text} – bootproof`;
 }
 
-/** The caller named the evidence, and the policy its deployment, which rejected evidence does not have. */
+/** Returns the name that the caller gave the evidence, with the name of the deployment if exactly one matched. */
 function subjectOf(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const [first] = boots;

@@ -21,7 +21,7 @@ const COLOURS = `
   }
 }`;
 
-/** Right-to-left letters in evidence are shown in signed order. */
+/** Base style. Right-to-left letters of evidence are shown in the order in which they were signed. */
 const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-behavior: smooth; }
@@ -47,7 +47,7 @@ mark { background: var(--mark); color: inherit; font-weight: 700; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
 }`;
 
-/** The verdict has its own colours, the same in both schemes. Warnings are directly below. */
+/** Style of the verdict. Its colours are the same in both schemes, and warnings follow directly below. */
 const VERDICT = `
 .verdict { border-radius: .75rem; overflow: hidden; }
 .verdict-band { padding: clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }
@@ -231,7 +231,7 @@ button:disabled { background: var(--well); color: var(--soft); border-color: var
 .message.warn { border-left-color: var(--warning-line); background: var(--warning-tint); }
 .result { margin-top: 2rem; }`;
 
-/** Prints checks and values unfolded, and byte strings only if the reader unfolded them. */
+/** Style for paper. Checks and values are printed unfolded, but byte strings only if the reader unfolded them. */
 const PAPER = `
 @media print {
   .more { display: block; }

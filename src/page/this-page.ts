@@ -48,13 +48,13 @@ export function thisPage(kind: PageKind): Markup {
       " ",
       word + advice,
     ),
-    // Wide text can be scrolled by keyboard.
+    // With a tab index, wide text can be scrolled with the keyboard.
     element("pre", { tabindex: "0", class: "command" }, element("code", {}, command)),
     element("p", {}, about),
   );
 }
 
-/** The script enables the button. */
+/** The button to verify again. It is disabled until the script enables it. */
 function againPart(): Markup[] {
   return [
     element(

@@ -118,7 +118,10 @@ function expectedPart(): Markup[] {
 /** Names of the inputs of an expected value. */
 export const VALUE_INPUTS = { type: "type", pointer: "pointer", value: "value", challenge: "challenge" } as const;
 
-/** Inputs of one expected value. `key` makes ids unique. {@link valueTitle} changes as others are removed. */
+/**
+ * Returns the inputs for one expected value. `key` makes their ids unique; {@link valueTitle} changes when others are
+ * removed.
+ */
 export function expectedValueView(key: number): Markup {
   const id = (name: string): string => `expected-${name}-${key}`;
   return element(

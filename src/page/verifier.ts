@@ -1,4 +1,7 @@
-/** Input of the page that verifies. Each file is recognised by its content, and all make one verification. */
+/**
+ * Reads the input of the page that verifies. Each file is recognised by its content, and all files make one
+ * verification.
+ */
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
@@ -37,9 +40,9 @@ export interface PageInputFile {
 }
 
 export interface ListedFile extends PageInputFile {
-  /** Null means that the file is not used. */
+  /** What the file is used as; null if it is not used. */
   readonly role: PageRole | null;
-  /** Words for its kind, or why it is not used. */
+  /** The kind of the file in words, or the reason why it is not used. */
   readonly is: string;
 }
 
@@ -62,7 +65,7 @@ export function fileLabel(file: ListedFile, files: readonly ListedFile[]): strin
   return isAlone ? file.name : `${file.name} (SHA-256 ${shortDigest(file)}…)`;
 }
 
-/** A value that the payload of an app proof must have, as it was written. */
+/** A value that the payload of an app proof must have, exactly as entered. */
 export interface FormExpectedValue {
   readonly type: string;
   readonly pointer: string;
@@ -86,10 +89,12 @@ export interface FormValues {
 type PageEvidence = Request["evidence"];
 type Requested = { readonly faults: readonly string[] } | (Request & { readonly faults: null });
 
-/** Returns one verification of the files, or all faults. `clock` is the time if the form has none. */
+/**
+ * Returns the verification that files and form ask for, or all their faults. `clock` is the time if the form has none.
+ */
 export function requested(given: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
-  // A policy names anchors by their file names.
+  // Anchors keep their file names, because a policy names them so.
   const files = given.map((file) => (file.role === "anchor" ? file : { ...file, name: fileLabel(file, given) }));
   const of = (role: PageRole | null): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
@@ -132,7 +137,7 @@ const PIECES = [
   ["activity", "activity"],
 ] as const;
 
-/** Returns faults of a file that is not strict JSON, or has evidence that would not be read. */
+/** Returns the faults of a file that is not strict JSON, or whose evidence would be ignored. */
 function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
   const { value, faults } = attempt(() => parseJson(bytes));
   const all = value === undefined ? faults : evidenceBeside(value, piece);
@@ -163,7 +168,7 @@ function piecesOf(of: FilesOf, activity: ListedFile | undefined, faults: string[
   };
 }
 
-/** Returns the items of a list, each named by its place, or the one value of the file. */
+/** Returns the items of a list, each named by its position, or else the file's only value. */
 function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidence[] {
   if (list === null) return [named(file, parseJson(file.bytes))];
   return list.map((value, index) => named(file, value, `${file.name}[${index}]`));
@@ -225,13 +230,13 @@ function contradiction(policies: readonly ListedFile[], choice: PolicyChoice): s
   );
 }
 
-/** The policy may be among the files that were not recognised. */
+/** Lists the files that were not recognised, since one may be meant as the policy. */
 function withUnused(message: string, unused: readonly ListedFile[]): string {
   if (unused.length === 0) return message;
   return `${message} No policy: ${unused.map(({ name, is }) => `${name} (${is})`).join("; ")}.`;
 }
 
-/** A policy names anchor files by path, of which a page knows only the last part. */
+/** Reads a policy. It names anchor files by path, but a page knows only their names. */
 function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
   const { name } = file;
   const text = textOf(file.bytes);
@@ -266,7 +271,10 @@ function policyFaults(name: string, policy: PlainPolicy): string[] {
   return faults.length === 0 ? [] : [printable(`${name}: not a usable policy: ${faultText(faults)}. ${what}`)];
 }
 
-/** Returns what to do if only the policy is in the way; null otherwise. `files` are those that were verified. */
+/**
+ * Returns what to do if the evidence failed only because of the policy; null otherwise. `files` are those that were
+ * verified.
+ */
 export function policyAdvice(
   { verdict, checks }: Report,
   files: readonly ListedFile[],
@@ -312,7 +320,7 @@ function nowOf(text: string, faults: string[]): Date | undefined {
   if (text === "") return undefined;
   const time = new Date(text);
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text) && !Number.isNaN(time.getTime());
-  // Date turns 30 February into March.
+  // Date accepts 30 February as 1 March, so the text is compared.
   if (isTime && time.toISOString().startsWith(text.slice(0, 19))) return time;
   faults.push("Time: expected a time in UTC, such as 2026-03-04T05:06:07Z.");
   return undefined;
@@ -342,7 +350,7 @@ function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expect
   ];
 }
 
-/** Each type has one expectation, as on the command line. */
+/** The expectations for one type. Each type has one object, as on the command line. */
 interface TypeValues {
   readonly type: string;
   readonly values: Record<string, JsonValue>;
@@ -390,7 +398,10 @@ function jsonOf(text: string): JsonOfForm {
 
 const MAX_SHOWN = 100;
 
-/** Returns why the library refuses the expectation, without the library's path. */
+/**
+ * Returns the reason why the library refuses the expectation; null if it accepts it. The paths of its faults are
+ * shortened.
+ */
 function expectationFault(one: object): string | null {
   const { faults } = readShape(expectedPayload, one);
   const shown = faults.map(({ path, message }) => ({ path: path.replace(/^values\./, ""), message }));

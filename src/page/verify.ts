@@ -1,4 +1,4 @@
-/** Verifies what the form of a page has. */
+/** Verifies what the reader entered in the form. */
 import { NO_POLICY_ANY_ENCLAVE, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
@@ -13,7 +13,7 @@ interface BundleBytes {
   readonly name: string;
 }
 
-/** Request of the form. Its policy is the caller's, the bundle's, or none (null). */
+/** What the form requests. The policy is the caller's, the bundle's (`"bundle"`), or none (null). */
 export interface Request {
   readonly evidence: EvidenceInput | BundleBytes;
   readonly options: PlainOptions;
@@ -24,7 +24,7 @@ export interface JudgedPage {
   /** The evidence, which may come from inside a bundle. */
   readonly evidence: EvidenceInput;
   readonly report: Report;
-  /** Facts of the bundle; null for evidence outside of one. */
+  /** Facts about the bundle; null if the evidence was not in one. */
   readonly bundle: BundleFacts | null;
 }
 
@@ -33,7 +33,7 @@ export const NO_PROVENANCE =
   "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
   "--provenance FILE --policy FILE instead";
 
-/** Rejects with {@link MalformedError} for a malformed policy or bundle, and (`page`) for invalid options. */
+/** Verifies. Rejects with {@link MalformedError} for a malformed policy or bundle, and for invalid options (`page`). */
 export async function judged(given: Request): Promise<JudgedPage> {
   const { evidence } = given;
   try {

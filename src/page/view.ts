@@ -41,7 +41,7 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
   rejected: "failed",
 };
 
-/** A good verdict that does not count looks like a rejected one. */
+/** Shows the verdict. A good verdict that is not accepted looks like a rejection. */
 function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
   const warnings = warningsOf(report, notices);
   const sentence = verdictSentence(report, notices);
@@ -92,7 +92,7 @@ function firstFailure({ checks, ...report }: Report): Markup | null {
   return element("ul", { class: "first-failure" }, checkItem(first, { checks, ...report }));
 }
 
-/** A link to what is not proven, which a narrow page shows further down. */
+/** Returns a link to the part about what is not proven. A narrow page shows it further down. */
 function openCount(report: Report): Markup {
   const words = unprovenWords(report).flatMap(({ statements }) => statements);
   const count = words.length + unprovenStatements(report).length;
@@ -135,7 +135,7 @@ function statementSection(id: string, title: string, content: readonly Markup[])
   return element("section", { class: id, "aria-labelledby": id }, heading, element("div", {}, content));
 }
 
-/** Most statements in sight. More are folded, so that a narrow page soon shows what is not proven. */
+/** Limit of statements that are shown unfolded, so a narrow page soon shows what is not proven. */
 const MAX_IN_SIGHT = 12;
 
 function foldedList(statements: readonly string[]): Markup[] {

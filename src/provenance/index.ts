@@ -21,7 +21,7 @@ interface Packages {
   readonly rootFromJSON: (json: unknown) => TrustedRoot;
 }
 
-/** The error if the package `@sigstore/verify` is not installed, or cannot be loaded. */
+/** Thrown if the package `@sigstore/verify` is not installed, or cannot be loaded. */
 export class ProvenanceError extends Error {
   override readonly name = "ProvenanceError";
   readonly code = "missing";
@@ -51,8 +51,8 @@ export async function sigstoreVerifier(): Promise<ProvenanceVerifier> {
 }
 
 /**
- * Loads the packages. Those that parse bundles and roots are dependencies of the one that verifies, so its versions are
- * used.
+ * Loads the packages. Those that parse bundles and roots are dependencies of `@sigstore/verify`, and are loaded in its
+ * versions.
  */
 async function loadPackages(): Promise<Packages> {
   try {
@@ -94,7 +94,7 @@ function verified(
     ctlogThreshold: thresholds.certificateTimestamps,
     timestampThreshold: thresholds.signedTimes,
   });
-  // No policy is given, because its option for the name is a regular expression without anchors.
+  // No policy is passed, because the package would read the name in it as a regular expression without anchors.
   verifier.verify(entity);
   return {
     verified: true,
@@ -110,7 +110,7 @@ function certificateOf({ verificationMaterial: { content } }: Bundle): Uint8Arra
   return content.$case === "x509CertificateChain" ? content.x509CertificateChain.certificates[0]?.rawBytes : undefined;
 }
 
-/** Returns the signed time. The integrated time of a log counts only with the log's promise, which signs it. */
+/** Returns the signed time. The time of a log is used only with the log's inclusion promise, which signs this time. */
 function signedTime(timestamp: Entity["timestamps"][number]): Date[] {
   if (timestamp.$case === "timestamp-authority") return [timestamp.timestamp.signingTime];
   const { inclusionPromise, integratedTime } = timestamp.tlogEntry;

@@ -1,6 +1,6 @@
 /**
- * Refuses requests by their heads alone (proxy/README.md, "The listener"). Every process of this machine can connect,
- * and so can each page in a browser of this machine.
+ * Refuses requests by their heads alone (proxy/README.md, "The listener"). Every process on this machine can connect,
+ * and so can pages in its browsers.
  */
 import { type Headers, stampIn } from "../exchange/http.js";
 import { operationOf } from "../exchange/question.js";
@@ -16,7 +16,7 @@ interface RequestHead {
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const MAX_SHOWN = 100;
 
-/** Returns null for a request whose body may be read. The proxy listens on `port` at 127.0.0.1. */
+/** Returns a refusal, or null if the request's body may be read. The proxy listens on `port` at 127.0.0.1. */
 export function refusedHead({ method, target, headers }: RequestHead, port: number): Reply | null {
   const misdirected = hostFault(valuesOf(headers, "host"), port);
   if (misdirected !== null) return refusal("misdirected", misdirected);
@@ -32,7 +32,10 @@ function valuesOf(headers: Headers, name: string): string[] {
   return headers.flatMap(([one, value]) => (one === name ? [value] : []));
 }
 
-/** A page whose own host name resolves to 127.0.0.1 (DNS rebinding) has that name in `Host`. */
+/**
+ * Returns a fault unless `Host` is the proxy's own. With DNS rebinding, a page's host name resolves to 127.0.0.1, but
+ * is still in `Host`.
+ */
 function hostFault(hosts: readonly string[], port: number): string | null {
   const expected = [`127.0.0.1:${port}`, `localhost:${port}`];
   // RFC 9110, section 4.2.1: the default port may be left out.
@@ -46,13 +49,16 @@ const FOR_BROWSERS =
   "it comes from a browser or an application built on one (Origin, Sec-Fetch-Site), and the proxy refuses " +
   "those requests. Use verifiedFetch of bootproof/adapters in the application itself";
 
-/** Whether a page sent it (Fetch, "Origin header"; Fetch Metadata). `none` means the user typed the address. */
+/**
+ * Whether a page sent the request (Fetch, "Origin header"; Fetch Metadata). `none` means that the user typed the
+ * address.
+ */
 function isOfBrowser(headers: Headers): boolean {
   const sites = valuesOf(headers, "sec-fetch-site");
   return valuesOf(headers, "origin").length > 0 || sites.some((site) => site !== "none");
 }
 
-/** The proxy sends application/json if the request has no Content-Type. */
+/** Returns a fault for another type than application/json. The proxy itself adds a missing Content-Type. */
 function typeFault(types: readonly string[]): string | null {
   const other = types.find((type) => !JSON_TYPE.test(type));
   if (other === undefined) return null;

@@ -31,12 +31,13 @@ export class Upstream {
   constructor(url: string, timeoutMs: number) {
     this.#url = new URL(url);
     this.#timeoutMs = timeoutMs;
-    // A kept connection could hold an answer before its request, and may close while a submit is sent.
+    // Connections are not reused: one could already hold an answer before the request is sent, and the service may
+    // close one while a submit is sent.
     const options = { keepAlive: false, maxSockets: MAX_CONNECTIONS };
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
-  /** Rejects with {@link UpstreamFault}. `take` resolves to whether so many more bytes may be in memory. */
+  /** Rejects with {@link UpstreamFault}. `take` resolves to whether that many more bytes may be held in memory. */
   async exchange(
     forwarded: ForwardedRequest,
     signal: AbortSignal,
@@ -44,7 +45,7 @@ export class Upstream {
   ): Promise<RawAnswer> {
     const request = this.#request(forwarded, signal);
     let clock: StopWatch | undefined;
-    // The parser may already have read the whole answer, so ending the request is not enough.
+    // Rejecting is needed, too: the parser may have read the whole answer before the request was ended.
     const refused = new Promise<never>((_, reject) => {
       const end = (kind: RefusalKind, message: string): void => reject(new UpstreamFault(kind, message));
       const seconds = this.#timeoutMs / 1000;
@@ -109,20 +110,20 @@ async function received(response: IncomingMessage, take: (bytes: number) => Prom
   return { status, rawHeaders, rawTrailers: response.rawTrailers, body: bytes };
 }
 
-/** Returns the length of a body; null if it is in chunks or ends with its connection. */
+/** Returns the declared length of a body. Null if the body is chunked or ends with its connection. */
 export function declaredLength({ headers }: IncomingMessage): number | null {
   const length = headers["content-length"];
   return length === undefined ? null : Number(length);
 }
 
-/** Calls `end` after a time, without counting the time in which others waited for the proxy. */
+/** Calls `end` after a time. Time in which the service waited for the proxy is not counted. */
 class StopWatch {
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #isStanding = false;
 
   constructor(ms: number, end: () => void) {
-    // Ticks that a long computation of the proxy delays are not counted later.
+    // Ticks that were delayed by a long computation of the proxy are lost, not counted later.
     this.#timer = setInterval(() => {
       if (!this.#isStanding && ++this.#ticks === TICKS) end();
     }, ms / TICKS);
@@ -138,7 +139,7 @@ class StopWatch {
   }
 }
 
-/** Only the platform's code is used, because its message may quote what was received. */
+/** Returns a fault with the platform's error code only. The error's message may quote the received bytes. */
 function faultOf(error: unknown): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   const { code } = error as NodeJS.ErrnoException;

@@ -21,16 +21,16 @@ import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 export interface StartProxyOptions {
   /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
-  /** Policy as plain data, because the command is another copy of the library. */
+  /** Policy as plain data, because the command has its own copy of the library's classes. */
   readonly policy: PlainPolicy;
   /** Either a client that fetches evidence with its own key, or the boot proofs themselves. */
   readonly evidence: Pick<Client, "query"> | { readonly bootProofs: readonly JsonObject[] };
   readonly port: number;
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
-  /** JSON texts of the Sigstore bundles of the builds that the policy demands. */
+  /** Sigstore bundles, as JSON texts, of the builds for which the policy demands provenance. */
   readonly provenance: readonly string[];
-  /** Milliseconds that one answer of the service may take. */
+  /** Milliseconds until an answer of the service times out. */
   readonly timeoutMs: number;
   /** A file that is rewritten every few seconds while the proxy serves, and removed at its end. */
   readonly healthFile?: string;
@@ -41,13 +41,13 @@ export interface StartProxyOptions {
 
 interface ProxySummary {
   readonly requests: number;
-  /** Number of requests that the proxy itself answered with an error. */
+  /** Number of requests that the proxy refused itself. */
   readonly refused: number;
 }
 
 export interface RunningProxy {
   readonly url: string;
-  /** Waits a while for the current requests, and ends. */
+  /** Ends the proxy after a short wait for current requests. */
   close(): Promise<ProxySummary>;
 }
 
@@ -55,25 +55,30 @@ const HOST = "127.0.0.1";
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 1024;
 const MIB = 1024 * 1024;
-/** Each pool has room for the largest body. Exchanges take from them in this order, so none waits in a circle. */
+/**
+ * Each pool has room for the largest body. All exchanges take from the pools in this order, which prevents a deadlock.
+ */
 const POOL_BYTES = { requests: 64 * MIB, questions: 144 * MIB, answers: 96 * MIB, parsed: 304 * MIB };
-/** A client that does not read its reply is cut off after one to two times, which makes room before the third. */
+/**
+ * The connection of a client that does not read its reply is closed after one to two timeouts. Its room is then free
+ * before the third.
+ */
 const WAIT_TIMES = 3;
 const HEADERS_MS = 10_000;
-/** Most clients keep a connection for a shorter time, so they close it first. */
+/** Most clients keep idle connections for less time, so the client closes them first. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const HEALTH_MS = 5000;
-/** Longest wait for requests at the end, beside the answer's own time. */
+/** Longest wait for current requests at the end, in addition to the timeout. */
 const GRACE_MS = 5000;
 const MAX_NOTE = 1000;
-/** Verification may fetch the boot proofs of several keys, one after the other, and try again. */
+/** Allows several timeouts: verification may fetch the boot proofs of several keys one by one, and try again. */
 const VERIFICATION_TIMES = 3;
 
 /**
- * Starts the proxy. Rejects with the errors of the platform for a port that cannot be used and a health file that
- * cannot be written, and with TypeError for boot proofs without `ephemeralPublicKeyHex`, and if the policy demands
- * provenance and there are no bundles.
+ * Starts the proxy. Rejects with the platform's error if the port cannot be used or the health file cannot be written.
+ * Rejects with TypeError if a boot proof has no `ephemeralPublicKeyHex`, or if the policy demands provenance and there
+ * are no bundles.
  */
 export async function startProxy(options: StartProxyOptions): Promise<RunningProxy> {
   const server = new ProxyServer(options, await verifierFor(options));
@@ -81,7 +86,7 @@ export async function startProxy(options: StartProxyOptions): Promise<RunningPro
   return server;
 }
 
-/** The package is loaded only where the policy demands provenance. */
+/** Loads the package for provenance, only if the policy demands provenance. */
 async function verifierFor({ policy }: StartProxyOptions): Promise<ProvenanceVerifier | undefined> {
   if (!demandsProvenance(parsePlainPolicy(policy))) return undefined;
   const { sigstoreVerifier } = await import("../provenance/index.js");
@@ -94,7 +99,7 @@ class ProxyServer implements RunningProxy {
   readonly #upstream: Upstream;
   readonly #server: Server;
   readonly #active = new Set<Promise<void>>();
-  /** Requests that the proxy or the service works on, while their clients wait. */
+  /** Requests whose clients wait for the proxy or the service. */
   readonly #working = new Set<IncomingMessage>();
   readonly #pools: Pools;
   #requests = 0;
@@ -130,7 +135,7 @@ class ProxyServer implements RunningProxy {
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
-    // Node counts the bytes that it reads, and those of a large reply that the platform takes, as activity.
+    // Node counts reading as activity, and each part of a large reply that the platform accepts.
     this.#server.setTimeout(timeoutMs, (socket) => this.#endIdle(socket));
     this.#server.on("clientError", refuseNoise);
   }
@@ -183,7 +188,7 @@ class ProxyServer implements RunningProxy {
     else socket.destroy();
   }
 
-  /** Boot proofs of files are verified at the start, so that an operator learns early if the policy rejects one. */
+  /** Verifies the boot proofs of files at the start, so the operator learns at once if the policy rejects one. */
   async #prepare(): Promise<void> {
     const { evidence, onNote } = this.#options;
     if ("query" in evidence) return;
@@ -203,7 +208,7 @@ class ProxyServer implements RunningProxy {
   async #reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    // An error is followed by "close".
+    // Nothing to do: the event "close" follows an error.
     response.on("error", () => {});
     const shares = ofPools((name) => new Share(this.#pools[name]));
     try {
@@ -219,13 +224,13 @@ class ProxyServer implements RunningProxy {
     }
   }
 
-  /** Resolves to the bytes of the reply, the only ones left in memory, or to null if the client is gone. */
+  /** Resolves to the reply as bytes, and frees all other memory of the exchange. Null if the client is gone. */
   async #written(request: IncomingMessage, shares: Shares, gone: AbortSignal): Promise<WrittenReply | null> {
     const refused = refusedHead(headOf(request), this.#port);
     const reply = refused ?? (await this.#replyTo(request, shares, gone));
     if (reply === null) return null;
     for (const share of [shares.requests, shares.questions, shares.parsed]) share.end();
-    // The share of the answer now holds the reply, which is not longer.
+    // The share `answers` now covers the reply, which is not longer than the answer.
     return { ...reply, body: Buffer.from(reply.body) };
   }
 
@@ -240,7 +245,7 @@ class ProxyServer implements RunningProxy {
     });
   }
 
-  /** Resolves to null if the client is gone. */
+  /** Resolves to the body, or to a refusal. Null if the client is gone. */
   async #bodyOf(request: IncomingMessage, share: Share, gone: AbortSignal): Promise<Uint8Array | Reply | null> {
     const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const take = (bytes: number): Promise<boolean> => this.#during(request, () => share.take(bytes, gone));
@@ -254,7 +259,7 @@ class ProxyServer implements RunningProxy {
     }
   }
 
-  /** The client of the request is not cut off during the work, although it makes no progress. */
+  /** Runs the work. Meanwhile the connection of the waiting client is not closed for lack of progress. */
   async #during<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T> {
     this.#working.add(request);
     try {
@@ -268,7 +273,7 @@ class ProxyServer implements RunningProxy {
     const { exchange } = forwarded;
     const { kind, operation } = exchange.question;
     const isSubmit = kind === "submit" || kind === "vote";
-    // A submit takes effect whether its caller waits or not, and its answer is bound to its request.
+    // A submit takes effect even if its caller is gone, and its answer must be bound to its request.
     const signal = isSubmit ? new AbortController().signal : gone;
     try {
       const answer = await this.#upstream.exchange(forwarded, signal, (bytes) => shares.answers.take(bytes, signal));
@@ -318,19 +323,19 @@ function ofPools<T>(make: (name: keyof typeof POOL_BYTES) => T): Readonly<Record
   return { requests, questions, answers: make("answers"), parsed: make("parsed") };
 }
 
-/** Returns null if the client is gone, since nobody waits any more. */
+/** Returns the refusal for lack of room. Null if the client is gone. */
 function noRoom(gone: AbortSignal): Reply | null {
   return gone.aborted ? null : refusal("busy", NO_ROOM);
 }
 
-/** Takes room for the text and the new text, each in two bytes a character, and for the values between. */
+/** Takes room for the old and the new text, each with two bytes a character, and for the parsed values. */
 async function takeParsed({ body }: RawAnswer, { answers, parsed }: Shares, signal: AbortSignal): Promise<void> {
   answers.keep(body?.length ?? 0);
   if (body === null || (await parsed.take(10 * body.length + valueBytes(body), signal))) return;
   throw new UpstreamFault("busy", NO_ROOM);
 }
 
-/** Reads the rest of a body: a connection that ends before is reset, and its client could miss the reply. */
+/** Reads the rest of a body. Otherwise the connection would be reset, and the client could miss the reply. */
 async function drained(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   const late = AbortSignal.timeout(HEADERS_MS);
@@ -340,7 +345,7 @@ async function drained(request: IncomingMessage): Promise<void> {
   });
 }
 
-/** Resolves when the client has read the reply, or is gone. */
+/** Sends the reply. Resolves when the client has read it, or is gone. */
 async function sent(response: ServerResponse, reply: WrittenReply, isLast: boolean): Promise<void> {
   if (response.destroyed) return;
   response.writeHead(reply.status, {

@@ -1,6 +1,5 @@
 /**
- * The verifying proxy without its sockets (proxy/README.md). It passes requests on, and answers with what exchange/
- * lets pass.
+ * The verifying proxy without its sockets (proxy/README.md). It forwards requests, and replies as exchange/ decides.
  */
 import type { Policy } from "../appraise/policy.js";
 import { verifyEvidence } from "../bootproof.js";
@@ -22,7 +21,7 @@ interface ProxyOptions extends DemandedBuilds {
   readonly policy: Policy;
   /** Source of boot proofs and missing app proofs. */
   readonly evidence: EvidenceSource;
-  /** Whether submits without `generateAppProofs` pass, and their answers pass unverified. */
+  /** Whether submits without `generateAppProofs` are forwarded and their answers returned unverified. */
   readonly allowUnproven: boolean;
   /** `strict` refuses a result whose report has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
@@ -82,7 +81,9 @@ export class VerifyingProxy {
     }
   }
 
-  /** Caches the boot proofs of these keys (hex), and resolves to the keys whose boot proofs the policy rejects. */
+  /**
+   * Fetches and caches the boot proofs of these keys (hex). Resolves to the keys whose boot proofs the policy rejects.
+   */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
     const { policy, bootProofs, source, signatures, builds } = this.#verifier;
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
@@ -118,10 +119,13 @@ export function headersOf(raw: readonly string[]): Headers {
   return raw.flatMap((value, at) => (at % 2 === 1 ? [[raw[at - 1]!.toLowerCase(), value] as const] : []));
 }
 
-/** Names of stamps, and of headers that clients of the service send beside them. */
+/** Names of stamp headers, and of headers that the service's clients send with them. */
 const PASSED_ON = /^(?:x-stamp(?:-webauthn|-attested)?|content-type|user-agent|x-client-version)$/;
 
-/** A repeated header could be read in two ways, and a coded body is not the one that was stamped. */
+/**
+ * Returns the headers to forward. Throws for a repeated header, which is ambiguous, and for an encoded body, whose
+ * bytes are not the stamped ones.
+ */
 function forwardedHeaders(headers: Headers): Record<string, string> {
   const coded = headers.find(([name, value]) => name === "content-encoding" && value.toLowerCase() !== "identity");
   if (coded !== undefined) throw invalid("the body has a Content-Encoding: send the body as it was stamped");

@@ -6,7 +6,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** Body as JSON text. */
   readonly body: string;
-  /** Why the proxy refused, for the operator; null if it did not refuse. */
+  /** The reason for a refusal of the proxy, as text for the operator; null if the proxy did not refuse. */
   readonly note: string | null;
 }
 
@@ -28,7 +28,7 @@ const REFUSALS = {
 
 export type RefusalKind = keyof typeof REFUSALS;
 
-/** The header in which a reply of the proxy itself names its kind. */
+/** The header with the kind of a refusal of the proxy. */
 const REFUSED = "X-Bootproof-Refused";
 
 export function refusal(kind: RefusalKind, message: string, details: readonly JsonValue[] = []): Reply {

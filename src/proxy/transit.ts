@@ -1,22 +1,25 @@
 /** The bytes that exchanges have in memory at one time (proxy/README.md, "Bytes in transit"). */
 import { BoundedBytes } from "../client/bounded-bytes.js";
 
-/** Bytes that all exchanges share. An exchange that finds no room waits for it. */
+/** Bytes that all exchanges share. An exchange waits until there is room. */
 export class Pool {
   readonly #waitMs: number;
   readonly #waiting = new Set<Waiter>();
-  /** Bytes that are left to shares below an eighth of them, because clients that do not read may hold the rest. */
+  /**
+   * Bytes that are kept for small shares, of at most an eighth of the reserve. Clients that do not read may hold all
+   * other bytes.
+   */
   readonly #reserve: number;
   #free: number;
 
-  /** `waitMs` is the longest wait in which no other one got its room. */
+  /** A waiter gives up after `waitMs` in which no waiter got room. */
   constructor(bytes: number, waitMs: number) {
     this.#free = bytes;
     this.#reserve = bytes / 8;
     this.#waitMs = waitMs;
   }
 
-  /** Resolves to false if there was no room in time, or `signal` aborts. */
+  /** Takes bytes. Resolves to false if there was no room in time, or if `signal` aborts. */
   async take(bytes: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     if (this.#takeNow(bytes)) return true;
@@ -40,7 +43,10 @@ export class Pool {
     return isFree;
   }
 
-  /** Waiters get room in order of age. A small one may pass a large one that does not fit yet. */
+  /**
+   * Gives bytes back. Waiters get room in the order of their age, but a small one may pass a large one that does not
+   * fit yet.
+   */
   give(bytes: number): void {
     this.#free += bytes;
     const begun = [...this.#waiting].filter((waiter) => this.#takeNow(waiter.bytes));
@@ -65,7 +71,7 @@ export class Share {
     this.#pool = pool;
   }
 
-  /** {@link Pool.take}, which also resolves to false if the exchange ended meanwhile. */
+  /** Takes bytes like {@link Pool.take}. Also resolves to false if the exchange has ended. */
   async take(bytes: number, signal: AbortSignal): Promise<boolean> {
     if (!(await this.#pool.take(bytes, signal))) return false;
     this.#bytes += bytes;
@@ -73,7 +79,7 @@ export class Share {
     return !this.#isEnded;
   }
 
-  /** Gives back all but so many bytes. */
+  /** Returns all bytes of the share to the pool except `bytes`. */
   keep(bytes: number): void {
     const above = Math.max(0, this.#bytes - bytes);
     this.#bytes -= above;
@@ -90,14 +96,17 @@ interface Reading {
   /** Length that the head declares; null if it declares none. */
   readonly length: number | null;
   readonly limit: number;
-  /** Resolves to true once so many more bytes may be in memory, or to false. */
+  /** Resolves to whether that many more bytes may be held in memory. */
   readonly take: (bytes: number) => Promise<boolean>;
 }
 
-/** A body of unknown length takes the whole limit once it exceeds this. All connections fit in the pool with this. */
+/**
+ * A body of unknown length first takes this size, and the whole limit if it is longer. The pool has room for this size
+ * for all connections.
+ */
 const SMALL_BYTES = 64 * 1024;
 
-/** Takes the bytes of a body before it reads them. */
+/** Reads a body. Takes room for its bytes before it reads them. */
 export async function readWhole(
   pieces: AsyncIterable<Uint8Array>,
   { length, limit, take }: Reading,
@@ -118,11 +127,14 @@ export async function readWhole(
   return bytes.bytes;
 }
 
-/** An empty object was measured at 190 bytes, and 300 with its share of garbage. A new name costs as much. */
+/**
+ * Bytes for one parsed value. An empty object took 190 bytes when measured, and 300 with its share of garbage. A new
+ * member name takes as much.
+ */
 const VALUE_BYTES = 300;
 const MAX_VALUES = 350_000;
 
-/** Returns an upper estimate of the memory of the values in JSON text once it is parsed. */
+/** Returns an upper estimate of the memory that parsing JSON text takes for its values. */
 export function valueBytes(json: Uint8Array): number {
   let values = 1;
   for (let at = 0; at < json.length; at++) {

@@ -1,4 +1,4 @@
-/** Checking published releases: each alone, and the history of each application (release/README.md). */
+/** Checks of published releases: each release alone, and the history of each application (release/README.md). */
 import { plain, typedOptions } from "../decode/options.js";
 import { flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
@@ -18,25 +18,25 @@ import { type CheckedAlone, checkAlone } from "./one.js";
 import { type Release, type ReleaseFault, type ReleaseNote, requireReleases } from "./release.js";
 
 export type CheckReleasesOptions = ReleaseDemand & {
-  /** The names of the applications that are checked. Default: all. */
+  /** Names of the applications to check. Default: all. */
   readonly applications?: readonly string[];
   /**
-   * The namespaces that every release of these applications must be of. Each has a history of its own. Default: the
-   * releases of one application must be of one namespace, whichever it is.
+   * Namespaces that the releases of these applications must have. Each has its own history. Default: the releases of
+   * one application must have the same namespace, whichever it is.
    */
   readonly namespaces?: readonly string[];
   /**
-   * Whether to leave out, and count, releases whose only faults are a missing `manifest` or missing approvals. Default:
-   * they fail.
+   * Whether to leave out, and count, releases whose only faults are a missing `manifest` or missing approvals. By
+   * default they fail.
    */
   readonly skipUnapproved?: boolean;
 };
 
 /**
- * `good` means that everything holds, and that a demanded set or a good release before it judged it. `bad` means that
- * something does not hold, or that nothing judged it (`notAnchored`). `older` means that its nonce is below every
- * `minNonce` of the policy, which fails nothing. `not checked` means that `manifest` or all approvals are missing,
- * which is a failure. `skipped` means the same, but the caller chose to leave it out.
+ * `good` means that the release has no fault, and that a demanded set or an earlier good release judged it. `bad` means
+ * that it has a fault, or that nothing judged it (`notAnchored`). `older` means that its nonce is below every
+ * `minNonce` of the policy, which is not a failure. `not checked` means that `manifest` or all approvals are missing,
+ * which is a failure. `skipped` means the same, but the caller chose to leave such releases out.
  */
 export type ReleaseStatus = CheckedStatus | "not checked" | "skipped";
 
@@ -51,16 +51,16 @@ export interface CheckedRelease {
   readonly application: string | null;
   readonly status: ReleaseStatus;
   /**
-   * The place in `histories`, and in `releases` of that history, since several releases can have one name. Null means
-   * that the release is in none.
+   * The place in `histories`, and in `releases` of that history, because several releases can have the same name. Null
+   * if the release is in no history.
    */
   readonly place: ReleasePlace | null;
-  /** The hash in hex, and what the manifest says. Null without a manifest. */
+  /** The manifest's hash in hex. Null without a manifest, as are the next three members. */
   readonly manifestHash: string | null;
   readonly manifestVersion: string | null;
   readonly namespace: string | null;
   readonly nonce: number | null;
-  /** The threshold of its own manifest set, and the number of that set's members. */
+  /** The threshold of the release's own manifest set. The next member is the number of that set's members. */
   readonly threshold: number | null;
   readonly members: number | null;
   /** The members whose approvals are valid. */
@@ -73,19 +73,19 @@ export interface HistoryFault {
   readonly code: HistoryFaultCode;
   /** The name of the release. */
   readonly release: string;
-  /** Its index in `releases` of the history. */
+  /** Index of the release in `releases` of the history. */
   readonly index: number;
   readonly message: string;
 }
 
 export interface ReleaseHistory {
-  /** The name of the folders; for folders without a name, the namespace. */
+  /** Name of the application's folders or, for folders without a name, the namespace. */
   readonly application: string;
   readonly namespace: string;
-  /** The names of its releases, by nonce. A repeated release counts once. */
+  /** Names of the application's releases, ordered by nonce. A repeated release is listed once. */
   readonly releases: readonly string[];
   readonly newestNonce: number;
-  /** Releases that neither a demanded set nor a good release before them judged: older ones, and those after a gap. */
+  /** Releases that neither a demanded set nor an earlier good release judged: older ones, and those after a gap. */
   readonly notAnchored: readonly string[];
   /** The steps from each release to the next. */
   readonly steps: readonly ReleaseStep[];
@@ -95,13 +95,13 @@ export interface ReleaseHistory {
 /** The result of {@link checkReleases}, frozen. */
 export interface ReleaseCheck {
   readonly format: "bootproof-release-check/1";
-  /** At least one release is good, and none is bad or not checked. */
+  /** Whether at least one release is good, and none is bad or not checked. */
   readonly good: boolean;
   readonly demand: Demand["kind"];
   readonly counts: Readonly<Record<ReleaseStatus, number>>;
   readonly releases: readonly CheckedRelease[];
   readonly histories: readonly ReleaseHistory[];
-  /** Sentences on the limits of every such check. */
+  /** Sentences on what no such check can show. */
   readonly unknowable: readonly string[];
 }
 
@@ -117,9 +117,9 @@ const OPTIONS = {
 /**
  * Checks releases that {@link readRelease} read: the approvals of each over its own manifest, its place, and the
  * history of each application in the order of nonces. The caller must demand a manifest set, the sets of a policy, or
- * explicitly none. What is wrong is in the result, with the file's name. Throws TypeError for no demand or two, and
- * {@link MalformedError} for a demand that compares nothing: no release, an application or a namespace that does not
- * exist, a malformed set, or a policy that pins no manifestSet for a namespace.
+ * explicitly none. Faults are in the result, with the file's name. Throws TypeError unless there is exactly one demand,
+ * and {@link MalformedError} for a demand that compares nothing: no release, an application or a namespace that does
+ * not exist, a malformed set, or a policy that pins no manifestSet for a namespace.
  *
  * @example
  * const { good, releases } = await checkReleases([release], { policy: parsePolicy(text) });
@@ -136,7 +136,7 @@ export async function checkReleases(
   return (await checkWhole(chosen, demand, own.skipUnapproved === true, namespaces)).check;
 }
 
-/** The result, and the releases that it is about. */
+/** The result, and the releases of its histories. */
 interface WholeCheck {
   readonly check: ReleaseCheck;
   /** The releases of all histories, each once. */
@@ -176,7 +176,7 @@ export async function checkWhole(
   return { check, ordered: results.flatMap(({ history }) => history.ordered) };
 }
 
-/** Throws {@link MalformedError} for a namespace without a release: it would demand nothing. */
+/** Returns the demanded namespaces. Throws {@link MalformedError} for one that no release has. */
 function namespacesOf(
   releases: readonly Release[],
   namespaces: readonly string[] | undefined,
@@ -207,7 +207,7 @@ function requireFound(what: string, names: readonly string[], isFound: (name: st
   );
 }
 
-/** Drops repeated releases. The same manifest in another folder is checked, too, and has a note. */
+/** Drops repeated releases. A release with the manifest of another folder is also checked, and has a note. */
 function withoutRepeated(releases: readonly Release[]): {
   readonly once: readonly Release[];
   readonly notes: ReadonlyMap<Release, ReleaseNote>;
@@ -231,7 +231,7 @@ function withoutRepeated(releases: readonly Release[]): {
   return { once, notes };
 }
 
-/** Returns everything that is compared as one text. */
+/** Returns one text of everything in a release that is compared. */
 function textOf({ version, application, manifestHash, approvals, faults, notes }: Release): string {
   const signed = approvals.map(({ file, signature, member }) => [
     ...[file, member.alias],
@@ -263,7 +263,8 @@ function byApplication(checked: readonly Readable[], isByNamespace: boolean): [n
 }
 
 /**
- * Returns the history of a group. Of folders with the same manifest only one is part of it, a good one if there is one.
+ * Returns the history of a group. If several folders have the same manifest, only one of them is in the history: a good
+ * one, if there is one.
  */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   const lastFirst = group.toSorted((one, other) => one.faults.length - other.faults.length).reverse();
@@ -272,7 +273,7 @@ function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
   return checkHistory(once, anchorsOf(group, demand));
 }
 
-/** Returns the status of each manifest in the history, whichever folder it is in. */
+/** Returns the status of each release by its manifest, because only one folder of a manifest is in the history. */
 function standingsOf(
   group: readonly Readable[],
   { ordered, standings }: CheckedHistory,
@@ -281,7 +282,7 @@ function standingsOf(
   return group.map((one) => [one, ofHash.get(toHex(one.release.manifestHash))!]);
 }
 
-/** Returns the anchors. A release in a wrong folder fails, and does not decide the namespace of its history. */
+/** Returns the sets that judge a group. A release in a wrong folder fails, and does not decide the namespace. */
 function anchorsOf(group: readonly Readable[], demand: Demand): ReturnType<Demand["anchorsOf"]> {
   const inPlace = group.find(({ faults }) => !faults.some(({ code }) => code.startsWith("namespace")));
   return inPlace === undefined ? [] : demand.anchorsOf(inPlace.release.manifest.namespace.name);

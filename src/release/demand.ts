@@ -1,4 +1,4 @@
-/** Reads whose approvals the caller demands. Nothing in a release says that its first set is the right people. */
+/** Reads whose approvals the caller demands. A release cannot show that its first set is the right people. */
 import type { SetPin } from "../appraise/facts.js";
 import type { SetFile } from "../appraise/pins.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -8,8 +8,8 @@ import type { JsonValue } from "../decode/json.js";
 import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
 
 /**
- * Exactly one of three: a manifest set in JSON (`threshold`, `members` in hex or as objects with a `pubKey`), a policy
- * whose deployments pin sets, or explicitly none.
+ * What the caller demands, exactly one of three: a manifest set in JSON (`threshold`, and `members` in hex or as
+ * objects with a `pubKey`), a policy whose deployments pin sets, or explicitly none.
  */
 export type ReleaseDemand =
   { readonly manifestSet: SetFile | JsonValue } | { readonly policy: Policy } | { readonly noManifestSet: true };
@@ -17,7 +17,7 @@ export type ReleaseDemand =
 /** A set that judges the first release whose nonce is at least `minNonce`. */
 export interface Anchor {
   readonly set: SetPin;
-  /** The lowest nonce. It is 0 for the first release of all. */
+  /** The lowest nonce. It is 0 if the set judges from the first release on. */
   readonly minNonce: number;
   /** The name of the set in messages: `the manifest set` or the name of a deployment. */
   readonly source: string;
@@ -25,14 +25,15 @@ export interface Anchor {
 
 export interface Demand {
   readonly kind: "manifest set" | "policy" | "none";
-  /** Returns the sets for a namespace. Throws {@link MalformedError} if the policy has none. */
+  /** Returns the demanded sets for a namespace. Throws {@link MalformedError} if the policy has none. */
   readonly anchorsOf: (namespace: string) => readonly Anchor[];
 }
 
 const MEMBERS = ["manifestSet", "policy", "noManifestSet"] as const;
 
 /**
- * Throws TypeError unless exactly one of the three demands is there, and {@link MalformedError} for a malformed set.
+ * Reads the demand. Throws TypeError unless there is exactly one of the three, and {@link MalformedError} for a
+ * malformed set.
  */
 export function demandOf(given: object): Demand {
   const members = MEMBERS.filter((name) => Object.hasOwn(given, name) && Reflect.get(given, name) !== undefined);
@@ -63,7 +64,7 @@ function ofPolicy(policy: unknown): Demand {
   return { kind: "policy", anchorsOf };
 }
 
-/** Reads a set as a policy does, which refuses empty sets and keys whose secrets are public. */
+/** Reads a set as a policy does: empty sets and keys with public secrets are refused. */
 export function readSet(json: JsonValue): SetPin {
   const deployment = { name: "set", namespace: "any", manifestSet: memberSetFile(json) };
   const { value, faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));

@@ -35,20 +35,20 @@ export type Readable = CheckedAlone & {
 };
 
 /**
- * `older` means that its nonce is below every `minNonce` of the demand, and `good` that a demand judged it and it has
- * no fault.
+ * `older` means that the nonce is below every `minNonce` of the demand. `good` means that a demanded set or an earlier
+ * release judged the release, and that it has no fault.
  */
 export type CheckedStatus = "good" | "bad" | "older";
 
 export interface CheckedHistory {
   readonly faults: readonly FoundFault[];
-  /** The releases by nonce, each hash once. */
+  /** The releases ordered by nonce, each manifest hash once. */
   readonly ordered: readonly Readable[];
   /** The status of each release of `ordered`. */
   readonly standings: readonly CheckedStatus[];
   /** The steps from each release of `ordered` to the next. */
   readonly steps: readonly ReleaseStep[];
-  /** The releases that neither a demanded set nor a good release before them judged. */
+  /** The releases that neither a demanded set nor an earlier good release judged. */
   readonly notAnchored: readonly Readable[];
 }
 
@@ -58,7 +58,7 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
   const pairs = ordered.slice(1).map((after, index) => [ordered[index]!, after] as const);
   const isOlder = (one: Readable): boolean => anchors.length > 0 && !anchors.some((anchor) => appliesTo(anchor, one));
   const faults = [
-    // A release that follows one with a fault of its own is not at fault for differing from it.
+    // If a release has a fault of its own, the next release may differ from it without a fault.
     ...pairs
       .filter(([before]) => before.faults.length === 0)
       .flatMap(([before, after]) => [
@@ -88,8 +88,8 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
 }
 
 /**
- * Returns the judged releases: those that reach the set of the last good one before them, and each demanded set that
- * applies to them until a good release has reached it. A bad release judges no later one.
+ * Returns the judged releases. A judged release reaches the set of the last good release before it, and each demanded
+ * set that applies to it until a good release has reached that set. A bad release does not judge later ones.
  */
 function judgedOf(
   ordered: readonly Readable[],
@@ -141,8 +141,8 @@ function appliesTo({ minNonce }: Anchor, one: Readable): boolean {
 }
 
 /**
- * Returns the faults of the first release that the anchor applies to. Each later release is anchored by the one before
- * it.
+ * Returns the faults of the first release that the anchor applies to. Later releases are judged by the releases before
+ * them.
  */
 function anchorFaults(ordered: readonly Readable[], anchor: Anchor): FoundFault[] {
   const first = ordered.find((one) => appliesTo(anchor, one));
@@ -162,7 +162,7 @@ function hasReached({ approvers }: Readable, { threshold, members }: SetPin): bo
   return approversIn(approvers, members) >= threshold;
 }
 
-/** Returns the number of approvers with one of these keys. */
+/** Returns how many approvers have one of these keys. */
 export function approversIn(approvers: readonly QuorumMember[], keys: readonly string[]): number {
   return new Set(approvers.map(({ pubKey }) => toHex(pubKey)).filter((key) => keys.includes(key))).size;
 }

@@ -6,7 +6,7 @@ import { diskReason } from "../disk/reason.js";
 import { isVersion } from "./one.js";
 import { type Release, readRelease } from "./release.js";
 
-/** The error for a folder that cannot be read. The message names the file. */
+/** Thrown for a folder that cannot be read. The message names the file. */
 export class ReleaseFolderError extends Error {
   override readonly name = "ReleaseFolderError";
   /** The path of the file or folder. */
@@ -24,13 +24,13 @@ export class ReleaseFolderError extends Error {
 /** The releases in a folder. */
 export interface ReleaseFolder {
   readonly releases: readonly Release[];
-  /** Paths of files and folders that belong to no release. They were not read. */
+  /** Paths of files and folders that belong to no release. Their content was not read. */
   readonly unread: readonly string[];
 }
 
-/** The limit for one folder and its subfolders. */
+/** Maximum number of files in one folder and its subfolders. */
 const MAX_FILES = 10_000;
-/** The limit of a file. A genuine manifest has 14 KB. */
+/** Maximum size of a file. A genuine manifest has 14 KB. */
 const MAX_BYTES = 1024 * 1024;
 const RELEASE_FILE = /^manifest$|^manifest\.json$|\.approval$/;
 
@@ -95,7 +95,10 @@ class FolderWalk {
     if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is not a folder");
   }
 
-  /** Finds the releases. A folder named by a version is one, whatever it contains; the content decides about others. */
+  /**
+   * Finds the releases in a folder. A folder whose name is a version is always a release. For other folders, the
+   * content decides.
+   */
   placesIn(root: string, shown: string): Place[] {
     const entries = this.#entries(root, shown);
     if (isVersion(basename(root))) return this.#applications(root, shown, entries);
@@ -109,7 +112,7 @@ class FolderWalk {
     return places;
   }
 
-  /** Reads a version with its applications, an application, or a folder that belongs to no release. */
+  /** Finds the releases in a subfolder: a version with its applications, an application, or none. */
   #below(folder: string, shown: string): Place[] {
     const entries = this.#entries(folder, shown);
     if (isVersion(basename(folder))) return this.#applications(folder, shown, entries);
@@ -119,7 +122,8 @@ class FolderWalk {
   }
 
   /**
-   * Reads the folders of a version, each of which is an application or a version. An empty one is a missing release.
+   * Finds the releases in the folder of a version. Each of its folders is an application or a version, and an empty
+   * folder is a missing release.
    */
   #applications(folder: string, shown: string, entries: readonly Dirent[]): Place[] {
     const places: Place[] = [];
@@ -133,7 +137,7 @@ class FolderWalk {
     return places;
   }
 
-  /** Reads the release files. Other files, and folders, are named and not read. */
+  /** Reads the release files. Other files and folders are listed by name, and not read. */
   filesOf({ folder, shown, entries }: Place): [string, Uint8Array][] {
     const files: [string, Uint8Array][] = [];
     for (const { name } of entries) {
@@ -168,7 +172,7 @@ function placeOf(folder: string, shown: string, entries: readonly Dirent[]): Pla
 }
 
 function readBounded(path: string, shown: string): Uint8Array {
-  // The flags refuse a file that was replaced by a link or a pipe after it was listed.
+  // The flags refuse a link or a pipe that replaced the file after it was listed.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   return onDisk(shown, () => {
     const file = openSync(path, flags);

@@ -15,12 +15,12 @@ export interface CheckedAlone {
   readonly approvers: readonly QuorumMember[];
 }
 
-/** What the checks of several releases share. */
+/** Values that the checks of several releases share. */
 interface Shared {
   readonly cache: SignatureCache;
-  /** The results for sets that were checked before, since releases repeat them. */
+  /** Faults of the sets that were checked already, because releases repeat sets. */
   readonly sets: Map<string, readonly string[]>;
-  /** The demanded namespaces. Undefined means that none is demanded. */
+  /** The demanded namespaces. Undefined means that any is accepted. */
   readonly namespaces: readonly string[] | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function checkAlone(release: Release, { cache, sets, namespaces }: 
   return { release, faults: found, approvers };
 }
 
-/** Compares whole keys. In a set that is refused, two members can share an alias and one half of their keys. */
+/** Whether two keys are the same. In a refused set, two members can share an alias and one half of their keys. */
 function isSameKey(one: QuorumMember, other: QuorumMember): boolean {
   return equalBytes(one.pubKey, other.pubKey);
 }
@@ -67,7 +67,8 @@ async function approvalFault(
 }
 
 async function setFaults(set: MemberSet, cache: SignatureCache, sets: Shared["sets"]): Promise<readonly string[]> {
-  // The key is JSON, since an alias may hold any separator. Two sets with one key would share their faults.
+  // The cache key is JSON, because an alias may contain any separator. Two sets with the same cache key would share
+  // faults.
   const key = JSON.stringify([set.threshold, set.members.map(({ alias, pubKey }) => [alias, toHex(pubKey)])]);
   const known = sets.get(key) ?? (await checkApprovals([], set, new Uint8Array(), cache)).faults;
   sets.set(key, known);
@@ -75,8 +76,8 @@ async function setFaults(set: MemberSet, cache: SignatureCache, sets: Shared["se
 }
 
 /**
- * Checks the place. The same operators approve all applications and all releases, so a manifest must be the one of its
- * folder.
+ * Checks that a manifest belongs to its folder. The same operators approve all applications and all releases, so their
+ * approvals do not show that.
  */
 function placeFaults(
   { name, version, application }: Release,
@@ -111,8 +112,8 @@ export function isVersion(name: string): boolean {
 }
 
 /**
- * Returns YYYYMMPP of `YYYY.M.P`, null for a name that is not a version, and undefined for a version without such a
- * nonce.
+ * Returns the nonce YYYYMMPP of the version `YYYY.M.P`. Null for a name that is not a version, and undefined for a
+ * version without such a nonce.
  */
 function nonceOf(version: string): number | null | undefined {
   const parts = VERSION.exec(version)?.slice(1).map(Number);

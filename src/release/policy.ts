@@ -20,25 +20,25 @@ import { demandOf, readSet } from "./demand.js";
 import { type Readable, approversIn } from "./history.js";
 import { type Release, requireReleases } from "./release.js";
 
-/** The facts that no release contains. */
+/** Facts that a release does not contain, and choices of the caller. */
 export interface ReleasePolicyOptions {
   /** The names of the applications that are pinned. Default: all. */
   readonly applications?: readonly string[];
   /** The name of the policy. Default: the namespaces. */
   readonly name?: string;
-  /** The pinned commitment, which no manifest says. Default: `live`. */
+  /** The pinned commitment, which a manifest does not contain. Default: `live`. */
   readonly commitment?: CommitmentKind;
-  /** A set whose threshold the approvals of each release must reach, too. */
+  /** A set whose threshold the approvals of each release must also reach. */
   readonly manifestSet?: SetFile | JsonValue;
   /**
-   * A policy to which `addToPolicy` adds the result. Each release is compared with the deployments of its namespace
-   * that have the highest `minNonce`: it must have the quorum key and PCR3 of one, approvals that reach the threshold
-   * of its set, and a nonce that is not below its `minNonce`.
+   * The policy to which `addToPolicy` will add the result. Each release is compared with the newest deployments of its
+   * namespace, which have the highest `minNonce`. It must have the quorum key and PCR3 of one of them, approvals that
+   * reach the threshold of its set, and a nonce that is not below its `minNonce`.
    */
   readonly addTo?: Policy;
-  /** The `appProofs.types` of each deployment. */
+  /** Types of app proof that each deployment may sign (`appProofs.types`). */
   readonly appProofTypes?: readonly string[];
-  /** The anchors instead of the AWS root, for an installation such as a lab. */
+  /** Trust anchors that replace the AWS root, for example a lab's. */
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
@@ -53,11 +53,11 @@ const OPTIONS: MembersOf<ReleasePolicyOptions> = {
 };
 
 /**
- * Makes the policy that pins each of these releases: image, program with arguments, namespace, nonce, manifest hash,
- * quorum key, manifest set and share set; the newest first. Everything that `checkReleases` checks is checked first.
- * One fault anywhere pins nothing: it throws {@link MalformedError} (`release`) with all of them. Debug mode, PCRs of
- * zeros and sets of public keys are refused, too. Without `manifestSet` and `addTo`, only the files say that the set is
- * the right people, and `notes` says so. A person reads the policy before it is committed.
+ * Makes the policy that pins each of these releases, the newest first: image, program with arguments, namespace, nonce,
+ * manifest hash, quorum key, manifest set and share set. The releases are checked as `checkReleases` does. For any
+ * fault, nothing is pinned, and {@link MalformedError} (`release`) is thrown with all faults. Debug mode, PCRs of zeros
+ * and sets of public keys are refused, too. Without `manifestSet` and `addTo`, only the files say that the set is the
+ * right people, and `notes` says so. A person must read the policy before it is committed.
  *
  * @example
  * const { policy, notes } = await releasePolicy(releases, { applications: ["signer"], manifestSet });
@@ -77,7 +77,7 @@ export async function releasePolicy(
   const notes = addTo === undefined ? [] : ordered.flatMap((one) => besidePolicy(one, addTo, faults));
   if (faults.length > 0) throw new MalformedError("release", faults);
   const policy = policyOf(ordered, pins, trustAnchors);
-  // This refuses a policy that is too large before anyone relies on it.
+  // Refuses a policy that is too large to be read again.
   parsePolicy(JSON.stringify(policy, undefined, 2));
   const isWord = manifestSet === undefined && addTo === undefined;
   return {
@@ -125,7 +125,7 @@ function unpinnable({ release }: Readable, written: Written): Fault[] {
   }));
 }
 
-/** The pins of every deployment that come from its release. */
+/** The pins of a deployment that are taken from its release. */
 const WRITTEN = ["pcrs", "namespace", "minNonce", "manifestHash", "quorumKey", "manifestSet", "shareSet"] as const;
 
 const PCRS = [0, 1, 2, 3];
@@ -140,7 +140,7 @@ function belowSet(ordered: readonly Readable[], json: JsonValue | SetFile): Faul
   });
 }
 
-/** Returns notes on a release that is added to a policy. Adds faults if it does not fit the policy's deployments. */
+/** Returns notes on a release that is added to a policy. Adds faults if no deployment of the policy fits it. */
 function besidePolicy({ release, approvers }: Readable, { deployments }: Policy, faults: Fault[]): string[] {
   const { name, manifest } = release;
   const { bootProof, pcrs } = manifestFacts(manifest, release.manifestHash, "live");
@@ -161,7 +161,7 @@ function besidePolicy({ release, approvers }: Readable, { deployments }: Policy,
   return [`critical: ${name}: its manifest set is another than that of ${chosen.name}, and is written as it is`];
 }
 
-/** Returns null if the release may follow what the deployment pins. */
+/** Returns the reason why the release may not follow the deployment, or null if it may. */
 function whyNotBeside(
   { name, quorumKey, pcrs, manifestSet, minNonce = 0 }: DeploymentPins,
   release: { readonly approvers: Readable["approvers"]; readonly facts: BootProof; readonly role: string },

@@ -33,7 +33,7 @@ export type ReleaseNoteCode = "manifest-json-incomplete" | "unknown-file" | "giv
 
 interface AboutFile<Code> {
   readonly code: Code;
-  /** The file, with the release's name before it: `2026.9.0/signer/manifest`. */
+  /** Path of the file, which begins with the release's name: `2026.9.0/signer/manifest`. */
   readonly file: string;
   /** A phrase for people. */
   readonly message: string;
@@ -43,29 +43,29 @@ export type ReleaseFault = AboutFile<ReleaseFaultCode>;
 export type ReleaseNote = AboutFile<ReleaseNoteCode>;
 
 export interface ReleaseApproval extends Approval {
-  /** The name of the file, without the name of the release. */
+  /** Name of the file, without the name of the release. */
   readonly file: string;
 }
 
-/** One release of one application. It is only what its files claim until {@link checkReleases} has checked it. */
+/** One release of one application, as its files claim. {@link checkReleases} checks it. */
 export interface Release {
   /** The name of the release in messages, such as `2026.9.0/signer`. */
   readonly name: string;
-  /** The version that names the folder, such as `2026.9.0`. Null if none does. */
+  /** The version that names the folder, such as `2026.9.0`. Null if no folder has such a name. */
   readonly version: string | null;
   /** The name of the application's folder, such as `signer`. Null if there is none. */
   readonly application: string | null;
-  /** The manifest from the file `manifest`, never from `manifest.json`. Null if it is missing or malformed. */
+  /** The manifest from the file `manifest`, and never from `manifest.json`. Null if it is missing or malformed. */
   readonly manifest: Manifest | null;
-  /** The hash of the manifest, 32 bytes. Null without a manifest. */
+  /** The hash of the manifest (32 bytes). Null without a manifest. */
   readonly manifestHash: Uint8Array | null;
   readonly approvals: readonly ReleaseApproval[];
-  /** The faults of reading. {@link checkReleases} adds its own. */
+  /** The faults found by reading. {@link checkReleases} adds others. */
   readonly faults: readonly ReleaseFault[];
   readonly notes: readonly ReleaseNote[];
 }
 
-/** The place of a release. An absent member is not compared with the manifest. */
+/** The place of a release. A manifest is not compared with an absent member. */
 export interface ReadReleaseOptions {
   readonly version?: string | null;
   readonly application?: string | null;
@@ -76,15 +76,15 @@ const READ_OPTIONS: MembersOf<ReadReleaseOptions> = { version: nullish(text), ap
 const MANIFEST = "manifest";
 const MANIFEST_JSON = "manifest.json";
 const APPROVAL = /\.approval$/;
-/** The limit is above the members of any set, since each approval costs a signature. */
+/** Maximum number of approvals, which is above the number of members of any set. Each costs a verification. */
 const MAX_FILES = 1000;
 
 const RELEASES = /* @__PURE__ */ privateMark<Release>();
 
 /**
  * Reads one release of one application from its files by name: `manifest`, `manifest.json` and any number of
- * `*.approval`, JSON or Borsh. Never throws for what is in them: every fault is in `faults`, with a code and the name
- * of its file. Throws TypeError for anything but names with bytes.
+ * `*.approval`, JSON or Borsh. Never throws for the content of files: every fault is in `faults`, with a code and the
+ * file's name. Throws TypeError for anything but names with bytes.
  *
  * @example
  * const release = await readRelease(
@@ -120,7 +120,7 @@ export async function readRelease(
   return Object.freeze(release);
 }
 
-/** Returns the name of a file in messages, which begins with that of the release. */
+/** Returns the name of a file for messages, which begins with the name of the release. */
 export function fileIn(release: string, file: string): string {
   return release === "" ? shownName(file) : `${release}/${shownName(file)}`;
 }
@@ -170,7 +170,7 @@ class ReleaseReading {
     });
   }
 
-  /** Reads `manifest.json`, which is only compared with `manifest`. */
+  /** Reads `manifest.json`. It is only compared with `manifest`. */
   manifestJson(manifest: Manifest | null): void {
     const bytes = this.#files.get(MANIFEST_JSON);
     if (bytes === undefined) return;
@@ -201,19 +201,22 @@ class ReleaseReading {
   }
 }
 
-/** Compares the hashed bytes. Decoding refuses bytes that two versions share, so equal bytes are one manifest. */
+/** Whether two manifests are the same, by the bytes that are hashed. Decoding refuses bytes of two versions. */
 function isSameManifest(one: Manifest, other: Manifest): boolean {
   return equalBytes(manifestHashInput(one), manifestHashInput(other));
 }
 
-/** Returns whether the JSON is that of releases of 2025, which lacks `qosCommit` or `patchSet`. */
+/** Whether the JSON is incomplete, as in releases of 2025, which lack `qosCommit` or `patchSet`. */
 function isIncomplete(bytes: Uint8Array): boolean {
   const json = attempt((): JsonValue => parseJson(bytes, { numbers: "literal" })).value;
   if (!isJsonObject(json) || !isJsonObject(json["namespace"]) || !isJsonObject(json["enclave"])) return false;
   return !Object.hasOwn(json, "patchSet") || !Object.hasOwn(json["enclave"], "qosCommit");
 }
 
-/** Throws TypeError for anything but results of {@link readRelease}, and MalformedError if there are none. */
+/**
+ * Returns the releases. Throws TypeError for other values than results of {@link readRelease}, and MalformedError for
+ * none.
+ */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))
     throw new TypeError("releases: expected an array of results of readRelease");

@@ -21,8 +21,9 @@ const MAX_NAME = 160;
 const WANTED = "check: expected the awaited result of checkReleases";
 
 /**
- * The first line is `good` or `not good` with the counts; then each history by nonce with what changed, the releases of
- * no history, and what cannot be known. Ends with a line feed. Throws TypeError for what is not a check.
+ * Renders a check. The first line is `good` or `not good` with the counts. Each history follows, ordered by nonce, with
+ * the changes, then the releases of no history, and what cannot be known. Ends with a line feed. Throws TypeError for
+ * any other value.
  */
 export function renderReleaseCheck(check: ReleaseCheck, options: TextOptions = {}): string {
   return renderWhole(check, WANTED, () => checkText(check, pageOf(options)));
@@ -47,7 +48,7 @@ function checkText({ good, demand, counts, releases, histories, unknowable }: Re
 const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
 const NOT_ANCHORED = "not anchored: too few approvers in the set of a good release before it, or in a demanded set";
 
-/** Returns the releases of a history by place, never by name, which several can have. */
+/** Returns the releases of a history by their place. Several releases can have the same name. */
 function ofHistory(releases: readonly CheckedRelease[], history: number): CheckedRelease[] {
   const found = releases.filter(({ place }) => place?.history === history);
   return found.sort((one, other) => one.place!.index - other.place!.index);

@@ -8,7 +8,7 @@ export function isGoodVerdict(verdict: unknown): boolean {
   return verdict === "verified" || verdict === "authentic";
 }
 
-/** Whether `verify` would end with exit code 0. Every program, format and exit code decides by this. */
+/** Whether `verify` would end with exit code 0. All programs, formats and exit codes use this function. */
 export function isAccepted({ verdict, refusedFor }: Judged): boolean {
   return isGoodVerdict(verdict) && refusedFor === undefined;
 }

@@ -26,13 +26,13 @@ export const INDENT = "  ";
 /** Indentation that leaves room for a hash of 32 bytes in 80 columns. */
 const DEEP_INDENT = " ".repeat(6);
 const ID_WIDTH = 20;
-/** Least width for a column of ids, which leaves too little room for details on a narrower page. */
+/** Minimum width of a page with a column of ids. On a narrower page, details would have too little room. */
 const WIDE_ENOUGH = 80;
 const MAX_LINES = 16;
 /** Maximum characters of a detail, which may quote long evidence. The JSON report has all of it. */
 const MAX_DETAIL = 1200;
 
-/** Returns the value, or undefined for a key of another version's report. */
+/** Returns the value of a key, or undefined for an unknown key, which a report of another version may have. */
 export function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K): V | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
@@ -64,7 +64,7 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
   return places;
 }
 
-/** Returns the lines of a check. `prefix` is text before the detail, and `shown` is advice that was shown before. */
+/** Returns the lines of a check. `prefix` precedes the detail. `shown` collects advice, so that none is repeated. */
 export function checkLines(check: ShownCheck, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
   if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];

@@ -78,7 +78,7 @@ export function evidenceClaims(
   };
 }
 
-/** Adds the claims of bundles that meet a demand, if any does. */
+/** Adds the claims of the bundles that meet a demand. Without such bundles, the claims stay as they are. */
 export function withProvenance(claims: Claims, provenance: readonly (VerifiedProvenance | null)[]): Claims {
   const met = provenance.flatMap((verified, index) => (verified ? [provenanceClaims(verified, index)] : []));
   return met.length === 0 ? claims : { ...claims, provenance: met };

@@ -26,7 +26,7 @@ interface LinePair {
 
 /**
  * Returns the printable lines of both values, with the differing bytes in `[brackets]` if they are few. If two lines
- * differ only in hex, each hex is compared with its counterpart, and equal ones are shortened.
+ * differ only in hex, each hex is compared with its counterpart, and equal hex is shortened.
  */
 export function sideBySide(expected: string, actual: string): Sides {
   const one = expected.split("\n");

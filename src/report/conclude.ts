@@ -35,7 +35,7 @@ interface Conclusion {
   /** Verified evidence, with null for each that was rejected. */
   readonly pieces: readonly unknown[];
   readonly appraisal: Appraisal | null;
-  /** Checks of provenance, which follow those of the policy because it decides what they compare. */
+  /** Checks of provenance. They follow the checks of the policy, because the policy decides what they compare. */
   readonly provenance?: readonly Checklist[];
   readonly validationTime: Date | null;
   /** Makes the claims. It is called only if nothing was rejected. */
@@ -83,8 +83,8 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
 }
 
 /**
- * Returns the report of a caller who accepts no warning, neither of the report nor of the circumstances of its evidence
- * (`others`). Rejects if the warnings cannot be loaded, since the report would look accepted without them.
+ * Returns the report for a caller who accepts no warning, neither of the report nor in `others`. Rejects if the texts
+ * of warnings cannot be loaded, because the report would look accepted without them.
  */
 export async function strictReport(report: Report, others: readonly string[] = []): Promise<Report> {
   if (report.verdict === "rejected") return report;
@@ -92,7 +92,7 @@ export async function strictReport(report: Report, others: readonly string[] = [
   return refusedReport(report, [...others, ...caveats(report)]);
 }
 
-/** Returns the caller's policy. One that came with the evidence decides neither verdict nor report. */
+/** Returns the caller's policy, or null. A policy that came with the evidence affects neither verdict nor report. */
 function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): ParsedPolicy | null {
   return policyFrom === "caller" ? policy : null;
 }
@@ -119,8 +119,8 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
 }
 
 /**
- * Loads the usual advice, which only a rejection needs. If loading fails, as in a browser without its network, the
- * report is the same without advice.
+ * Loads the usual advice, which only a rejection needs. If loading fails, as in a browser that is offline, the report
+ * is the same without advice.
  */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   const usual = await import("./advice.js").then(

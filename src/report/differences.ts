@@ -2,7 +2,7 @@
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 
-/** Maximum number of differences. With more, it is another report. */
+/** Maximum number of differences. A report with more has nothing in common with the other. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
 
@@ -16,7 +16,7 @@ interface ReportDifference {
 interface Comparison {
   /** Descriptions of the `checks`, by index. */
   readonly checks: readonly string[];
-  /** Whether an object without a counterpart is reported by value instead of as a whole. */
+  /** Whether an object without a counterpart is reported value by value instead of as a whole. */
   readonly byValue?: boolean;
   /** Whether a place is ignored. `theirs` is the received report's value there. */
   readonly isIgnored?: (path: string, theirs: unknown) => boolean;

@@ -17,18 +17,18 @@ export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = ADVICE;
 /** The explanation of a check, which `bootproof explain` shows. */
 export interface CheckExplanation {
   readonly id: CheckId;
-  /** Statement that is true when it passes. */
+  /** Statement that is true if the check passes. */
   readonly title: string;
-  /** The heading of its checks in reports. */
+  /** Heading under which reports show the check. */
   readonly group: string;
-  /** Facts that are known once it passes, and how far they can be believed. */
+  /** Facts that are known if the check passes, and how far they can be believed. */
   readonly proves: string;
   /** Causes of a failure without an attack, and attacks that make it fail. */
   readonly fails: { readonly genuine: string; readonly hostile: string };
-  /** Cases in which it is a warning instead of a failure, or null if it never is. */
+  /** Cases in which the check is a warning instead of a failure, or null if there are none. */
   readonly warns: string | null;
   readonly advice: string;
-  /** Sources of its rule, which are sections of documents in this package or of public ones. */
+  /** Sections of documents, in this package or public, that state the check's rule. */
   readonly sources: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function groupOf(id: CheckId): string {
   return GROUPS[id.split(".")[0] as CheckFamily];
 }
 
-/** Former words of this tool. */
+/** Words of earlier versions of this tool, with the words that replaced them. */
 const FORMER: Readonly<Record<string, string>> = { but: "warning", appraisal: "policy" };
 
 /** Explains a term, given in lower case with hyphens for spaces. Returns null for an unknown one. */

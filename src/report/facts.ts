@@ -7,7 +7,7 @@ import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
 import { CAVEATS, caveats } from "./unproven.js";
 
-/** A text shown beside the verdict that is not in the report. `item` is an item of a list that explains a warning. */
+/** A text that is shown with the verdict, but is not in the report. An `item` is in a list that explains a warning. */
 export interface Notice {
   readonly kind: "warning" | "note" | "item";
   readonly text: string;
@@ -41,14 +41,17 @@ export function shownCheck(check: Check, report: Pick<Report, "claims">): ShownC
   return isNote(check, report) ? { ...check, status: "note" } : check;
 }
 
-/** Whether a check is a note. An app proof's missing time is a warning, and rejected evidence has only notes. */
+/**
+ * Whether a check with status `warn` is a note: it then weakens no verdict. Rejected evidence has only notes.
+ * `app.time` is a note unless the app proof has no time.
+ */
 export function isNote({ id, status, subject }: Check, { claims }: Pick<Report, "claims">): boolean {
   if (status !== "warn" || claims === null) return status === "warn";
   if (id !== "app.time") return !Object.hasOwn(CAVEATS, id);
   return claims.appProofs.some(({ time }, index) => subject === `app[${index}]` && time !== null);
 }
 
-/** Returns the line of counts, whose number of warnings is that of the WARNING lines. */
+/** Returns the line of counts. Its number of warnings is the number of WARNING lines. */
 export function countsOf(report: Report, notices: readonly Notice[]): string {
   return countWords(report.checks, report, warningsOf(report, notices).length);
 }
@@ -95,7 +98,7 @@ interface EnclaveFacts {
 }
 
 interface HeadlineFacts {
-  /** Facts of each boot proof. There are none for rejected evidence, about which nothing is proven. */
+  /** Facts of each boot proof. There are none for rejected evidence, because nothing about it is proven. */
   readonly enclaves: readonly EnclaveFacts[];
   /** Time of verification in RFC 3339. */
   readonly verifiedAt: string;
@@ -126,7 +129,7 @@ function enclaveFacts(boot: BootProofClaims, index: number, report: Report): Enc
   };
 }
 
-/** Units in milliseconds. Each is used from two of it on, so that rounding hides less than half. */
+/** Units in milliseconds. A unit is used for at least two of it, so that rounding hides less than half of an age. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [
   ["days", 86_400_000],
   ["hours", 3_600_000],
@@ -142,7 +145,7 @@ function ageText(milliseconds: number): string {
   return milliseconds < 0 ? `${words} in the future` : `${words} old`;
 }
 
-/** Returns a line without claims of rejected evidence, which a reader would take for findings. */
+/** Returns the line for rejected evidence. It has no claims, because a reader would take them for findings. */
 function rejectedLine(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const labels = shortList(boots.map(({ subject }) => labelOf(subject, report)));

@@ -9,7 +9,7 @@ export type Detail = "summary" | "normal" | "verbose";
 export interface TextOptions {
   /** ANSI colours. Default: none. */
   readonly color?: boolean;
-  /** Columns of the terminal, 60 to 200. Values beyond count as the nearest of these. Default: 80. */
+  /** Columns of the terminal. A value outside 60 to 200 becomes the nearest of these. Default: 80. */
   readonly width?: number;
   /** Rows of the terminal. A longer text repeats the verdict at its end. Default: no limit. */
   readonly height?: number;
@@ -69,8 +69,9 @@ function painted(text: string, ...styles: readonly Style[]): string {
 }
 
 /**
- * Wraps a text to the page's width. The first line follows `first`, and the others are indented as far. If that leaves
- * too little room, `first` is a line above. A word longer than a line is cut into parts of even length.
+ * Wraps a text to the page's width. The first line follows `first`, and the others have the same indentation. If
+ * `first` leaves too little room, it is a line of its own above. A word longer than a line is split into parts of
+ * similar length.
  */
 export function wrapped({ width }: Pick<Page, "width">, first: string, text: string): string[] {
   const head = displayWidth(first);
@@ -144,7 +145,7 @@ function wordsIn(text: string, room: number): string[] {
 function evenPieces(word: string, room: number): string[] {
   const columns = displayWidth(word);
   if (columns <= room) return [word];
-  // The number of columns is even, so that no byte of a hex text is cut in two.
+  // Each part has an even number of columns, so that no byte of a hex text is split.
   const count = Math.ceil(columns / (room - (room % 2)));
   return piecesOf(word, 2 * Math.ceil(columns / count / 2));
 }

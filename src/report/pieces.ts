@@ -25,7 +25,7 @@ export const GROUPS: Readonly<Record<CheckFamily, string>> = {
 /** Heading for checks of another version. */
 const OTHER = "Other";
 
-/** Number of columns beside labels for status and counts. */
+/** Number of columns for status and counts after a label. */
 const COUNTS_WIDTH = 34;
 const MAX_DETAIL = 1200;
 
@@ -85,7 +85,7 @@ function runsOfSkips(checks: readonly Check[]): Check[][] {
   return runs;
 }
 
-/** Returns a line for each subject of a kind with its failures beneath, then the warnings and notes of all. */
+/** Returns a line for each subject of a kind, with its failures beneath. All warnings and notes follow. */
 function piecesParagraphs(
   kind: string,
   byPiece: ReadonlyMap<CheckSubject, readonly Check[]>,
@@ -100,7 +100,7 @@ function piecesParagraphs(
   const first = new Map<string, CheckSubject>();
   const inner = { ...page, width: page.width - INDENT.length };
   const failureLines = (subject: CheckSubject) => (check: Check) => {
-    // A failure that repeats one of an earlier subject is shown in full only there.
+    // A failure that an earlier subject also has is shown in full only there.
     const key = [check.id, check.detail, check.expected, check.actual].join("\n");
     const other = first.get(key);
     if (other === undefined) first.set(key, subject);
@@ -112,7 +112,7 @@ function piecesParagraphs(
   };
   const lines = pieces.flatMap(({ subject, checks, label }) => {
     const status = statusOf(checks);
-    // The skipped checks of a good subject are only those that its policy does not pin.
+    // Skipped checks of a subject that passed are not counted: they are only for members that its policy does not pin.
     const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
     const text = `${padded(label, column)}  ${countWords(counted, report)}`;
     return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];

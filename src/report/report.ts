@@ -32,14 +32,14 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;
-  /** Whether it was rejected only because the evidence is older than the policy allows. */
+  /** Whether the evidence was rejected only because it is older than the policy allows. */
   readonly stale: boolean;
   readonly tool: { readonly name: string; readonly version: string };
   /** The policy's name, or null without a policy or a name. */
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes in hex, or null without a policy or if it was passed as a value. */
   readonly policyDigest: string | null;
-  /** The current time that the caller gave, from which ages count, in RFC 3339. */
+  /** The current time that the caller gave, in RFC 3339. Ages are counted from it. */
   readonly verifiedAt: string;
   /** The time at which certificates must be valid, in RFC 3339, or null if the evidence does not show it. */
   readonly validationTime: string | null;
@@ -68,11 +68,11 @@ export interface ActivityReport extends Report {
 
 export interface EvidencePiece {
   readonly subject: CheckSubject;
-  /** The caller's name for it, such as a file name, or null if there is none. */
+  /** The caller's name for the evidence, such as a file name, or null if there is none. */
   readonly name: string | null;
-  /** SHA-256 in hex of its bytes as they were passed, or null if it was passed as a value. */
+  /** SHA-256 in hex of the bytes as they were passed, or null if the evidence was passed as a value. */
   readonly sha256: string | null;
-  /** The application, if the boot proof was fetched as the latest one of it. */
+  /** The application, if the boot proof was requested as the latest one of this application. */
   readonly latestOf?: string;
 }
 
@@ -86,9 +86,9 @@ export interface Claims {
 
 /** A build that the identity provider, the certificate authority and the logs of a trusted root state. */
 export interface ProvenanceClaims {
-  /** Its index among the bundles. */
+  /** Index of the bundle. */
   readonly bundle: number;
-  /** The demands that it meets, each about a digest in the verified manifest of a boot proof. */
+  /** The demands that the bundle meets. Each is about a digest in the verified manifest of a boot proof. */
   readonly meets: readonly {
     readonly bootProof: number;
     readonly deployment: string;
@@ -99,9 +99,9 @@ export interface ProvenanceClaims {
   }[];
   readonly predicateType: string;
   readonly signer: BuildSignerClaims;
-  /** Times in RFC 3339 that were verified by a log or a timestamp authority. */
+  /** Times in RFC 3339 that a log or a timestamp authority signed. */
   readonly signedTimes: readonly string[];
-  /** Its name in the policy, and SHA-256 of its JSON text. */
+  /** Name of the trusted root in the policy, and SHA-256 of its JSON text. */
   readonly trustedRoot: { readonly name: string; readonly sha256: string };
   /** Thresholds of that root. */
   readonly demanded: ProvenanceThresholds;
@@ -116,7 +116,7 @@ export interface BuildSignerClaims {
   readonly workflow: string | null;
   readonly ref: string | null;
   readonly commit: string | null;
-  /** URI of the workflow that signed, which differs if that is a reusable one. */
+  /** URI of the workflow that signed. It differs from `workflow` if a reusable workflow signed. */
   readonly signer: string | null;
   readonly runner: string | null;
   readonly trigger: string | null;
@@ -160,7 +160,7 @@ export interface ImageClaims {
   readonly pinned: boolean;
   /** Ordered PCRs that the deployment pins for every image that it accepts. There are none if nothing is pinned. */
   readonly pinnedPcrs: readonly number[];
-  /** Attested PCRs that the caller gave beside any policy, for example those of an image that they built. */
+  /** Attested PCRs that the caller gave, with or without a policy, for example of an image that they built. */
   readonly givenPcrs?: readonly number[];
   /** Whether the enclave or application is in (allowed) debug mode, where nothing about its code is proven. */
   readonly debug: boolean;
@@ -208,9 +208,9 @@ export interface AppProofClaims {
   readonly time: string | null;
   /** The signed payload in full. */
   readonly payload: JsonObject;
-  /** Index in `expected.payload` of the expectation that it meets, or null if none names its type. */
+  /** Index in `expected.payload` of the expectation that the payload meets, or null if none names its type. */
   readonly expectation: number | null;
-  /** The caller's challenge that it repeats, so the enclave signed it afterwards. Null means that there is none. */
+  /** The caller's challenge that the payload repeats, so it was signed later. Null without a challenge. */
   readonly answers: { readonly pointer: string; readonly value: string } | null;
 }
 
@@ -224,9 +224,9 @@ export interface ActivityClaims {
    */
   readonly asked: readonly string[];
   /**
-   * The comparison with the caller's request. `request` means the caller's parameters, and `id` its id without
-   * parameters. `fingerprint` means that the caller voted on it, so type and parameters are unsigned claims of the
-   * service. Null means that there was none of these.
+   * How the activity was compared with the caller's request. `request` means by its parameters, and `id` by its id
+   * only. `fingerprint` means that the caller voted on it: type and parameters are unsigned claims of the service. Null
+   * means that it was not compared.
    */
   readonly question: ActivityQuestion | null;
   /** Addresses in its result that a verified app proof backs. */
@@ -234,9 +234,9 @@ export interface ActivityClaims {
   readonly uncoveredAddresses: readonly string[];
   /** Paths of the members of its result that no app proof covers. */
   readonly resultWithoutProof: readonly string[];
-  /** The organization that the activity creates, or null if its proofs are not about that one. */
+  /** The organization that the activity creates, or null if no app proof names it. */
   readonly subOrganizationId: string | null;
-  /** The wallet, or null if it has none. */
+  /** The wallet, or null if the activity names none. */
   readonly walletId: string | null;
   /** The verified signatures, absent if the request does not sign. */
   readonly signatures?: readonly SignatureClaims[];
@@ -288,7 +288,7 @@ export function makeReport(parts: ReportParts): Report {
   return deepFrozen(report);
 }
 
-/** Returns the report of a caller who refuses a good verdict for these reasons. Without reasons it is the same. */
+/** Returns the report of a caller who refuses a good verdict for these reasons. Without reasons it is unchanged. */
 export function refusedReport(report: Report, reasons: readonly string[]): Report {
   if (reasons.length === 0 || report.verdict === "rejected") return report;
   const { claims, ...others } = report;
@@ -305,7 +305,7 @@ function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): 
   if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
 }
 
-/** Whether there is a failure, and every failure is of age alone. */
+/** Whether there are failures, and all of them are only about age. */
 export function areStale(failed: readonly Check[]): boolean {
   return failed.length > 0 && failed.every((check) => check.stale === true);
 }
@@ -315,7 +315,7 @@ export function isMadeReport(value: unknown): value is Report {
   return REPORTS.isOn(value);
 }
 
-/** Freezes plain objects and arrays at every depth. Those that are frozen already are frozen at every depth. */
+/** Freezes plain objects and arrays at every depth. Frozen ones are skipped, because they are frozen at every depth. */
 function deepFrozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);

@@ -32,7 +32,7 @@ const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
 /** A statement. For a list of many, `alike` is its text without the values in which boot proofs differ. */
 type Statement = string | { readonly text: string; readonly alike: string };
 
-/** Returns what is proven. Nothing is if the evidence was rejected. */
+/** Returns statements on what is proven. There are none if the evidence was rejected. */
 export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -76,7 +76,7 @@ export function isBuiltAsAttested({ bootProofs, provenance = [] }: Claims, index
   return Object.keys(manifest.workloads).every((name) => attested.some(({ workload }) => workload === name));
 }
 
-/** `heading` ends in "says that". */
+/** Unproven statements under a heading that ends in "says that". */
 interface UnprovenWord {
   readonly heading: string;
   readonly statements: readonly string[];
@@ -118,7 +118,7 @@ function unprovenHeading(boot: BootProofClaims): string | null {
 
 const MANY = 4;
 
-/** Merges statements. Several boot proofs are named before theirs, and equal statements are listed once. */
+/** Merges statements. Statements of several boot proofs begin with their names. Equal statements are listed once. */
 export function mergedStatements(all: readonly (readonly Statement[])[], { detail }: Wording = SHORT): string[] {
   const each = detail === "verbose";
   const form = all.length > MANY && !each ? "alike" : "text";
@@ -205,7 +205,7 @@ function measurementStatement(boot: BootProofClaims, hex: Wording["hex"]): strin
   return `the enclave booted the image that measures ${pcr(0)}, ${pcr(1)}, ${pcr(2)}, ${role}.${imageNote(boot)}`;
 }
 
-/** Whether the caller or the policy determines the image. */
+/** Returns a note that the caller gave this image or its PCRs, or that nothing pins it. */
 function imageNote(boot: BootProofClaims): string {
   const { pinned, givenPcrs = [] } = boot.image;
   const given = givenPcrs.map((index) => `PCR${index}`).join(", ");
@@ -214,7 +214,7 @@ function imageNote(boot: BootProofClaims): string {
   return attested + (pinned ? "" : " Nothing pins that image.");
 }
 
-/** Whether the caller gave PCR0, which measures the whole image. In debug mode it is zeros, which identify none. */
+/** Whether the caller gave PCR0, which measures an image. In debug mode PCR0 is zeros, which identify no image. */
 export function isGiven({ image }: BootProofClaims): boolean {
   return image.givenPcrs?.includes(0) === true && !image.debug;
 }
@@ -233,7 +233,7 @@ const BASES: Readonly<Record<RestsOn, string>> = {
   manifestSet: `; the policy pins who approves it (manifestSet), ${UNCOMMITTED}`,
 };
 
-/** Returns the reason. It is also undefined if a report of another version has another value. */
+/** Returns the reason. Undefined if there is none, or if a report of another version has an unknown value. */
 function basisOf({ restsOn }: ImageClaims): string | undefined {
   return restsOn === null ? undefined : known(BASES, restsOn);
 }
@@ -364,7 +364,7 @@ function member(object: JsonObject, name: string): string {
   return printableStart(typeof value === "string" ? value : "?", 120);
 }
 
-/** Returns statements about an activity. Only those about backed addresses need images that are all proven. */
+/** Returns statements about an activity. Statements about addresses need proven images of all boot proofs. */
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
     ...(activity.asked.length === 0
@@ -378,7 +378,7 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
   ];
 }
 
-/** Returns statements about signatures, which need no proven image. */
+/** Returns statements about signatures. They are proven without the image. */
 function signatureStatements({ signatures = [] }: ActivityClaims): string[] {
   const groups = grouped(
     signatures.filter(({ open }) => open === null),
@@ -397,12 +397,12 @@ function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] 
   return [`in activity ${quoted(id)}, ${words} ${shortList(addresses)} ${are} backed by an app proof.`];
 }
 
-/** Whether the root is AWS's. Only then does `chain.anchor` pass, and another root is a warning. */
+/** Whether the root is AWS's: `chain.anchor` passes only then, and warns for any other root. */
 export function isAws(report: Report, index: number): boolean {
   return passedFor(report, "chain.anchor", index);
 }
 
-/** Whether the document has the caller's nonce. A bare document may have one of another party. */
+/** Whether the document has the caller's nonce. The nonce of a bare document may be another party's. */
 export function carriesNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);

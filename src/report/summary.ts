@@ -88,7 +88,7 @@ function failureLines(report: Report, page: Page, room: number): string[] {
   const lines: string[] = [];
   let shown = 0;
   for (const group of alike) {
-    // Two lines are the empty one and the one that counts the others.
+    // Two more lines are needed: an empty line, and the number of the other failures.
     if (lines.length + FAILURE + 2 > room) break;
     lines.push(...failureOf(group, report, page));
     shown += group.length;

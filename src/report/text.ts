@@ -19,7 +19,7 @@ import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
 import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
-/** Styles by the first word of the sentence. Any other word is bad. */
+/** Styles of the first sentence by its first word. Any other word has the style of a rejection. */
 const GOOD_STYLES: Readonly<Record<string, Style[]>> = { VERIFIED: ["onGreen"], AUTHENTIC: ["onYellow"] };
 const BAD_STYLE: readonly Style[] = ["bold", "red"];
 const MAX_PIECES = 8;
@@ -85,8 +85,8 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
 /**
- * Returns the first sentence of every format, with the number of WARNING lines. A good verdict that is not accepted is
- * not its first word.
+ * Returns the first sentence of every format, with the number of WARNING lines. It begins with a good verdict only if
+ * that verdict is accepted.
  */
 export function verdictSentence(report: Report, notices: readonly Notice[] = []): string {
   const count = warningsOf(report, notices).length;

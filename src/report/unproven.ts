@@ -96,7 +96,7 @@ function ageCaveats({ checks }: Report, index: number): string[] {
     .map(({ detail }) => `${printableStart(detail, MAX_REASON)}.`);
 }
 
-/** Returns a warning for each reason or, if the claims have none, the detail of the check. */
+/** Returns a warning for each reason of `policy.scope`. Without reasons, returns the detail of the check. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
   const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
     return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
@@ -252,7 +252,10 @@ function openResults(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** Returns open owners. `app.request` is skipped if nothing was expected, and warns if no organization is named. */
+/**
+ * Returns statements on app proofs whose owner is not known. `app.request` is skipped if nothing was expected, and
+ * warns if a proof names no organization.
+ */
 function whoseProofs(report: Report, claims: Claims): string[] {
   const others = otherProofs(claims);
   if (others !== null) return others;
@@ -265,7 +268,10 @@ function whoseProofs(report: Report, claims: Claims): string[] {
     : [];
 }
 
-/** Returns null if no payload is expected. An activity is compared with app proofs of types that this tool knows. */
+/**
+ * Returns a statement on app proofs that were not compared with anything, or null if no payload is expected. An
+ * activity is compared with app proofs of known types.
+ */
 function otherProofs({ appProofs, activity }: Claims): string[] | null {
   const isNamed = appProofs.map(({ expectation }) => typeof expectation === "number");
   if (!isNamed.includes(true)) return null;
@@ -335,7 +341,7 @@ function openRequest({ coveredAddresses, uncoveredAddresses, question }: Activit
   return `${what}: ${why}, so what was requested is only the service's word.`;
 }
 
-/** Returns open signatures. Equal reasons are listed once. */
+/** Returns statements on signatures that are not proven. Equal reasons are listed once. */
 function openSignatures({ signatures = [] }: ActivityClaims): string[] {
   const open = signatures.flatMap(({ index, open: reason, publicKey, signWith }) =>
     reason === null ? [] : [{ index, said: openSignature(reason, publicKey, signWith) }],
@@ -378,7 +384,7 @@ function openAlways(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** Returns open sources. Provenance is about the binary, so it stays open who built the image, and from what. */
+/** Returns the statement on the source code. Provenance is only about the binary: who built the image is not proven. */
 function openSource(claims: Claims): string {
   const isAttested = claims.bootProofs.length > 0 && claims.bootProofs.every((_, i) => isBuiltAsAttested(claims, i));
   if (isAttested)
@@ -396,7 +402,7 @@ const UNSIGNED_DETAILS =
   "The time and the deployment that provisioning details name beside the document: no enclave signed them, and no " +
   "check uses them.";
 
-/** Returns open liveness. A document with the caller's nonce, or an answer to a challenge, is new. */
+/** Returns a statement unless every document is known to be new, by the caller's nonce or an answer to a challenge. */
 function openLife(report: Report, claims: Claims): string[] {
   const isAlive = (index: number): boolean =>
     carriesNonce(report, index) || claims.appProofs.some(({ bootProof, answers }) => bootProof === index && answers);
@@ -409,7 +415,7 @@ function openLife(report: Report, claims: Claims): string[] {
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
-/** Whether a check passed. Under `authentic` the caller gave no policy, so its checks do not count. */
+/** Whether a check passed. Under `authentic` the caller gave no policy, so checks of a policy are ignored. */
 function passed(report: Report, id: CheckId): boolean {
   if (report.verdict === "authentic" && isOfPolicy(id)) return false;
   const own = report.checks.filter((check) => check.id === id);

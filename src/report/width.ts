@@ -9,8 +9,8 @@ const MARK = /[\p{Mn}\p{Me}]/u;
 const KEYCAP = "\u20e3";
 
 /**
- * East Asian Width W and F, and emoji except halves of flags. MARK is tested before, so marks in these ranges do not
- * count.
+ * East Asian Width W and F, and emoji except halves of flags. MARK is tested before, so marks in these ranges have no
+ * width.
  */
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2329\\u232a\\u2630-\\u2637\\u268a-\\u268f\\u2e80-\\u303e\\u3041-\\u3247" +

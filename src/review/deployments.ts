@@ -1,12 +1,13 @@
 /**
- * Compares the pins of a policy with one manifest, as far as manifests say them (review/README.md, "Which deployment").
+ * Comparison of a policy's pins with one manifest, as far as a manifest shows them (review/README.md, "Which
+ * deployment").
  */
 import { withoutPrototype } from "../decode/input.js";
 import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { DocumentFacts } from "../appraise/facts.js";
 import { PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
-/** Whether a manifest says what the pin is about. The table is total, so a new pin needs a line. */
+/** Whether a manifest shows the pinned value. The type requires every pin, so a new pin needs a line. */
 const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
   pcrs: true,
   manifestHash: true,
@@ -32,27 +33,27 @@ export interface ReviewedPin {
   readonly holds: boolean;
   /** A phrase for people. */
   readonly detail: string;
-  /** Null if the pin holds, or the manifest has nothing to compare. */
+  /** The pinned value. Null if the pin is met, or if the manifest has no value to compare. */
   readonly expected: string | null;
   readonly actual: string | null;
 }
 
 export interface ReviewedDeployment {
   readonly name: string;
-  /** Whether every pin that can be compared with a manifest holds. */
+  /** Whether every pin that can be compared with a manifest is met. */
   readonly holds: boolean;
   readonly pins: readonly ReviewedPin[];
-  /** Pins of what no manifest says, such as `commitment` and `pcrs.4`. Only a boot proof shows it. */
+  /** Pins of values that no manifest shows, such as `commitment` and `pcrs.4`. Only a boot proof shows them. */
   readonly notCompared: readonly string[];
 }
 
-/** A deployment of the policy, with what was found. */
+/** A deployment of the policy, with the result of its comparison. */
 export interface Candidate {
   readonly pins: DeploymentPins;
   readonly reviewed: ReviewedDeployment;
 }
 
-/** Returns the deployments of kind `qos`. The other kind pins bare documents, and no manifest. */
+/** Returns the deployments of kind `qos`. The other kind is for bare documents, which have no manifest. */
 export function candidatesOf({ deployments }: Policy, facts: DocumentFacts): Candidate[] {
   return deployments
     .filter(({ kind }) => kind === "qos")
@@ -78,8 +79,8 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
 }
 
 /**
- * Returns the pins without the PCRs that neither the manifest nor the image has. An alternative without any other PCR
- * would accept every manifest, so it is left out.
+ * Returns the pins without the PCRs that neither the manifest nor the image shows. An alternative that has no other PCR
+ * is left out, because it would match every manifest.
  */
 function withKnownPcrs(
   pins: DeploymentPins,

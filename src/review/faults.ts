@@ -25,12 +25,12 @@ const ADVICE = {
   "unused-accept": "Omit the name: no such member is open, and a later value would be accepted unread.",
 };
 
-/** The codes are stable. */
+/** Codes of faults. They are stable. */
 export type ReviewFaultCode = keyof typeof ADVICE;
 
 export interface ReviewFault {
   readonly code: ReviewFaultCode;
-  /** The member of the manifest, the pin, or the alias of the approval. It is empty for a fault of the whole. */
+  /** The member of the manifest, the pin, or the alias of the approval. It is empty if the fault is about the whole. */
   readonly about: string;
   /** The deployment that has the pin. Null for any other fault. */
   readonly deployment: string | null;

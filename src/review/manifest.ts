@@ -1,4 +1,4 @@
-/** The manifest or envelope that a review is about, in any encoding, and its changes since another. */
+/** The manifest or envelope under review, in any encoding, and its changes since a previous one. */
 import { type Approval, type Manifest, decodeManifest } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Change, compareSides } from "../diff/diff.js";
@@ -10,7 +10,7 @@ import { manifestHash } from "../verify/manifest-binding.js";
 
 interface ReadManifest {
   readonly manifest: Manifest;
-  /** The JSON of the file. Null for Borsh. */
+  /** The JSON of the file, or null for Borsh. */
   readonly json: Content | null;
   readonly manifestSetApprovals: readonly Approval[];
   readonly shareSetApprovals: readonly Approval[];
@@ -20,7 +20,7 @@ export interface GivenManifest extends ReadManifest {
   readonly hash: Uint8Array;
 }
 
-/** `what` begins the path of each fault. Throws {@link MalformedError} (`manifest`). */
+/** Reads a manifest or envelope. Paths of faults begin with `what`. Throws {@link MalformedError} (`manifest`). */
 export async function readGivenManifest(what: string, bytes: Uint8Array): Promise<GivenManifest> {
   const { value, faults } = attempt(() => readEither(bytes));
   if (value === undefined) throw new MalformedError("manifest", faultsIn(what, faults, ": "));
@@ -37,7 +37,7 @@ function readEither(given: Uint8Array): ReadManifest {
   return { manifest: value, json, manifestSetApprovals: [], shareSetApprovals: [] };
 }
 
-/** Refuses bytes that can also be read as a bare manifest: two readers would see two manifests. */
+/** Refuses an envelope whose bytes can also be read as a bare manifest, because two readers would see two manifests. */
 function readEnvelope(bytes: Uint8Array): ReadManifest {
   const { value, json } = encodedEnvelope(bytes);
   if (attempt(() => decodeManifest(bytes)).value !== undefined)
@@ -49,14 +49,14 @@ function malformed(message: string): MalformedError {
   return new MalformedError("manifest", [{ path: "", message }]);
 }
 
-/** Returns every change of what an approval signs. */
+/** Returns every change that changes what an approval signs. */
 export function changesBetween(before: GivenManifest, after: GivenManifest): readonly Change[] {
   return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
 }
 
 /**
- * Returns the differences of two JSON files that do not change what an approval signs (`signed`). Each version has its
- * own layout.
+ * Returns the differences of two JSON files that are not in `signed`: they do not change what an approval signs. Files
+ * of different versions are not compared, because each version has its own layout.
  */
 export function unsignedChanges(
   before: GivenManifest,

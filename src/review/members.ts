@@ -1,6 +1,6 @@
 /**
- * Every member of a manifest, and what holds it (review/README.md, "Members"). The tables are total: a new member of
- * the model needs a row.
+ * Every member of a manifest, and what fixes its value (review/README.md, "Members"). The types require every member,
+ * so a new member of the model needs a row.
  */
 import {
   type EnclaveMeasurements,
@@ -18,7 +18,7 @@ import type { Change } from "../diff/diff.js";
 import { contentAt, contentJson } from "../diff/content.js";
 import { decodedContent } from "../diff/manifest.js";
 
-/** What the caller's files can decide, and a pin cannot. */
+/** Files of the caller that can fix values which a pin cannot. */
 export interface Beside {
   /** The PCRs of the image. */
   readonly pcrs: readonly number[];
@@ -27,7 +27,7 @@ export interface Beside {
 }
 
 /**
- * Whether a deployment, or a file of the caller, decides the value. `changes` are those of the member since the
+ * Whether a deployment, or a file of the caller, fixes the value. `changes` are the changes of this member since the
  * previous manifest.
  */
 type IsHeld = (pins: DeploymentPins, beside: Beside, changes: readonly Change[]) => boolean;
@@ -38,14 +38,14 @@ interface Row {
   readonly isHeld: IsHeld;
 }
 
-/** Null means that a rule of its own decides every value of the member. */
+/** Rows for all members. Null means that the review has a separate rule for the member. */
 type Rows<T> = { readonly [K in keyof T]-?: Row | null };
 
 function pinned(name: PinName): IsHeld {
   return (pins) => pins[name] !== undefined;
 }
 
-/** Makes the row of a set. A pin has the keys and the threshold, but no aliases. */
+/** Makes the row of a set. A pin fixes the keys and the threshold, but not the aliases. */
 function pinnedSet(name: "manifestSet" | "shareSet"): Row {
   const isHeld: IsHeld = (pins, _, changes) =>
     pins[name] !== undefined && !changes.some(({ what }) => what === "member.alias");
@@ -65,7 +65,7 @@ function pcr(index: number): Row {
 
 const NAMESPACE: Rows<Namespace> = {
   name: { name: "namespace", isHeld: pinned("namespace") },
-  // A successor has a higher nonce than the manifest before it.
+  // A manifest that replaces another one has a higher nonce.
   nonce: { name: "nonce", isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious },
   quorumKey: { name: "quorumKey", isHeld: pinned("quorumKey") },
 };
@@ -88,7 +88,7 @@ const ENCLAVE: Rows<EnclaveMeasurements> = {
   qosCommit: unpinnable("qosCommit"),
 };
 
-/** The row of a workload's name decides about the workload itself: whether it is there, and its image. */
+/** Rows of a workload. The row of its name is for the workload itself: whether it exists, and its image. */
 const WORKLOAD: Rows<Omit<Workload, "imageDigest">> = {
   name: { name: "workloads", isHeld: pinned("workloads") },
   restart: unpinnable("restart"),
@@ -109,7 +109,7 @@ const OTHERS: Rows<Others> = {
   volumes: unpinnable("volumes"),
 };
 
-/** The names that `accept` takes, in the order of a manifest, without those of single workloads. */
+/** The names that `accept` takes, in the order of a manifest, without names of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
   ...new Set(
     [NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].flatMap((rows) =>
@@ -118,7 +118,7 @@ export const ACCEPTABLE: readonly string[] = [
   ),
 ];
 
-/** Returns why `accept` does not take the name, or null if it does. */
+/** Returns the reason why `accept` does not take the name, or null if it does. */
 export function unknownName(name: string): string | null {
   const [, workload = ""] = /^workloads\.([^.]+)(?:\.(?:restart|mounts))?$/.exec(name) ?? [];
   if (ACCEPTABLE.includes(name) || WORKLOAD_NAME.test(workload)) return null;
@@ -129,9 +129,9 @@ export function unknownName(name: string): string | null {
 export interface ManifestMember {
   /** The place of the member, such as `pivot.env` and `workloads.signer.mounts`. */
   readonly place: string;
-  /** The name that `accept` takes for the member wherever it is. */
+  /** The name that `accept` takes for this member in any workload. */
   readonly name: string;
-  /** The name that `accept` takes if another workload has the same member. */
+  /** The name that `accept` takes if another workload has the same member, too. */
   readonly ownName: string;
   /** The value as JSON, with bytes in hex. Null means absent. */
   readonly before: string | null;
@@ -141,7 +141,7 @@ export interface ManifestMember {
   readonly isHeld: (pins: DeploymentPins, beside: Beside) => boolean;
 }
 
-/** What the manifest is compared with. Without it, each member is new. */
+/** The previous manifest and the changes since then. Without them, each member is new. */
 interface Since {
   readonly previous: Manifest;
   readonly changes: readonly Change[];
@@ -149,7 +149,7 @@ interface Since {
 
 interface Place {
   readonly path: readonly string[];
-  /** Where the value is. */
+  /** Path of the value, which may be inside the member. */
   readonly value: readonly string[];
   readonly row: Row | null;
 }
@@ -178,12 +178,12 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
   return [...members, ...[...rest].map(withoutRow)];
 }
 
-/** Represents a change that belongs to no member, such as the order of workloads. Nothing holds it. */
+/** Makes a member for a change that belongs to no member, such as the order of workloads. Nothing fixes it. */
 function withoutRow({ place, before, after }: Change): ManifestMember {
   return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
 }
 
-/** Only the order of workloads has a meaning. Lists whose order counts are compared whole. */
+/** Whether a change matters. The order of workloads does, but the order of other entries has no meaning. */
 function isNoOrderOfSet({ what, place }: Change): boolean {
   return what !== "order" || place === "workloads";
 }
@@ -197,7 +197,8 @@ function isWithin(place: string, outer: string): boolean {
 }
 
 /**
- * Returns the places in the order of a manifest. A workload itself comes after its members, which are within its place.
+ * Returns the places in the order of a manifest. The place of a workload comes after the places of its members, because
+ * it contains them.
  */
 function placesIn(manifests: readonly Manifest[]): readonly Place[] {
   const workloads = new Set(manifests.flatMap((one) => one.workloads ?? []).map(({ name }) => name));

@@ -22,21 +22,21 @@ import { type Beside, type ManifestMember, manifestMembers, unknownName } from "
 
 export interface ReviewOptions {
   readonly policy: Policy;
-  /** The manifest, or its envelope, that this one replaces. Its own approvals are not verified. */
+  /** The manifest, or its envelope, that the reviewed manifest replaces. Its approvals are not verified. */
   readonly previous?: Uint8Array;
-  /** The measurements of the image and the binary, from `bootproof/image`. PCR3 of a role may be among them. */
+  /** Measurements of the image and the binary, from `bootproof/image`. They may include PCR3 of a role. */
   readonly measured?: Measured;
-  /** Approvals in their own files, beside those of an envelope: JSON or Borsh. */
+  /** Approvals in files of their own, in JSON or Borsh. Those in an envelope are also checked. */
   readonly approvals?: readonly Uint8Array[];
-  /** Names of `members` that no pin holds, and whose values the caller has read, before and after. */
+  /** Names of `members` that no pin fixes, and whose old and new values the caller has read. */
   readonly accept?: readonly string[];
 }
 
-/** A member of the manifest, or of the previous one, that no pin of the deployment holds. `open` fails the review. */
+/** A member of the manifest, or of the previous one, that no pin of the deployment fixes. `open` fails the review. */
 export interface UnpinnedMember {
   /**
-   * The name that `accept` takes, such as `bridgeConfig`, or `workloads.signer.mounts` where another workload has the
-   * same.
+   * The name that `accept` takes, such as `bridgeConfig`, or `workloads.signer.mounts` if another workload has the same
+   * member.
    */
   readonly name: string;
   /** The place of the member, such as `pivot.bridgeConfig`. */
@@ -62,30 +62,30 @@ export interface ManifestReview {
   readonly format: "bootproof-review/1";
   /** Sentences on what no review can know. The first says that no hardware booted the manifest. */
   readonly unknowable: readonly string[];
-  /** Whether everything that was given was compared, and holds. */
+  /** Whether everything that was given was compared, without a fault. */
   readonly ok: boolean;
   /** The 32 bytes that an approval signs, in hex. */
   readonly manifestHash: string;
   readonly manifestVersion: string;
   readonly namespace: string;
   readonly nonce: number;
-  /** The deployment whose pins all hold. Null if none or several do. */
+  /** The only deployment whose pins are all met. Null if none or several are. */
   readonly deployment: string | null;
   /** Every deployment of kind `qos`, in the policy's order. */
   readonly deployments: readonly ReviewedDeployment[];
-  /** The names of what was compared with `measured`, such as `pcr0` and `pivotHash`. */
+  /** Names of the measurements that were compared, such as `pcr0` and `pivotHash`. */
   readonly measured: readonly string[];
   readonly members: readonly UnpinnedMember[];
   /** The changes since `previous`, worst first, as `diffUnverified` describes them. Null without `previous`. */
   readonly changes: readonly Change[] | null;
-  /** The people who may approve: the manifest's own set. */
+  /** The people who may approve, which are the manifest's own set. */
   readonly approvers: {
     readonly threshold: number;
     readonly members: readonly { readonly alias: string; readonly pubKey: string; readonly approved: boolean }[];
   };
   readonly approvals: readonly ReviewedApproval[];
   readonly faults: readonly ReviewFault[];
-  /** Sentences that a person should know, and that are not failures. */
+  /** Sentences on what a person should know although it is not a fault. */
   readonly notes: readonly string[];
 }
 
@@ -98,11 +98,11 @@ const OPTIONS: MembersOf<ReviewOptions> = {
 };
 
 /**
- * Compares a manifest or an envelope, JSON or Borsh of any version, with the pins of a policy, with what was built, and
- * with the manifest before it, before anyone approves it. What does not hold is in `faults`; `ok` is true if there are
- * none. A member of this manifest or the previous one that no pin holds is a fault unless it is unchanged or accepted.
- * Throws {@link MalformedError} for a manifest or approval that cannot be read, and for a policy without a deployment
- * that pins manifests; TypeError for other options, and for names that `accept` does not know.
+ * Compares a manifest or an envelope, JSON or Borsh of any version, with the pins of a policy, with measurements of a
+ * build, and with the previous manifest, before anyone approves it. Differences are in `faults`, and `ok` is true if
+ * there are none. A member of this manifest or the previous one that no pin fixes is a fault, unless it is unchanged or
+ * accepted. Throws {@link MalformedError} for a manifest or approval that cannot be read, and for a policy without a
+ * deployment that pins manifests. Throws TypeError for other options, and for names that `accept` does not know.
  *
  * @example
  * const review = await reviewManifest(bytes, { policy: parsePolicy(text), accept: ["bridgeConfig"] });
@@ -161,7 +161,7 @@ interface Input {
 }
 
 const PCRS = [0, 1, 2, 3] as const;
-/** The PCR of the certificate that signed an image. The image has it, and no manifest does. */
+/** The PCR of the certificate that signed an image. An image has it, but a manifest does not. */
 const SIGNER = 8;
 
 class Review {
@@ -229,7 +229,7 @@ class Review {
     if (expected !== actual) this.#fault(code, about, message, { expected, actual });
   }
 
-  /** Only pins choose a deployment. If none or several fit, all of them are the candidates. */
+  /** Returns the deployment whose pins are met. If none or several are, all of these are candidates. */
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
     if (holding.length === 1) return holding;
@@ -252,7 +252,7 @@ class Review {
     }
   }
 
-  /** Returns what was compared. */
+  /** Compares the measurements. Returns the names of those that were compared. */
   #compareBuilt(candidates: readonly Candidate[]): string[] {
     const { pcrs, pivotHash } = this.#input.built;
     const compared = [...pcrs].flatMap(([index, value]) => this.#comparePcr(index, value, candidates));
@@ -310,7 +310,7 @@ class Review {
     for (const name of ["manifestSet", "shareSet"] as const) {
       const set = this.#manifest[name];
       const { faults } = await checkApprovals([], set, this.#input.given.hash, this.#cache);
-      // A review precedes the approvals, so only a threshold that no approvals can reach is a fault.
+      // The manifest is reviewed before it is approved, so only a threshold that no approvals can reach is a fault.
       for (const message of [...faults, ...thresholdFaults(set, set.threshold)])
         this.#fault("set", name, `${name}: ${message}`);
     }
@@ -336,7 +336,7 @@ class Review {
     return changes;
   }
 
-  /** Returns the members that some candidate does not hold. If one deployment applies, it is the only candidate. */
+  /** Returns the members that a candidate does not fix. If one deployment matches, it is the only candidate. */
   #unpinnedMembers(candidates: readonly Candidate[], changes: readonly Change[] | null): UnpinnedMember[] {
     const { previous, accept, built } = this.#input;
     const since = previous && changes && { previous: previous.manifest, changes };
@@ -428,7 +428,7 @@ function describeMember(
   return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
 }
 
-/** Finds members by their own names, and by a common name if only one has it. */
+/** Returns members by their own name and, if only one member has it, by the common name. */
 function acceptedBy(changed: readonly ManifestMember[]): ReadonlyMap<string, ManifestMember> {
   const alone = changed.filter(({ name }) => changed.filter((other) => other.name === name).length === 1);
   return new Map([

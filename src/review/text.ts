@@ -12,15 +12,15 @@ import type { ManifestReview, ReviewedApproval, UnpinnedMember } from "./review.
 
 const LABEL = 14;
 const MAX_VALUE = 1000;
-/** The limit of a value that needs no reading. */
+/** Maximum characters of a value that needs no reading. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
 const WANTED = "review: expected the awaited result of reviewManifest";
 
 /**
- * Renders a review. The first sentence is what no review can know. Then come the verdict with the hash that an approval
- * signs, every fault with what to do, the pins, the members that no pin holds, the changes, and who may approve. Ends
- * with a line feed. Throws TypeError for what is not a review.
+ * Renders a review. The first sentence is what no review can know. The verdict with the hash that an approval signs
+ * follows, then every fault with advice, the pins, the members that no pin fixes, the changes, and who may approve.
+ * Ends with a line feed. Throws TypeError for any other value.
  */
 export function renderReview(review: ManifestReview, options: TextOptions = {}): string {
   return renderWhole(review, WANTED, () => reviewText(review, pageOf(options)));
@@ -70,7 +70,7 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
     ...lines.map((line) => page.paint(line, "bold", ok ? "green" : "red")),
     ...labelled(page, "manifest", `${quoted(namespace, MAX_NAME)}, nonce ${nonce}, ${manifestVersion}`),
     ...labelled(page, "built", measured.length === 0 ? "nothing was given" : listed(measured)),
-    // The hash is unbroken, for copying.
+    // The hash is on a line of its own and unbroken, so that it can be copied.
     ...labelled(page, "signs", "the hash that an approval signs:"),
     `  ${printable(manifestHash)}`,
   ];
@@ -79,7 +79,7 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
 function faultLines({ code, message, expected, actual, advice }: ReviewFault, page: Page): string[] {
   return [
     ...wordFirst(page, ["FAIL", "bold", "red"], wrapped(page, "FAIL ", `${printable(message)} (${code})`)),
-    // An open member's values are shown in full among the members.
+    // The values of an open member are shown in full in the list of members.
     ...(code === "open-member" ? [] : sidesOf(expected, actual)).flatMap(([label, text]) =>
       labelled(page, label, text),
     ),

@@ -1,7 +1,7 @@
 /**
  * The checks of an activity: whether it is the response to the request, and whether its app proofs agree with what the
- * service reports (verify/README.md, "Activities"). This file is loaded only for an activity. The package has it
- * bundled with what it imports (bin/build.mjs), so nothing here may keep state.
+ * service reports (verify/README.md, "Activities"). This file is loaded only for an activity. bin/build.mjs bundles it
+ * with copies of its imports, so nothing here may keep state.
  */
 import type { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
@@ -26,7 +26,10 @@ import {
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
 
-/** Types whose results have new addresses. A text that repeats the intent there may be an end user's name. */
+/**
+ * Types whose results have new addresses. For them, an address in the result needs an app proof even if the intent
+ * repeats it, because an end user may have chosen that text.
+ */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
 export interface ActivityFacts {
@@ -72,9 +75,9 @@ export interface ActivityDemands {
 
 /**
  * Runs `activity.request`, `activity.claims` and `activity.coverage`, and `activity.signature` if the request asks for
- * signatures. `appProofs` are those inside the activity and beside it, with null for a rejected one. Returns null
- * unless every check passed. The function is synchronous, so that nothing is awaited between the check of reuse and its
- * record.
+ * signatures. `appProofs` are all app proofs of the verification, with null for a rejected one. Returns null unless
+ * every check passed. The function is synchronous: nothing may be awaited between the check of reuse and the record of
+ * the use.
  */
 export function checkActivity(
   decoded: ActivityReading,
@@ -169,7 +172,7 @@ interface Organizations {
   readonly subOrganizationId: string | null;
 }
 
-/** Checks that proofs name the activity's organization, or the sub-organization that it creates. */
+/** Returns the contradictions of proofs that name neither the activity's organization nor the one that it creates. */
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
@@ -195,7 +198,10 @@ function claimedOrganization({
   return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
-/** Returns the organization that the activity creates. Returns null if its type, or the expected type, makes none. */
+/**
+ * Returns the organization in the result that the activity creates. Null if there is none, or if the activity's type or
+ * the expected type creates none.
+ */
 function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
   const asked = expectation?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
@@ -304,7 +310,7 @@ const KINDS: Readonly<Record<string, SignedRequest["kind"]>> = {
   TRANSACTION: "transaction",
 };
 
-/** Returns the request if it asks for signatures. Only the caller's submission decides, as a service could lie. */
+/** Returns the request if it asks for signatures. The activity does not decide this, because the service could lie. */
 function signedRequest(expectation: Expectation | null): SignedRequest | null {
   if (expectation === null || expectation.parameters === null) return null;
   const { type, parameters } = expectation;
@@ -329,7 +335,8 @@ type Unverified = "unasked" | "unread" | "unproven";
 /**
  * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
  * activity signs but the caller gave no request. Returns `unread` if the activity could not be read, or `unproven` if
- * an app proof was rejected. In both cases, no work is done for whoever made the activity.
+ * an app proof was rejected. In both cases no signature is verified, because whoever made the activity must not cause
+ * work.
  */
 export async function signaturesOf(
   expectation: Expectation | null,
@@ -353,7 +360,7 @@ const UNVERIFIED: Readonly<Record<Unverified, string>> = {
   unproven: "an app proof was rejected, so the signatures were not verified",
 };
 
-/** Runs `activity.signature`, which exists only where there is something to verify. */
+/** Runs `activity.signature`, unless there are no signatures to verify. */
 function checkSignatures(signatures: ActivityDemands["signatures"], checklist: Checklist): boolean {
   if (signatures === null) return true;
   if (typeof signatures === "string") {
@@ -395,7 +402,7 @@ function membersWithoutProof(
   return walk(soleMember(result), "").slice(0, MAX_WITHOUT_PROOF);
 }
 
-/** Returns the paths above one. For `wallet.addresses[0]`, they are `wallet` and `wallet.addresses`. */
+/** Returns the paths above `path`. For `wallet.addresses[0]`, they are `wallet` and `wallet.addresses`. */
 function ancestorsOf(path: string): string[] {
   return [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index));
 }

@@ -14,7 +14,7 @@ export class VerifiedActivity {
   readonly #verified = true;
   readonly activity!: Activity;
   readonly appProofs!: readonly VerifiedAppProof[];
-  /** Members of the expectation that it was compared with. The list is empty if nothing was expected. */
+  /** Members of the expectation that the activity was compared with. The list is empty if nothing was expected. */
   readonly asked!: readonly (keyof Expected)[];
   /**
    * Strongest comparison with the caller's request, or null if nothing of it was expected. `request` means that the
@@ -22,12 +22,12 @@ export class VerifiedActivity {
    * `fingerprint` means that this is the answer to the caller's vote, and only the unsigned fingerprint was compared.
    */
   readonly question!: ActivityQuestion | null;
-  /** Addresses in the result with an app proof, and those without. */
+  /** Addresses in the result that an app proof backs. The next member has the others. */
   readonly coveredAddresses!: readonly string[];
   readonly uncoveredAddresses!: readonly string[];
-  /** The wallet, or null if the activity is about none. */
+  /** Id of the wallet, or null if the activity names none. */
   readonly walletId!: string | null;
-  /** The new organization that app proofs name, or null if they all name the activity's own. */
+  /** The new organization that app proofs name, or null if all app proofs name the activity's organization. */
   readonly subOrganizationId!: string | null;
   /** Paths of the result that no app proof covers. */
   readonly resultWithoutProof!: readonly string[];

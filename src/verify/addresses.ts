@@ -5,17 +5,20 @@ import { comparableAddress, isEmpty } from "./contradictions.js";
 
 interface Place {
   readonly path: string;
-  /** The address, or null if the value is not one. */
+  /** The address, or null if the value is not an address. */
   readonly address: string | null;
   /** Comparable form of the address. */
   readonly key: string | null;
-  /** Path of its account. It is undefined if the intent has no accounts, and null if none belongs here. */
+  /**
+   * Derivation path of the account at this position, or null if no account is known for it. Undefined for an address
+   * that is not in a list for the intent's accounts.
+   */
   readonly derivationPath?: string | null;
 }
 
 export interface Coverage {
   readonly covered: readonly string[];
-  /** Addresses without a proof, or the path of a value that is not an address. */
+  /** Addresses without a proof. For a value that is not an address, its path is listed. */
   readonly uncovered: readonly string[];
   readonly coveredPaths: readonly string[];
   /** Proofs that match no address of the result. */
@@ -41,7 +44,8 @@ export function coverageOf({ intent, result, walletId, makesKeys, proofs }: Cove
   const backed = (place: Place): boolean => index.backs(place);
   const coveredPlaces = positional.filter(backed);
   const proven = new Set(coveredPlaces.map(({ key }) => key));
-  // If there are accounts, another address needs a proof that backs one of theirs.
+  // If the intent has accounts, an address outside their lists is covered only if it is also a covered address in a
+  // list.
   const coveredElsewhere = elsewhere.filter(accounts === undefined ? backed : ({ key }) => proven.has(key));
   const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
   const places = [...positional, ...elsewhere];
@@ -81,7 +85,9 @@ function fitsNone(places: readonly Place[]): ProofTest {
   return ({ address }) => !keys.has(comparableAddress(address));
 }
 
-/** Returns a test for proofs that match no account. If the lists differ in length, any account's path is accepted. */
+/**
+ * Returns a test for proofs that match no account. If addresses and accounts differ in number, any account's path fits.
+ */
 function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[]): ProofTest {
   const exact = new Set<string>();
   const unplaced = new Set<string | null>();
@@ -92,7 +98,7 @@ function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[])
   const paths = new Set(accounts.map((account) => memberOf(account, "path") ?? ""));
   return ({ address, derivationPath }) => {
     const key = comparableAddress(address);
-    // Null in `unplaced` means that an address is missing or is not one.
+    // `unplaced` contains null if an address is missing or a value is not an address.
     const fitsSome = unplaced.has(null) || unplaced.has(key);
     return !exact.has(JSON.stringify([derivationPath, key])) && !(fitsSome && paths.has(derivationPath ?? ""));
   };
@@ -113,7 +119,7 @@ interface AddressList {
   readonly list: readonly JsonValue[];
 }
 
-/** Returns the lists whose items belong to the accounts. */
+/** Returns the lists of addresses in the result whose items belong to the intent's accounts. */
 function addressLists(result: JsonValue | undefined): AddressList[] {
   const holders = [
     { path: "addresses", list: memberOf(result, "addresses") },
@@ -122,7 +128,10 @@ function addressLists(result: JsonValue | undefined): AddressList[] {
   return holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
 }
 
-/** Returns the lists' places, with the accounts' paths if lengths are equal. A missing address is a place, too. */
+/**
+ * Returns a place for each address in the lists, with the account's path if accounts and addresses are equally many. A
+ * missing address has a place, too.
+ */
 function positionalPlaces(lists: readonly AddressList[], accounts: readonly JsonValue[]): Place[] {
   const pathOf = (index: number, list: readonly JsonValue[]): string | null => {
     const path = memberOf(accounts[index], "path");

@@ -1,6 +1,6 @@
 /**
  * The checks of app proofs (verify/README.md, "App proofs"). This file is loaded only if there are app proofs or some
- * are expected. The package has it bundled with what it imports (bin/build.mjs), so nothing here may keep state.
+ * are expected. bin/build.mjs bundles it with copies of its imports, so nothing here may keep state.
  */
 import { equalBytes, toUtf8 } from "../bytes.js";
 import type { CheckSubject, Checklist } from "../checks.js";
@@ -54,7 +54,7 @@ type ActivityTimes = Parameters<typeof requestTime>[1];
 interface AppProofSetting {
   readonly context: VerifyContext;
   readonly candidates: readonly BootProofCandidate[];
-  /** Whether there is an activity. The expectation is then compared with it. */
+  /** Whether there is an activity. If so, the expectation is compared with the activity. */
   readonly withActivity: boolean;
   /** Earliest time in milliseconds since the epoch, without the allowed skew. Null means unknown. */
   readonly requestedAt: number | null;
@@ -102,9 +102,9 @@ export interface SignedPayload {
   readonly bootProof: VerifiedBootProof | null;
 }
 
-/** What the loaded file takes from the one that loads it, so that it does not hold it a second time. */
+/** Tools that the loading file passes, so that this bundled file has no copies of them. */
 interface AppProofTools {
-  /** The whole process uses one choice of cryptography. */
+  /** Verifies a signature by the cryptography that the process chose. */
   readonly verifies: AppProofSetting["verifies"];
   readonly checklistOf: (subject: CheckSubject) => Checklist;
 }
@@ -135,7 +135,7 @@ export async function runAppProofChecks(
   return { facts, checklists: [...missing, ...decoded.map(({ checklist }) => checklist)] };
 }
 
-/** Returns expected payloads that no proof has, and expected addresses unless an activity is compared with them. */
+/** Returns texts for expected payloads that no proof has and, unless there is an activity, for expected addresses. */
 function missingFromAll(
   decoded: readonly DecodedAppProof[],
   expectation: Expectation | null,
@@ -159,7 +159,7 @@ function missingFromAll(
   ];
 }
 
-/** Runs `app.request` if something is expected of app proofs and there are none. */
+/** Runs `app.request` for evidence without app proofs, if something is expected of them. */
 function missingProofs(expectation: Expectation | null, withActivity: boolean, checklist: Checklist): Checklist[] {
   if (expectation === null || (withActivity && expectation.payload === null)) return [];
   const expected = [
@@ -189,7 +189,7 @@ async function checkAppProof(decoded: DecodedAppProof, setting: AppProofSetting)
   return { ...whole, bootProof: named.signer, ...met };
 }
 
-/** Returns the expectation that a proof meets. If there are several, one with a challenge is preferred. */
+/** Returns the expected payload that the proof meets, and its challenge. A payload with a challenge is preferred. */
 function metExpectation(
   { compared }: DecodedAppProof,
   expectation: Expectation | null,

@@ -4,7 +4,7 @@ import type { VerifiedAppProof } from "./app-proof.js";
 
 export interface UsedFor {
   readonly activityId: string;
-  /** Key of the submitted request, or null if the activity was read by its id. */
+  /** Text that identifies the submitted request, or null if the activity was read by its id. */
   readonly submitted: string | null;
 }
 
@@ -40,18 +40,18 @@ export class AppProofUses {
   }
 }
 
-/** Whether two uses are by one activity. Requests are compared first, because the service chooses ids. */
+/** Whether both uses are by the same activity. Requests are compared first, because the service chooses ids. */
 function isSame(known: UsedFor, use: UsedFor): boolean {
   if (known.submitted !== null && use.submitted !== null) return known.submitted === use.submitted;
   return known.activityId === use.activityId;
 }
 
-/** Names a proof by key and payload, since a payload has many valid signatures, and a signature two encodings. */
+/** Identifies a proof by key and payload. A payload can have many valid signatures, and a signature two encodings. */
 function nameOf({ bootProof, payloadDigest }: VerifiedAppProof): string {
   return `${toHex(bootProof.ephemeralKey)}:${toHex(payloadDigest)}`;
 }
 
-/** Whether a proof counts as used. Equal payloads without a time may be honest. */
+/** Whether uses of the proof are recorded. Without a time, two honest activities may have equal payloads. */
 function isCounted({ payload }: VerifiedAppProof): boolean {
   return payload.timestampMs !== null;
 }

@@ -22,9 +22,9 @@ export class VerifiedAppProof {
   /** `r ‖ s` of 64 bytes. */
   readonly signature: Uint8Array;
   readonly bootProof: VerifiedBootProof;
-  /** Index in `expected.payload` of the expectation that it meets, or null if none names its type. */
+  /** Index in `expected.payload` of the expectation that the payload meets, or null if none names its type. */
   readonly expectation: number | null;
-  /** The challenge of that expectation, which the payload repeats, or null if it has none. */
+  /** The challenge of that expectation, which the payload repeats. Null if the expectation has none. */
   readonly answers: Challenge | null;
 
   /** @internal */

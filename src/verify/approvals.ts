@@ -4,7 +4,9 @@ import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
-/** `stranger` means that no member of the set has this alias and key. `repeated` is a member's second valid one. */
+/**
+ * `stranger` means that no member of the set has this alias and key. `repeated` is a member's second valid approval.
+ */
 export type ApprovalStatus = "valid" | "stranger" | "invalid" | "repeated";
 
 interface CheckedApproval {

@@ -1,4 +1,4 @@
-/** Memory for many verifications with one setting: checked manifests, and values that depend on a boot proof. */
+/** Caches for many verifications with one setting: checked manifests, and values that depend on a boot proof. */
 import { equalBytes } from "../bytes.js";
 import type { Check } from "../checks.js";
 
@@ -7,7 +7,7 @@ const MAX_MANIFESTS = 16;
 const MAX_BYTES = 131_072;
 
 interface Fields {
-  /** The manifest beside the envelope. Null means that only the envelope has one, undefined that it is unreadable. */
+  /** The manifest outside the envelope. Null if only the envelope has one, and undefined if unreadable. */
   readonly manifest?: Uint8Array | null | undefined;
   readonly manifestEnvelope?: Uint8Array | undefined;
   readonly declaredManifestVersion?: string | null | undefined;
@@ -15,13 +15,13 @@ interface Fields {
 
 interface Entry<Checked> {
   readonly fields: Fields;
-  /** A sum that almost all others differ from, so that few entries are compared byte by byte. */
+  /** Sum of the envelope. It is compared before the bytes, because almost all entries have different sums. */
   readonly sum: number;
   readonly checked: Checked;
   readonly checks: readonly Check[];
 }
 
-/** A few checked manifests by the bytes of manifest and envelope, since their checks depend on nothing else. */
+/** Cache of a few checked manifests. Its key is manifest, envelope and declared version: the checks need no more. */
 export class ApprovedManifests<Checked> {
   #entries: Entry<Checked>[] = [];
 
@@ -50,7 +50,7 @@ export class ApprovedManifests<Checked> {
   }
 }
 
-/** Returns the FNV-1a sum of the envelope, which only selects what {@link isSame} compares. */
+/** Returns the FNV-1a sum of the envelope. It only selects the entries that {@link isSame} compares. */
 function sumOf({ manifestEnvelope }: Fields): number {
   if (manifestEnvelope === undefined || manifestEnvelope.length > MAX_BYTES) return 0;
   let sum = 0x811c9dc5;
@@ -69,8 +69,8 @@ function isSame(a: Fields, b: Fields): boolean {
 }
 
 /**
- * Memory of the last value for each verified object, while that object lives. The value depends on the object and on
- * `under` alone. It is made again if a value in `under` is not identical.
+ * Cache of the last value for each verified object, kept while the object lives. The value must depend only on the
+ * object and on `under`. It is made again if any value in `under` is another one.
  */
 export class Remembered<T> {
   readonly #known = new WeakMap<object, { readonly under: readonly unknown[]; readonly value: T }>();

@@ -99,7 +99,7 @@ const TOKEN = Symbol();
 export interface CheckedBootProof {
   readonly checklist: Checklist;
   readonly verified: VerifiedBootProof | null;
-  /** The document's key, verified or not. App proofs find their boot proof by it. */
+  /** The key in the document, verified or not. App proofs name their boot proof by this key. */
   readonly statedKey: Uint8Array | null;
   readonly validationTime: Date | null;
   /** The caller's anchor at the start of the path, or null if the path is invalid. */
@@ -114,7 +114,7 @@ export interface BootProofInput {
 /** Number of boot proofs that are checked at once. A decoded boot proof takes many times its size in memory. */
 const AT_ONCE = 4;
 
-/** Context with memories of earlier checks of manifests and of boot proofs, which callers do not pass. */
+/** Context with caches of checked manifests and boot proofs. Callers do not pass these caches. */
 export interface BootProofContext extends VerifyContext {
   readonly manifests?: ApprovedManifests<CheckedManifest>;
   readonly rechecks?: Remembered<CheckedBootProof>;
@@ -259,7 +259,7 @@ async function checkDocument(
 type HashedManifest = Pick<VerifiedBootProof, "manifest" | "manifestHash">;
 type ApprovedManifest = HashedManifest & Pick<VerifiedBootProof, "approvers">;
 
-/** A manifest with the results of its checks. `facts` is null unless its set approved it. */
+/** A manifest with the results of its checks. `facts` is null unless the manifest set approved it. */
 export interface CheckedManifest {
   readonly manifest: Manifest | undefined;
   readonly manifestHash: Uint8Array | undefined;
@@ -281,7 +281,7 @@ async function checkManifest(
   return known.checked;
 }
 
-/** Keeps the manifest of a verified boot proof. Forged ones are not kept, so that they displace nothing. */
+/** Caches the manifest of a verified boot proof. Forged ones are not cached: they would displace genuine ones. */
 function keepManifest(
   proof: ReadBootProof,
   checked: CheckedManifest,
@@ -343,7 +343,7 @@ interface HashedEnvelope {
 
 interface DecodedAs<T> {
   readonly value: T | undefined;
-  /** Whether its version is the declared one, which is true if none is declared. */
+  /** Whether the version is the declared one. It is true if no version is declared. */
   readonly isDeclared: boolean;
 }
 
@@ -401,7 +401,7 @@ function checkSameManifest(
   ]);
 }
 
-/** Returns the approvers, or null if too few approved. */
+/** Runs `envelope.approvals` and `envelope.shares`. Returns the approvers, or null unless both checks passed. */
 async function checkEnvelopeApprovals(
   approved: HashedEnvelope | undefined,
   cache: SignatureCache,
@@ -424,7 +424,7 @@ async function checkEnvelopeApprovals(
   return answers.every(Boolean) ? approvers : null;
 }
 
-/** Checks the approvals of shares. QOS records one for every posted share, so repeated ones count once. */
+/** Runs `envelope.shares`. QOS records an approval for every posted share, so repeated approvals are only a warning. */
 async function checkShares(
   { manifest, shareSetApprovals }: ManifestEnvelope,
   hash: Uint8Array,

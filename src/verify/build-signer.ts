@@ -12,7 +12,7 @@ export interface ProvenanceFault {
 
 const MAX_VALUE = 1000;
 
-/** Returns one fault for each value that is not the demanded one. */
+/** Returns one fault for each value that differs from the demand. */
 export function signerFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
   const { issuer, repository, repositoryId, runner, trigger, commit } = demand;
   const exact = { issuer, repository, repositoryId, runner, trigger, commit };
@@ -39,7 +39,7 @@ function refFaults({ ref }: BuildIdentity, demand: ProvenanceDemand): Provenance
   return [differing(`another ${extensionText("ref")}`, listed(demand.ref, " or "), ref)];
 }
 
-/** Whether a ref is the wanted one. The only patterns of a policy are `refs/tags/*` and `refs/heads/*`. */
+/** Whether the ref meets a demand. A policy can have only the patterns `refs/tags/*` and `refs/heads/*`. */
 function isRef(ref: string, wanted: string): boolean {
   if (!wanted.endsWith("/*")) return ref === wanted;
   const folder = wanted.slice(0, -1);
@@ -60,7 +60,7 @@ function nameFaults({ san }: BuildIdentity, { identity }: ProvenanceDemand): Pro
     : [differing("another subject alternative name", identity, san)];
 }
 
-/** Checks whose certificate it is. It must be the build workflow's own, unless the demand names another signer. */
+/** Checks that the certificate is that of the build's workflow or, if the demand names a signer, of that signer. */
 function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
   const { signer, san, buildConfig } = identity;
   const what = extensionText("signer");
@@ -75,7 +75,7 @@ function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDema
   return [];
 }
 
-/** Whether it is the demanded workflow. If the policy has no ref, any version of the workflow is accepted. */
+/** Whether the signer is the demanded workflow. If `wanted` has no ref, any version of the workflow is accepted. */
 function isSigner(signer: string, wanted: string): boolean {
   if (wanted.includes("@")) return signer === wanted;
   const start = `${wanted}@`;

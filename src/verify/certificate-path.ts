@@ -65,7 +65,7 @@ export async function checkCertificatePath(
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
-  // If there is no anchor, the path's other faults are also reported.
+  // Without an anchor the claimed root takes its place, so that the path's other faults are also reported.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
@@ -185,7 +185,10 @@ function reportValidity(path: readonly Placed[], time: Date | null, checklist: C
   return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
-/** Checks validity, whose ends are inclusive (RFC 5280 section 4.1.2.5), up to the last second's last millisecond. */
+/**
+ * Returns a fault for each certificate that is not valid at this time. Both ends are inclusive (RFC 5280 section
+ * 4.1.2.5), up to the last millisecond of the last second.
+ */
 function validityFaults(path: readonly Placed[], time: Date): string[] {
   const at = Math.floor(time.getTime() / 1000) * 1000;
   return path

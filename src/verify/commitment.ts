@@ -72,8 +72,8 @@ interface Commitment {
 type Pcrs = AttestationDocument["pcrs"];
 
 /**
- * Runs `bind.commitment`. Returns null if there is no valid commitment, or none could be read. `isProvisioning` means
- * that the evidence is provisioning details, where a live commitment is a failure.
+ * Runs `bind.commitment`. Returns null unless it finds a valid commitment or a legacy document. `isProvisioning` means
+ * that the evidence is provisioning details: a live commitment then fails.
  */
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
@@ -113,7 +113,10 @@ export async function checkCommitment(
 
 const SHARE_HOLDER = "Release no share for this document, and report it.";
 
-/** Finds the register that commits to this key. The other one commits to the enclave's other key. */
+/**
+ * Returns the kind whose register commits to this key. The other register commits to the enclave's other key. Null if
+ * neither commits to it, or if a PCR is missing.
+ */
 async function matchCommitment(
   pcrs: Pcrs,
   publicKey: Uint8Array,

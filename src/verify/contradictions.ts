@@ -9,7 +9,8 @@ import type { ExpectedValue, PayloadExpectation } from "./expected-payload.js";
 
 /**
  * Returns the members of the expectation that were compared with the activity. `payload` is compared with app proofs
- * instead. If a vote returned the activity voted on, only the unsigned fingerprint stands for type and parameters.
+ * instead. For a vote that returned the activity voted on, only the unsigned fingerprint is compared, instead of type,
+ * parameters and time.
  */
 export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (expectation === null) return [];
@@ -46,7 +47,7 @@ export function isVotedOn(expectation: Expectation | null, activity: ReadActivit
 export function requestTime(expectation: Expectation | null, activity?: ReadActivity): number | null {
   if (expectation === null || expectation.requestedAt === null) return null;
   if (activity === undefined || !isVotedOn(expectation, activity)) return expectation.requestedAt;
-  // The activity's time is unsigned, so it may only move the limit back.
+  // The activity's time is unsigned, so it may only make the limit earlier.
   return Math.min(expectation.requestedAt, activity.requestedAt ?? expectation.requestedAt);
 }
 
@@ -248,11 +249,11 @@ export function comparableAddress(text: string): string {
 
 /** Comparison of a payload with the expectations of its type. */
 export interface PayloadComparison {
-  /** Whether an expectation has its type. If none has, nothing was compared. */
+  /** Whether an expectation names the payload's type. If none does, nothing was compared. */
   readonly isNamed: boolean;
-  /** Indices of the expectations that it meets. */
+  /** Indices of the expectations that the payload meets. */
   readonly met: readonly number[];
-  /** Contradictions, of which there are none if it meets an expectation. */
+  /** Contradictions. There are none if the payload meets an expectation. */
   readonly contradictions: readonly string[];
 }
 

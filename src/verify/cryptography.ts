@@ -2,8 +2,8 @@
  * The platform's cryptography (verify/README.md, "Cryptography"). Only this file uses `node:crypto`, WebCrypto's
  * verification and noble's.
  *
- * A runtime may imitate `node:crypto` or lack a curve, so each candidate must pass known answers. It is chosen once for
- * the process, before it sees evidence. If it refuses evidence, no other is tried.
+ * A runtime may imitate `node:crypto` or lack a curve, so each candidate must pass known answers. The process chooses
+ * one candidate before it sees evidence. If this candidate refuses evidence, no other is tried.
  */
 import { concatBytes, equalBytes, fromHex, toBase64, toUtf8 } from "../bytes.js";
 
@@ -62,8 +62,8 @@ export async function incrementalHash(hash: Hash): Promise<() => Hasher> {
 }
 
 /**
- * Verifies ECDSA with SHA-512 over P-521, which only images use and few runtimes support. `point` is uncompressed.
- * Returns null if it is not on the curve.
+ * Verifies ECDSA with SHA-512 over P-521. Only images use this curve, and few runtimes support it. `point` is
+ * uncompressed. Returns null if it is not on the curve.
  */
 export async function verifyP521(
   point: Uint8Array,
@@ -79,7 +79,10 @@ export async function verifyP521(
   return isTrue(() => p521.verify(signature, message, point, { lowS: false, prehash: true, format: "compact" }));
 }
 
-/** Makes a value once, and drops its promise, which other requests of some edge runtimes cannot await. */
+/**
+ * Returns a function that makes a value once. The promise is dropped when it has settled, because in some edge runtimes
+ * other requests cannot await it.
+ */
 function once<T>(make: () => Promise<T>): () => T | Promise<T> {
   let value: { readonly made: T } | undefined;
   let making: Promise<T> | undefined;
@@ -174,9 +177,9 @@ async function digestsRight(candidate: Cryptography, hash: Hash): Promise<boolea
 }
 
 /**
- * Whether a candidate verifies correctly. A signature of zeros tests the range check (CVE-2022-21449). P-384 is slow,
- * so only P-256 is also tested with another message, and with a point beside the curve, for which Deno's WebCrypto
- * throws.
+ * Whether a candidate verifies correctly. A signature of zeros tests the range check (CVE-2022-21449). Only P-256 is
+ * also tested with another message and with a point off the curve, because P-384 is slow. Deno's WebCrypto throws for
+ * such a point.
  */
 async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boolean> {
   const point = concatBytes(Uint8Array.of(0x04), fromHex(SIGNATURES[curve].coordinates)!);
@@ -231,7 +234,7 @@ const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-38
 
 let usesOneThread = false;
 
-/** Makes Node's `node:crypto` verify in the calling thread, for a pool of threads that leaves no core idle. */
+/** Makes `node:crypto` verify in the calling thread. This is for a pool of threads, which leaves no core idle. */
 export function useOneThread(): void {
   usesOneThread = true;
 }
@@ -250,7 +253,7 @@ function nodeCryptography(node: NodeCrypto, isGenuine: boolean): Cryptography {
       if (key === null) return null;
       const input = { key, dsaEncoding: "ieee-p1363" } as const;
       const hash = NODE_HASH[CURVES[curve].hash];
-      // Another thread is faster only for P-384, since the links of a path are verified in parallel.
+      // Another thread is faster only for P-384, because the signatures of a certificate path are verified in parallel.
       if (curve === "P-256" || usesOneThread)
         return { verify: (message, signature) => node.verify(hash, message, input, signature) };
       return {

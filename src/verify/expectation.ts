@@ -28,7 +28,10 @@ export type { ExpectedPayload } from "./expected-payload.js";
 
 /** What the caller requested. Never take it from the evidence. */
 export interface Expected {
-  /** Owner of the activity, or of app proofs that come without one. Optional with `payload` and no activity. */
+  /**
+   * Organization that owns the activity or, without an activity, the app proofs. Optional with a `payload` and no
+   * activity.
+   */
   readonly organizationId?: string;
   /** Id of the activity. */
   readonly id?: string;
@@ -40,7 +43,7 @@ export interface Expected {
   readonly requestedAt?: Date | number | string;
   /** Addresses, each of which an app proof must back. */
   readonly addresses?: readonly string[];
-  /** Payloads. An app proof must meet each, and every app proof of one of their types must meet one. */
+  /** Expected payloads. An app proof must meet each. Every app proof of an expected type must meet one of them. */
   readonly payload?: readonly ExpectedPayload[];
 }
 
@@ -57,7 +60,7 @@ export interface Expectation {
   readonly payload: readonly PayloadExpectation[] | null;
 }
 
-/** A JSON object, copied. */
+/** Shape that copies a JSON object. */
 const jsonObject: Shape<JsonObject> = {
   read: (value, place) => {
     const copied = attempt(() => copyJson(value));
@@ -90,19 +93,19 @@ export function ownExpected(expected: Expected): Expected {
   return typedOptions("expected", expected, EXPECTED);
 }
 
-/** What is expected of whole evidence: of an organization, unless a payload is expected. */
+/** Shape of {@link Expected}. The organization is required unless a payload is expected. */
 export const expectedShape = /* @__PURE__ */ refined(options(EXPECTED), (expected, place) => {
   const { organizationId, payload } = expected;
   if (organizationId === undefined && payload === undefined) text.read(organizationId, place.at("organizationId"));
   return expected;
 });
 
-/** Throws TypeError as {@link ownExpected} does. */
+/** Reads what is expected. Throws TypeError as {@link ownExpected} does. */
 export function expectationOf(expected: Expected): Expectation {
   return checkedExpectation(requireShape("expected", expected, expectedShape));
 }
 
-/** Of what {@link expectedShape} has read. */
+/** Returns the expectation from a value that {@link expectedShape} has read. */
 export function checkedExpectation(expected: Expected): Expectation {
   const { organizationId = null, id = null, type = null, parameters = null } = expected;
   const { requestedAt = null, addresses = null, payload } = expected;
@@ -118,8 +121,8 @@ export function checkedExpectation(expected: Expected): Expectation {
 }
 
 /**
- * An expectation that no evidence can be checked against would silently not be checked: why that is so, or null.
- * Missing addresses and payloads fail a check.
+ * Returns why the evidence cannot be compared with the expectation, or null if it can. Without this error, the
+ * expectation would silently not be checked. Missing addresses and payloads are not reported here: they fail a check.
  */
 export function unmetByKind(expectation: Expectation, appProofs: number, hasActivity: boolean): string | null {
   if (hasActivity)

@@ -10,7 +10,7 @@ export interface ExpectedPayload {
   /** Values by JSON pointer (RFC 6901). Name the members of an object or array one by one. */
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
   /**
-   * One of the pointers. Its value is random, and you sent it with your request. It has at least 22 base64url
+   * Pointer to one of the values, a random text that you sent with your request. The text has at least 22 base64url
    * characters, or 32 hex digits.
    */
   readonly challenge?: string;
@@ -35,7 +35,7 @@ export interface Challenge {
   readonly value: string;
 }
 
-/** Faults are whatever would compare less than the caller means. */
+/** Shape of {@link ExpectedPayload}. It refuses what would compare less than the caller means. */
 export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
   options<ExpectedPayload>({
     type: nonEmptyText,
@@ -79,7 +79,7 @@ function pointerTokens(pointer: string): readonly string[] {
   return tokens.map((token) => token.replace(/~1/g, "/").replace(/~0/g, "~"));
 }
 
-/** Challenges of 128 bits: 22 base64url characters or 32 hex digits. Shorter ones can be guessed or repeat. */
+/** Pattern of challenges of 128 bits: 22 base64url characters or 32 hex digits. Shorter ones can be guessed. */
 const LONG_ENOUGH = /^(?![0-9a-fA-F]{0,31}$)[0-9A-Za-z_-]{22,}$/;
 
 function refuseChallenge(pointer: string, values: ExpectedPayload["values"], place: Place): void {

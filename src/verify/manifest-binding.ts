@@ -56,7 +56,7 @@ const PCR_CHECKS = {
   "bind.image": { against: "image", differ: "the document does not attest the given values" },
 } as const;
 
-/** Compares PCRs. A missing one differs. */
+/** Compares PCRs. A missing PCR is a difference. */
 function comparePcrs(
   id: keyof typeof PCR_CHECKS,
   pcrs: Pcrs,
@@ -90,8 +90,9 @@ export interface WantedKey {
 }
 
 /**
- * Runs `bind.key`, which checks that the document attests a QOS key, and that it is the claimed one and the caller's.
- * Returns the key, or null. `claimed` is null if the evidence names none, and undefined if unreadable.
+ * Runs `bind.key`, which checks that the document attests a QOS key, and that this key is the claimed one and every
+ * wanted one. Returns the key, or null unless the check passed. `claimed` is null if the evidence names no key, and
+ * undefined if unreadable.
  */
 export function checkKey(
   publicKey: AttestationDocument["publicKey"] | undefined,
@@ -134,7 +135,7 @@ const NONE_NAMED = "the document attests a QOS key; the provisioning details nam
 const NO_QOS_KEY = "No QuorumOS enclave made this document: do not trust it.";
 const CLAIMED_ANOTHER = "The service names a key that its own document does not attest: report it.";
 
-/** Compares all keys, and returns the values of the first that differs. */
+/** Returns a reason for each wanted key that differs, and the values of the first difference. */
 function otherKeys(
   publicKey: Uint8Array,
   keys: readonly WantedKey[],
@@ -147,7 +148,7 @@ function otherKeys(
   return { reasons, facts: { expected: toHex(first.key), actual: toHex(publicKey), ...advice } };
 }
 
-/** Runs `bind.nonce`. An empty nonce counts as none, since hardware produces both. */
+/** Runs `bind.nonce`. Hardware encodes an absent nonce as null or as no bytes, so an empty nonce is an absent one. */
 export function checkNonce(
   nonce: AttestationDocument["nonce"] | undefined,
   wanted: Uint8Array | null,

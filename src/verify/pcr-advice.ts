@@ -27,7 +27,7 @@ const AGAINST = {
   manifest: { from: "from the manifest", same: "is the one in the manifest", todo: "report it" },
 } as const;
 
-/** Returns advice on the PCRs that differ. `compared` are all that were compared. */
+/** Returns advice on the PCRs in `differing`. `compared` are the indexes of all compared PCRs. */
 export function adviceOnPcrs(
   differing: readonly number[],
   compared: readonly number[],

@@ -1,4 +1,4 @@
-/** Memory for a verifier of provenance, since the same bundle is verified with a lot of evidence. */
+/** Cache for a verifier of provenance, since the same bundle is verified with a lot of evidence. */
 import { toHex, toUtf8 } from "../bytes.js";
 import { sha256 } from "./digest.js";
 import type { ProvenanceThresholds, ProvenanceVerifier } from "./provenance-demand.js";
@@ -8,8 +8,8 @@ const MAX_REMEMBERED = 256;
 const MAX_TEXT = 65_536;
 
 /**
- * Returns the same verifier with a memory. This is safe because the outcome depends on bundle, root and thresholds
- * alone, not on a clock. The least recently used outcome is dropped first. A rejection is not remembered.
+ * Returns a verifier that caches the outcomes of this one. This is safe, because an outcome depends only on bundle,
+ * root and thresholds, and not on a clock. The least recently used outcome is dropped first. Errors are not cached.
  */
 export function rememberingVerifier(verifier: ProvenanceVerifier): ProvenanceVerifier {
   const known = new Map<string, ReturnType<ProvenanceVerifier["verify"]>>();
@@ -29,7 +29,7 @@ export function rememberingVerifier(verifier: ProvenanceVerifier): ProvenanceVer
   };
 }
 
-/** Returns a key of all that the outcome depends on. It is made from a list because JSON writes that in one order. */
+/** Returns the key of an outcome. It is made from a list, because the order of an object's members may vary. */
 async function keyOf(bundle: string, trustedRoot: string, thresholds: ProvenanceThresholds): Promise<string> {
   const { inclusions, certificateTimestamps, signedTimes } = thresholds;
   const parts = [bundle, trustedRoot, inclusions, certificateTimestamps, signedTimes];

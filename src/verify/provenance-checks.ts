@@ -1,7 +1,7 @@
 /**
  * The checks of build provenance (verify/README.md, "Provenance"): decoding and verifying bundles, and comparing them
- * with the demands of the policy. The package has this file bundled with what it imports (bin/build.mjs), so nothing
- * here may keep state.
+ * with the demands of the policy. bin/build.mjs bundles this file with copies of its imports, so nothing here may keep
+ * state.
  */
 import { equalBytes } from "../bytes.js";
 import { type AnswerFacts, Checklist, checksOf } from "../checks.js";
@@ -27,7 +27,7 @@ const PROVENANCE_CHECKS = checksOf("provenance");
 type ProvenanceCheckId = "provenance.bundle" | "provenance.signer" | "provenance.subject";
 
 interface RunProvenanceChecks {
-  /** Facts of each bundle, or null for one that meets no demand. */
+  /** Facts of each bundle, or null for a bundle that meets no demand. */
   readonly facts: readonly (ProvenanceFacts | null)[];
   readonly checklists: readonly Checklist[];
 }
@@ -162,7 +162,7 @@ interface Compared {
   readonly subject: readonly ProvenanceFault[];
 }
 
-/** The bundle that meets a demand, or the nearest one with the faults of each check. */
+/** The bundle that meets a demand. If none does, the nearest bundle, with the faults of each check. */
 interface Held {
   readonly demand: HeldDemand;
   readonly piece: Piece;
@@ -172,7 +172,7 @@ interface Held {
   readonly verified: VerifiedUnder | null;
 }
 
-/** Finds the bundle for a demand. One that cannot meet it is not verified, unless it is the nearest. */
+/** Finds the bundle for a demand. A bundle that cannot meet the demand is verified only if it is the nearest one. */
 async function hold(demand: HeldDemand, pieces: readonly Piece[]): Promise<Held> {
   const ranked = pieces.map((piece) => compare(piece, demand)).sort((one, other) => distance(one) - distance(other));
   const fitting = ranked.filter((each) => distance(each) === 0);
@@ -191,7 +191,10 @@ function compare(piece: Piece, { demand, digest }: HeldDemand): Compared {
   return { piece, signer, subject: subjectFaults(bundle.statement, demand, digest) };
 }
 
-/** Ranks a bundle. The right binary of a wrong signer is nearer than the wrong binary of the right signer. */
+/**
+ * Returns the rank of a bundle, 0 for a match. The right binary of a wrong signer is nearer than the wrong binary of
+ * the right signer.
+ */
 function distance({ piece, signer, subject }: Compared): number {
   if (piece.bundle === null) return 4;
   return (subject.length > 0 ? 2 : 0) + (signer.length > 0 ? 1 : 0);
@@ -230,7 +233,7 @@ function subjectFaults(
   ];
 }
 
-/** Compares digests. The wanted one is lower-case hex, so that no other spelling is equal to it. */
+/** Compares digests as text. The demanded digest is lower-case hex, so a digest in another spelling differs. */
 function digestFaults(
   subjects: ProvenanceStatement["subjects"],
   workload: string | null,
@@ -257,7 +260,7 @@ function digestFaults(
   ];
 }
 
-/** Reports the checks of a bundle. A fault for any demand fails the check. Otherwise it passes if it ran. */
+/** Reports the checks of a bundle. A check fails if it has a fault for any demand. Otherwise it passes if it ran. */
 function report(piece: Piece, held: readonly Held[], checklist: Checklist): void {
   const own = held.filter((each) => each.piece === piece);
   if (own.length === 0) return checklist.skipRest(PROVENANCE_CHECKS, notNeeded(held));

@@ -14,7 +14,7 @@ export interface ProvenanceThresholds {
   readonly signedTimes: number;
 }
 
-/** Result of a {@link ProvenanceVerifier}. The bytes are those that it verified. */
+/** Result of a {@link ProvenanceVerifier} for a verified bundle. The bytes are those that were verified. */
 export interface ProvenanceSignature {
   readonly verified: true;
   /** The certificate whose key signed, in DER. */
@@ -25,7 +25,7 @@ export interface ProvenanceSignature {
   readonly signedTimes: readonly Date[];
 }
 
-/** The verifier refused the bundle. */
+/** Result for a bundle that the verifier refused. */
 export interface ProvenanceRefusal {
   readonly verified: false;
   /** Reason as a phrase for people, without a full stop. */
@@ -33,12 +33,12 @@ export interface ProvenanceRefusal {
 }
 
 /**
- * Verifies certificate, log and signature of Sigstore bundles. `sigstoreVerifier` of `bootproof/provenance` makes one,
- * since verification itself loads no package for it. It does not compare identities, which verification does.
+ * Verifies certificate, log and signature of Sigstore bundles, but compares no identities. Make one with
+ * `sigstoreVerifier` of `bootproof/provenance`: verification itself loads no Sigstore package.
  */
 export interface ProvenanceVerifier {
   /**
-   * Verifies one bundle under one trusted root, both as JSON text. Resolves to a refusal for any fault of the two, and
+   * Verifies one bundle under one trusted root, both as JSON text. Resolves to a refusal if either has a fault, and
    * rejects only if it cannot run.
    */
   verify(
@@ -48,7 +48,7 @@ export interface ProvenanceVerifier {
   ): Promise<ProvenanceSignature | ProvenanceRefusal>;
 }
 
-/** A trusted root that a policy names. Each is used alone. */
+/** A trusted root that a policy names. Roots are never merged. */
 export interface TrustedRoot {
   /** The file's name in the policy, with its line if the file has several roots. */
   readonly name: string;
@@ -78,7 +78,7 @@ export interface ProvenanceDemand {
   readonly trustedRoots: readonly TrustedRoot[];
 }
 
-/** Members that a demand may leave open. */
+/** Members that a demand may declare open instead of having them. */
 export const PROVENANCE_QUESTIONS = ["ref", "workflow"] as const;
 export type ProvenanceQuestion = (typeof PROVENANCE_QUESTIONS)[number];
 

@@ -20,11 +20,11 @@ export class VerifiedProvenance {
   readonly identity: BuildIdentity;
   /** Signed times in RFC 3339. */
   readonly signedTimes: readonly string[];
-  /** The policy's root under which it was verified, by its name there and SHA-256 of its JSON text in hex. */
+  /** The trusted root under which the bundle was verified: its name in the policy, and SHA-256 of its text in hex. */
   readonly trustedRoot: { readonly name: string; readonly sha256: string };
   /** Thresholds of that root. */
   readonly demanded: ProvenanceThresholds;
-  /** The demands that it meets. */
+  /** The demands that the bundle meets. */
   readonly meets: readonly MetDemand[];
 
   /** @internal */
@@ -61,7 +61,7 @@ function metDemand({ about, deployment, demand, digest }: HeldDemand): MetDemand
 const TOKEN = Symbol();
 
 interface CheckedProvenance {
-  /** The verified bundles, with null for one that meets no demand. */
+  /** The verified bundles, with null for a bundle that meets no demand. */
   readonly verified: readonly (VerifiedProvenance | null)[];
   readonly checklists: readonly Checklist[];
 }

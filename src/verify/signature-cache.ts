@@ -37,12 +37,12 @@ export class PublicKey implements VerifyingKey {
 export class SignatureCache {
   readonly #limit: number;
   readonly #keys = new Map<string, PublicKey>();
-  /** Valid signatures by curve, so that those of app proofs do not displace those of certificates. */
+  /** Valid signatures, in a separate map for each curve: app proofs must not displace certificates. */
   readonly #valid: Readonly<Record<Curve, Map<string, true>>> = { "P-256": new Map(), "P-384": new Map() };
 
   /**
-   * `limit` bounds the signatures of each curve, and the keys. The least recently used are dropped first. Throws
-   * TypeError if it is below 1.
+   * `limit` is the maximum number of signatures of each curve, and of keys. The least recently used are dropped first.
+   * Throws TypeError unless it is a whole number of 1 or more.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: expected a whole number of 1 or more");
@@ -61,7 +61,8 @@ export class SignatureCache {
 
   async verifyBy(key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (key.point.length !== POINT_LENGTHS[key.curve]) return false;
-    // Callers cannot change this copy meanwhile. Lengths are fixed or named, so that parts cannot be shifted.
+    // Callers cannot change this copy during verification. The name includes the signature's length, so that bytes
+    // cannot move between signature and message.
     const whole = concatBytes(key.point, signature, message);
     const proof = whole.subarray(key.point.length, key.point.length + signature.length);
     const signed = whole.subarray(key.point.length + signature.length);

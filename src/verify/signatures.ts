@@ -51,7 +51,7 @@ type Signer =
 
 class WrongSignatureError extends Error {}
 
-/** Maximum number of signatures. Each takes milliseconds, and others may choose their number. */
+/** Maximum number of signatures. Each takes milliseconds, and somebody else may choose how many there are. */
 const MAX_SIGNATURES = 256;
 
 /** Verifies all signatures. Returns null for an activity that is not completed, which fails `activity.request`. */
@@ -111,7 +111,7 @@ const ID_OPEN =
 /** Length of the longest known form, an uncompressed point in hex with 0x. */
 const MAX_SIGN_WITH = 132;
 
-/** Returns the outcome of `verify`, which returns the key. */
+/** Runs `verify`, which returns the key that signed or throws. Returns the outcome. */
 function outcomeOf(
   index: number,
   { signWith, signer }: { readonly signWith: string; readonly signer: Signer },
@@ -144,7 +144,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 function signerOf(signWith: string): Signer {
   if (/^0x[0-9a-f]{40}$/i.test(signWith)) return { kind: "ethereum", address: hexBytes(signWith)! };
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(signWith)) return { kind: "id" };
-  // A text of 32 bytes with 0x is an address of another chain.
+  // 32 bytes in hex with 0x are an address of another chain, and not a key.
   if (/^(?:0x)?(?:0[23][0-9a-f]{64}|04[0-9a-f]{128})$/i.test(signWith))
     return { kind: "ecdsa", publicKey: hexBytes(signWith)! };
   const key = /^[0-9a-f]{64}$/i.test(signWith) ? hexBytes(signWith) : base58Key(signWith);
@@ -197,7 +197,7 @@ function isDigestOf(encoding: JsonValue | undefined): boolean {
   return encoding === "PAYLOAD_ENCODING_EIP712" || encoding === "PAYLOAD_ENCODING_EIP7702_AUTHORIZATION";
 }
 
-/** Verifies a payload under Ed25519, which does not sign payloads that were hashed before (RFC 8032). */
+/** Verifies a payload under Ed25519, which signs payloads only unhashed (RFC 8032). */
 function verifyEd25519Payload(
   message: Uint8Array,
   signature: Uint8Array,

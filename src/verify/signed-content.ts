@@ -198,7 +198,7 @@ const LIMITS = {
   "levels of values": 48,
 } as const;
 
-/** Bounds on all typed data of one request together. The text of a type includes those that it refers to. */
+/** Bounds on all typed data of one request together. The text of a type includes those of types that it refers to. */
 const BUDGET = { values: 10_000, "characters in the texts of its types": 256 * 1024 } as const;
 
 /** The rest of the budget. */
@@ -284,7 +284,10 @@ function typesOf(given: JsonValue | undefined): Types {
   );
 }
 
-/** Refuses members of one name, for each of which a value would be hashed again. Solidity and ethers refuse them. */
+/**
+ * Refuses a type with two members of one name: the value would be hashed again for each. Solidity and ethers also
+ * refuse such types.
+ */
 function differentlyNamed(members: readonly Member[]): readonly Member[] {
   if (new Set(members.map(({ name }) => name)).size === members.length) return members;
   throw new UncheckedError("a type of the typed data has two members of one name");
@@ -313,7 +316,7 @@ function baseAndCounts(type: string): Pick<Member, "base" | "counts"> {
   return { base: type.slice(0, end), counts };
 }
 
-/** Returns the hashed texts of each type that a value can have: its own, and those of types that it refers to. */
+/** Returns, for each type that a value can have, the texts to hash: its own and those of types that it refers to. */
 function typeTexts(roots: readonly string[], types: Types, budget: TypedDataBudget): [string, string[]][] {
   const own = new Map([...types].map(([name, members]) => [name, ownText(name, members)]));
   const sorted = [...types.keys()].sort();
@@ -332,7 +335,7 @@ function ownText(name: string, members: readonly Member[]): string {
   return `${name}(${members.map((member) => `${member.type} ${member.name}`).join()})`;
 }
 
-/** Returns a type and those that its members refer to. A set visits names added during the visit, so cycles end. */
+/** Returns the names of a type and of all types that it refers to. The loop also visits names added meanwhile, once. */
 function referredTo(name: string, types: Types): ReadonlySet<string> {
   const found = new Set([name]);
   for (const one of found) for (const { base } of types.get(one)!) if (types.has(base)) found.add(base);
@@ -352,7 +355,7 @@ function structHash(name: string, value: JsonValue | undefined, hashing: Hashing
   return hashing.hash(concatBytes(hashing.hashes.get(name)!, ...members));
 }
 
-/** Encodes a value with `level` arrays left around the base. */
+/** Encodes a value. `level` is the number of array levels that remain around the base type. */
 function encoded(
   member: Member,
   value: JsonValue | undefined,

@@ -5,20 +5,20 @@ import { sha256 } from "../verify/digest.js";
 import type { SignedCheckpoint } from "./checkpoint.js";
 import { type LogEnd, type LogLine, NO_LINE, continuedIn, lineAt, readLine } from "./entry.js";
 
-/** The first fault of a log. `message` names every line concerned. */
+/** The first fault of a log. `message` names all lines that it is about. */
 export interface LogFault {
   /**
-   * Number of the line, counted from 1 over all files of the log: in an intact log it is the entry's `n`. See `entries`
-   * of {@link LogVerification} for the first doubtful line.
+   * Number of the line, counted from 1 over all files of the log; in an intact log, the entry's `n`. The first doubtful
+   * line may be an earlier one: see `entries` of {@link LogVerification}.
    */
   readonly line: number;
   /**
    * - `unfinished`: the last line has no line feed, as after a kill during a write.
-   * - `malformed`: the line is not an entry in its only valid spelling, or is too long.
+   * - `malformed`: the line is too long, or is not exactly as an entry is written.
    * - `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
    * - `head`: the last line's hash differs from the head that was kept elsewhere.
    * - `file`: a file of the log is missing, repeated or in another place.
-   * - `checkpoint`: the log is not the one of the checkpoint, or its signature is wrong.
+   * - `checkpoint`: the checkpoint is of another log, or its signature is wrong.
    */
   readonly kind:
     | "unfinished"
@@ -32,27 +32,27 @@ export interface LogFault {
     | "file"
     | "checkpoint";
   readonly message: string;
-  /** The name of the file with that line; null where files were passed without names. */
+  /** Name of the file that has the line; null if the files have no names. */
   readonly file: string | null;
 }
 
 export interface VerifyLogOptions {
-  /** Hash of the last line, in hex, that was kept elsewhere. */
+  /** SHA-256 of the last line, in hex, from a copy that was kept outside the log. */
   readonly head?: string;
   /** A checkpoint of the log, as a signed note. The log may have grown since. */
   readonly checkpoint?: string | Uint8Array;
-  /** Ed25519 public key of the checkpoint, as PEM. Without it the signature is not checked: see `open`. */
+  /** Ed25519 public key of the checkpoint, as PEM. Without a key the signature is not checked: see `open`. */
   readonly key?: string;
   /** The origin that the checkpoint must have. Default: any. */
   readonly origin?: string;
   /**
-   * The entry before the first line, as verified elsewhere. `any` allows a log whose first files are elsewhere.
+   * The last entry of a part that was verified before. With `any`, the log may begin with a later entry than 1.
    * Default: the first line is entry 1.
    */
   readonly after?: LogEnd | "any";
   /**
-   * Receives each line that follows its predecessor, and its offset. Later lines can still show that it was edited: use
-   * nothing before the verification has resolved.
+   * Receives each line that follows the line before it, and its offset. A later line can still show that the line was
+   * edited: use nothing before the verification has resolved.
    */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
@@ -64,19 +64,19 @@ export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "aft
 export interface RawLine {
   readonly bytes: Uint8Array;
   readonly offset: number;
-  /** Whether a line feed or the size limit ended the line. */
+  /** Whether the line ended, with a line feed or at the size limit. */
   readonly ended: boolean;
 }
 
-/** Number of lines whose hashes are kept, for messages that name the line after which another was inserted. */
+/** Number of lines whose hashes are kept. Messages about an inserted line name the line before it. */
 const REMEMBERED = 4096;
 
-/** A line that does not follow its predecessor. Later lines show why. */
+/** A line that does not follow the line before it. Later lines show the reason. */
 interface Break {
   readonly line: number;
   readonly found: LogLine;
   next: LogLine | null;
-  /** Lines of the entry that belongs here, and of this entry's predecessor. */
+  /** Numbers of the line that should be here, and of the line that this entry follows. */
   successor: number | null;
   predecessor: number | null;
 }
@@ -91,12 +91,12 @@ interface CountedLine {
 
 interface Opened {
   readonly name: string | null;
-  /** Number and hash of its first line. */
+  /** Number and hash of the file's first line. */
   line: number;
   hash: string | null;
 }
 
-/** A file whose first line does not have the number that follows. Later files can show why. */
+/** A file whose first line has an unexpected number. Later files can show the reason. */
 interface Misplaced {
   readonly file: Opened;
   readonly found: LogLine;
@@ -117,7 +117,7 @@ export class Chain {
   readonly #options: VerifyFilesOptions;
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
-  /** The line that the checkpoint is of. */
+  /** The line that the checkpoint names. */
   #checkpointLine: CountedLine | null = null;
   readonly #lines = new Map<string, CountedLine>();
   readonly #files: Opened[] = [];
@@ -142,7 +142,10 @@ export class Chain {
     this.#isAtStart = true;
   }
 
-  /** Adds the file of the line, and its number in that file if it is another one. */
+  /**
+   * Adds the name of the line's file to a fault. The message also has the number of the line in that file, if it
+   * differs.
+   */
   placed(fault: Omit<LogFault, "file">): LogFault {
     const { line, kind, message } = fault;
     const { name = null, line: first = 1 } = this.#files.findLast((file) => file.line <= line) ?? this.#files[0] ?? {};
@@ -151,7 +154,7 @@ export class Chain {
     return { line, kind, message: `${message}${place}`, file: name };
   }
 
-  /** Resolves to the fault as soon as it is known. */
+  /** Adds a line. Resolves to its fault; null if it has none, or if only later lines can show the fault. */
   async add(raw: RawLine): Promise<FoundFault | null> {
     const isFirst = this.#isAtStart;
     this.#isAtStart = false;
@@ -234,8 +237,8 @@ export class Chain {
   }
 
   /**
-   * The last line must have the hash that was kept. If it does not, the lines up to the kept head are certain; if no
-   * line has that hash, all but the last are.
+   * Returns a fault unless the last line has the hash that was kept. Certain are the lines up to the kept hash or, if
+   * no line has it, all lines but the last.
    */
   #headFault(): FoundFault | null {
     const { n, hash } = this.newest;
@@ -333,7 +336,7 @@ export class Chain {
     return told("edited", `line ${edited} was edited after it was written`, certain, edited);
   }
 
-  /** Whether only `previous` of the line was changed: then the line before it is intact. */
+  /** Whether only the member `previous` of the line was changed. The line before it is then intact. */
   async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
     const { n, hash } = this.newest;
     const written = await lineAt({ entries: n, head: hash }, entry);

@@ -1,4 +1,7 @@
-/** Checkpoints: the head of a log as a signed note that others keep (watch/README.md, "Checkpoints"). */
+/**
+ * Checkpoints: the number of entries of a log and its last hash, as a signed note that others keep (watch/README.md,
+ * "Checkpoints").
+ */
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, count, hex, matching, optional, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
@@ -10,12 +13,12 @@ const ORIGIN_PREFIX = "bootproof-log/";
 const ORIGIN_WORDS = `${ORIGIN_PREFIX} and a name without spaces, plus signs and control characters`;
 const HASH_LENGTH = 32;
 
-/** What a checkpoint states: the log `origin` had so many entries, and its last line had this hash. */
+/** What a checkpoint states: the log `origin` had `entries` entries, and the hash of its last line was `head`. */
 export interface Checkpoint {
   /** Name of the log, and of its key in the note: `bootproof-log/` and a name without spaces and plus signs. */
   readonly origin: string;
   readonly entries: number;
-  /** SHA-256, in hex, of the line of entry `entries`; zeros for an empty log. */
+  /** SHA-256, in hex, of line number `entries`; zeros for an empty log. */
   readonly head: string;
 }
 
@@ -27,11 +30,11 @@ export interface SignedCheckpoint extends Checkpoint {
 export interface ReadCheckpointOptions {
   /** Ed25519 public key of the log, as PEM (SubjectPublicKeyInfo). Default: signatures are not checked. */
   readonly key?: string;
-  /** The origin that the caller expects. Default: any, since the signature covers it. */
+  /** The expected origin. Default: any. The signature covers the origin. */
   readonly origin?: string;
 }
 
-/** A checkpoint that is well-formed, but not signed by the key, or of another origin. */
+/** A well-formed checkpoint with a missing or wrong signature, or with another origin. */
 export class CheckpointError extends Error {
   override readonly name = "CheckpointError";
 }
@@ -61,7 +64,7 @@ export function signCheckpointBy({ origin, entries, head }: Checkpoint, signer: 
 
 /**
  * Reads a signed note. Rejects with {@link MalformedError} if it is not a checkpoint, with {@link CheckpointError} if
- * it has no valid signature of `key`, or another origin, and with TypeError for an invalid `key`.
+ * its signature or its origin is not the expected one, and with TypeError for an invalid `key`.
  * @example
  * ```ts
  * const { entries, head } = await readCheckpoint(note, { key: publicKey });
@@ -129,11 +132,11 @@ interface OpenedNote {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Verifiers must accept sixteen signatures of 5 kB each, which fit in this limit. */
+/** Size limit of a note. Verifiers must accept sixteen signatures of 5 kB each, and those fit. */
 const MAX_NOTE_BYTES = 256 * 1024;
 const KEY_ID_LENGTH = 4;
 
-/** Throws {@link MalformedError}. The signatures are not verified. */
+/** Splits a note into text and signatures, and verifies none. Throws {@link MalformedError}. */
 export function openNote(note: string | Uint8Array, maxBytes = MAX_NOTE_BYTES): OpenedNote {
   const bytes = typeof note === "string" ? toUtf8(note) : note;
   if (bytes.length > maxBytes) throw malformed(`longer than any checkpoint: expected at most ${maxBytes} bytes`);
@@ -167,7 +170,10 @@ async function keyIdOf(name: string, publicKey: Uint8Array): Promise<Uint8Array>
   return hashed.subarray(0, KEY_ID_LENGTH);
 }
 
-/** Lines of other keys are ignored. Each line of this key must verify, and there must be one. */
+/**
+ * Verifies the signatures of this key; lines of other keys are ignored. Rejects unless there is at least one and all
+ * are valid.
+ */
 export async function verifyNote({ text, signatures }: OpenedNote, name: string, publicKey: Uint8Array): Promise<void> {
   const keyId = await keyIdOf(name, publicKey);
   const own = signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId));
@@ -183,7 +189,7 @@ export interface NoteSigner {
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** Rejects with TypeError, which never quotes the key, unless `privateKey` is an Ed25519 key as PEM. */
+/** Returns a signer for an Ed25519 key as PEM. Rejects with TypeError for any other text, and never quotes it. */
 export async function noteSigner(privateKey: string): Promise<NoteSigner> {
   return ed25519Signer(derOf(privateKey, PRIVATE));
 }
@@ -194,7 +200,8 @@ export async function signNote(text: string, name: string, { publicKey, sign }: 
 }
 
 /**
- * Throws TypeError unless `pem` is an Ed25519 key of that kind. The message says what it is, and never quotes it.
+ * Throws TypeError unless `pem` is an Ed25519 key of this kind. The message says what was found, and never quotes the
+ * key.
  * @example
  * ```ts
  * requireLogKey(pem, "private");
@@ -208,7 +215,7 @@ function publicKeyOf(pem: string): Uint8Array {
   return derOf(pem, PUBLIC);
 }
 
-/** `prefix` is the structure of RFC 8410 up to the 32 bytes of the key. */
+/** `prefix` is the DER encoding of RFC 8410 before the 32 bytes of the key. */
 const PRIVATE = {
   label: "PRIVATE KEY",
   prefix: /* @__PURE__ */ fromHex("302e020100300506032b657004220420")!,
@@ -220,7 +227,7 @@ const PUBLIC = {
   words: "expected an Ed25519 public key, as PEM (SubjectPublicKeyInfo): openssl pkey -in FILE -pubout writes it",
 } as const;
 
-/** Returns the 32 bytes of the key. Throws TypeError for anything else. */
+/** Returns the 32 bytes of the key. Throws TypeError if `pem` is not such a key. */
 function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PUBLIC): Uint8Array {
   const refused = (why: string): TypeError => new TypeError(`${why}: ${words}`);
   if (typeof pem !== "string") throw refused("not a text");

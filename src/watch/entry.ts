@@ -30,13 +30,16 @@ import { sha256 } from "../verify/digest.js";
 export const LOG_FORMAT = "bootproof-log/2";
 /** The `previous` of the first line. */
 export const NO_LINE = "0".repeat(64);
-/** A response has at most half of these bytes, but rewriting can make a number longer. */
+/**
+ * Limit of a boot proof as JSON text. A response has at most half as many bytes, but rewriting can lengthen its
+ * numbers.
+ */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
-/** The limit leaves room for the largest boot proof with every character escaped twice. */
+/** Limit of a line. The largest boot proof fits in it, even if every character is escaped twice. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const MAX_VALUES = 400_000;
 
-/** An application (its newest boot proof), or a key in lower-case hex. */
+/** An application, watched by its newest boot proof, or an ephemeral key in lower-case hex. */
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: Watched): watched is { readonly app: string } {
@@ -47,9 +50,9 @@ export function isApp(watched: Watched): watched is { readonly app: string } {
  * Why a poll could not see a boot proof:
  *
  * - `unreachable`: there was no connection, a timeout, or an error that may pass (408, 429, 5xx).
- * - `answer`: the answer is not a boot proof of the watched application or key.
- * - `missing`: the service reports that it has none.
- * - `credentials`: the service refuses the key, the organization or the request, and waiting alone does not help.
+ * - `answer`: the response is not a boot proof of the watched application or key.
+ * - `missing`: the service reports that it has no such boot proof.
+ * - `credentials`: the service refuses the key, the organization or the request. Waiting does not help.
  */
 export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
@@ -70,14 +73,17 @@ export interface Finding {
   /** Whether its age is the only reason for the rejection. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
-  /** What weakens a good verdict, which is a refusal under `strict` acceptance. It is absent otherwise. */
+  /** Reasons to refuse a good verdict under `strict` acceptance. Absent if there are none. */
   readonly refusedFor?: readonly string[];
   /** The name of the matching deployment, if any. */
   readonly deployment: string | null;
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
   readonly policyDigest: string | null;
-  /** SHA-256, in hex, of all that decides a verdict but its time: the policy, files that it names, bundles, options. */
+  /**
+   * SHA-256, in hex, of everything but the time that decides a verdict: policy, the files that it names, bundles,
+   * options.
+   */
   readonly settingDigest: string;
   readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
@@ -96,11 +102,11 @@ interface Placed {
 }
 
 interface Happened {
-  /** Time when the watch noticed it, RFC 3339. */
+  /** Time when the watch noticed the event, RFC 3339. */
   readonly at: string;
 }
 
-/** An application or key could not be fetched or read from some poll on. */
+/** The watch cannot fetch or read the boot proofs of these applications or keys. */
 export interface OutageBegan extends Happened {
   readonly event: "outage-began";
   /** Kind of the newest failure: it may change during an outage. */
@@ -115,7 +121,7 @@ export interface OutageEnded extends Happened {
   readonly event: "outage-ended";
   readonly watched: readonly Watched[];
   readonly since: string;
-  /** Number of failed polls of the process that saw the end. It is 0 if only another process saw the outage. */
+  /** Number of failed polls of the process that saw the outage end. It is 0 if they were all of an earlier process. */
   readonly failedPolls: number;
 }
 
@@ -123,26 +129,26 @@ export interface OutageEnded extends Happened {
 export const RELOADED = ["policy", "trustAnchors", "trustedRoots", "provenance"] as const;
 export type ReloadedPart = (typeof RELOADED)[number];
 
-/** Later findings are by another setting. */
+/** A reload changed the setting. Findings after this entry use the new setting. */
 export interface SettingChanged extends Happened {
   readonly event: "setting-changed";
-  /** Parts that changed. The list is empty if a reload after a refused one found the setting unchanged. */
+  /** The parts that changed. Empty if the setting is unchanged and the previous reload was refused. */
   readonly changed: readonly ReloadedPart[];
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes, in hex; null for a policy that was passed as a value. */
   readonly policyDigest: string | null;
-  /** Digests of this setting and of the one before, as in findings. */
+  /** Digests of the new and the previous setting, as in findings. */
   readonly settingDigest: string;
   readonly before: string;
 }
 
 export interface SettingFault {
-  /** The file as the caller named it; null if the fault belongs to no file. */
+  /** The file as the caller named it; null if the fault is not in a file. */
   readonly file: string | null;
   readonly reason: string;
 }
 
-/** A reload failed. Findings stay by the setting before, and each poll tries again. */
+/** A reload failed. Findings still use the previous setting, and each poll tries to reload again. */
 export interface SettingRefused extends Happened {
   readonly event: "setting-refused";
   /** Time of the first attempt that failed, RFC 3339. */
@@ -153,11 +159,11 @@ export interface SettingRefused extends Happened {
 /** The last entry of a file whose log continues in another file of the same folder. */
 export interface Continued extends Happened {
   readonly event: "continued";
-  /** The successor's name, without a folder. */
+  /** The name of the next file, without a folder. */
   readonly file: string;
 }
 
-/** What happened to a watch, beside its findings. */
+/** An entry that is not a finding. */
 export type LogEvent = OutageBegan | OutageEnded | SettingChanged | SettingRefused | Continued;
 
 export type FindingEntry = Placed & Finding;
@@ -176,7 +182,7 @@ export interface LogEnd {
   readonly head: string;
 }
 
-/** Returns the next file that an entry names; null for an entry that names none. */
+/** Returns the name of the next file. Null if the entry names none. */
 export function continuedIn(entry: LogEntry): string | null {
   return !isFinding(entry) && entry.event === "continued" ? entry.file : null;
 }
@@ -194,13 +200,16 @@ export function watchedName(watched: Watched | Finding): string {
   return app !== null ? `app ${app}` : `key ${(watched as Finding).ephemeralKey}`;
 }
 
-/** A finding is recorded only if this differs from that of the name's newest entry. */
+/**
+ * Returns a text that identifies a standing. A finding is recorded only if its text differs from that of the name's
+ * newest entry.
+ */
 export function standingOf({ evidenceDigest, settingDigest, verdict, failed, refusedFor }: Finding): string {
   const refused = refusedFor === undefined ? [] : [refusedFor];
   return JSON.stringify([evidenceDigest, settingDigest, verdict, failed.map(({ id }) => id), ...refused]);
 }
 
-/** Rejects with {@link MalformedError} if the boot proof is too large. */
+/** Makes a finding of a report. Rejects with {@link MalformedError} if the boot proof is too large. */
 export async function findingOf(
   watched: Watched,
   bootProof: JsonValue,
@@ -258,7 +267,10 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
-/** Rejects with {@link MalformedError} unless the line, without its line feed, is an entry in its only spelling. */
+/**
+ * Reads a line without its line feed. Rejects with {@link MalformedError} unless the bytes are exactly those of an
+ * entry as it is written.
+ */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: expected at most ${MAX_LINE_BYTES} bytes`);
   const json = parsed(bytes);
@@ -323,7 +335,9 @@ const FINDING = objectOf<FindingEntry>({
   bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
 });
 
-/** Members have the order of the line at every depth, so that `textOf` writes the only valid spelling. */
+/**
+ * Members have the order of the line at every depth, because `textOf` writes them in this order and no other is valid.
+ */
 const FINDING_ENTRY = refined(FINDING, (entry, place) =>
   (entry.app === null) === (entry.ephemeralKey === null)
     ? place.fault<FindingEntry>("expected either app or ephemeralKey")
@@ -341,7 +355,7 @@ const watchedList = list(
 
 const MAX_NAME_BYTES = 255;
 
-/** Whoever wrote a log must not choose a file outside its folder. */
+/** Whether a name has no folder. Whoever wrote a log must not be able to name a file in another folder. */
 function isFileName(name: string): boolean {
   const bytes = toUtf8(name).length;
   return bytes > 0 && bytes <= MAX_NAME_BYTES && !/[/\\:\p{Cc}]/u.test(name) && name !== "." && name !== "..";

@@ -1,4 +1,4 @@
-/** Delivers refusals and outages in order, each at least once, without delaying the polls. */
+/** Delivers refusals and outages in order, each at least once. Polls do not wait for deliveries. */
 import type { Signal } from "../client/platform.js";
 import { withoutPrototype } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
@@ -12,7 +12,7 @@ type Deliver = (line: never, signal: Signal) => Promise<void>;
 interface HandoverOptions {
   readonly what: Delivered;
   readonly log: LogStore;
-  /** Undefined means that every line counts as delivered. */
+  /** Delivers a line. If undefined, all lines are treated as delivered. */
   readonly deliver: Deliver | undefined;
   readonly once?: boolean;
   readonly now: () => Date;
@@ -36,13 +36,13 @@ export class Handover {
     this.#wake();
   }
 
-  /** Ends the run after the lines in the log. */
+  /** Makes `run` end once it has delivered the lines that are in the log. */
   close(): void {
     this.#isClosed = true;
     this.#wake();
   }
 
-  /** The oldest line that is not marked, or null. */
+  /** The oldest line that is not marked as delivered, or null. */
   #next(): Promise<LogLine | null> {
     const { log, what } = this.#options;
     return what === "refusal" ? log.nextRefusal() : log.nextOutage();
@@ -53,10 +53,10 @@ export class Handover {
     return this.#options.deliver !== undefined && (await this.#next()) !== null;
   }
 
-  /** Runs until closed or aborted. Rejects if the log cannot be read or marked. */
+  /** Runs until closed or aborted. Rejects if the log cannot be read or a mark cannot be written. */
   async run(signal: Signal): Promise<void> {
     const { deliver, log, what } = this.#options;
-    // A mark for each line would cost a sync of the disk.
+    // One mark for all lines, because each mark costs a sync of the disk.
     if (deliver === undefined) return log.countAsDelivered(what);
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
@@ -71,7 +71,7 @@ export class Handover {
     }
   }
 
-  /** Resolves to false if it gave up. */
+  /** Delivers a line, with retries. Resolves to false if it gave up. */
   async #handOn(line: LogLine, deliver: Deliver, signal: Signal): Promise<boolean> {
     const { log, what, now, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
@@ -84,7 +84,7 @@ export class Handover {
       }
       if (signal.aborted) return false;
       const tries = !once || attempts < ATTEMPTS_ONCE;
-      // Only the first failure and the end are reported: one message per attempt would flood the operator.
+      // Reports only the first failure and the last: a message for each attempt would be too many.
       if (attempts === 1 || !tries)
         tell({ event: "not-handed-on", what, at: now(), n, message: failure, attempts, tries });
       if (!tries) return false;

@@ -25,21 +25,24 @@ export interface LogFile {
 
 export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
-  /** Whether no line is missing or changed, as far as a chain can show: see `open`. */
+  /** Whether no line was found missing or changed. A chain cannot show every change: see `open`. */
   readonly intact: boolean;
   /** Number of lines before the first one that may be edited or inserted. */
   readonly entries: number;
-  /** Number `n` of the first of these lines; null without lines. It exceeds 1 if earlier files were not passed. */
+  /**
+   * Number `n` of the first line that `entries` counts; null if it counts none. It exceeds 1 if earlier files were not
+   * passed.
+   */
   readonly firstEntry: number | null;
-  /** Times of the first and last of these lines, RFC 3339; null without lines. */
+  /** Times of the first and last lines that `entries` counts, RFC 3339; null if it counts none. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
-  /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
+  /** SHA-256, in hex, of the last line that `entries` counts, without its line feed; zeros if it counts none. */
   readonly head: string;
   readonly fault: LogFault | null;
   /** The checkpoint; null if none was passed, or if its signature is wrong. */
   readonly checkpoint: SignedCheckpoint | null;
-  /** Sentences about what was not checked. */
+  /** Sentences about what the verification left open. */
   readonly open: readonly string[];
 }
 
@@ -59,8 +62,9 @@ const OPTIONS: MembersOf<VerifyLogOptions> = {
 };
 
 /**
- * Verifies a log, or the files of one in their order. Returns faults, and never throws them. Rejects with the error of
- * the stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
+ * Verifies a log, passed as one stream or as files in their order. Faults of the log are returned, not thrown. Rejects
+ * with the error of the stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for
+ * invalid options.
  * @example
  * ```ts
  * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
@@ -103,7 +107,7 @@ interface NamedStream {
   readonly stream: LogStream;
 }
 
-/** {@link verifyLog} for files that are found while they are read. */
+/** Verifies as {@link verifyLog} does. The next file is found while a file is read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
   given: VerifyFilesOptions,
@@ -150,7 +154,7 @@ function openAbout({ head, checkpoint }: VerifyFilesOptions, entries: number): s
 
 const LINE_FEED = 0x0a;
 
-/** Yields the beginning of a line over the limit, and then stops. */
+/** Yields lines. Of a line over the limit, yields only the beginning, and stops. */
 async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   let parts: Uint8Array[] = [];
   let length = 0;

@@ -7,17 +7,17 @@ import type { LogLine } from "./entry.js";
 export interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Environment of the command. Default: that of this process. The API key is removed from either. */
+  /** Environment of the command. Default: that of this process. The API key is always removed. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 const TIMEOUT_MS = 60_000;
-/** The API key, which a command that handles refusals does not need. */
+/** The environment variable with the API key. A command that handles refusals does not need the key. */
 const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
 
 /**
- * Runs the command in the system's shell for each refusal, with the log's line and a line feed on its stdin. Rejects
- * unless the exit code is 0. The command's output goes to stderr.
+ * Returns a function that runs the command in the system's shell. The command reads the log's line and a line feed on
+ * its stdin, and its output goes to stderr. Rejects unless the exit code is 0.
  */
 export function runCommand(
   command: string,
@@ -70,6 +70,6 @@ function killAll(child: ChildProcess): void {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The process group has already ended.
+    // Nothing to kill: the process group has already ended.
   }
 }

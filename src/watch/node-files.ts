@@ -1,4 +1,4 @@
-/** The files of a log, and those beside it (Node). */
+/** Reads and creates the files of a log and its files of marks, state and lock (Node). */
 import { createReadStream, realpathSync } from "node:fs";
 import { open, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
@@ -69,7 +69,10 @@ export function linked(path: string): string {
   }
 }
 
-/** The used members of Node's FileHandle. A public type that named it would require Node's types of every program. */
+/**
+ * The members of Node's FileHandle that are used here. Naming FileHandle in a public type would force Node's types on
+ * every program.
+ */
 export interface LogHandle {
   read(
     buffer: Uint8Array,
@@ -95,7 +98,7 @@ export async function openExisting(path: string): Promise<LogHandle | null> {
   throw new LogError("expected a regular file for the log, got a device, a pipe or a similar file");
 }
 
-/** Creates a file that only its owner can read. Rejects with EEXIST if it exists. */
+/** Creates a file that only its owner can read and write. Rejects with EEXIST if it exists. */
 export async function createFile(path: string): Promise<LogHandle> {
   const made = await open(path, "wx+", 0o600);
   await syncFolder(dirname(path));
@@ -146,7 +149,10 @@ export async function readAt(
 
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
-/** A kill during a write may leave the beginning of a line, then zeros. */
+/**
+ * Whether the bytes from `offset` on may be part of a line. A kill during a write may leave the beginning of a line,
+ * then zeros.
+ */
 export async function isPartOfLine(file: LogHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
@@ -154,8 +160,8 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
 }
 
 /**
- * The last delivered line of its kind, kept in a file beside the log. All lines are delivered again if that file is
- * missing. `all` means that every line until the next start counts as delivered, because nothing delivers them.
+ * The last delivered line of its kind. It is kept in a file of its own; without that file all lines are delivered
+ * again. `all` means that lines until the next start are treated as delivered, because nothing delivers them.
  */
 export interface Mark {
   readonly n: number;
@@ -165,7 +171,7 @@ export interface Mark {
 
 export const MARK_SHAPE = objectOf<Mark>({ n: wholeNumber(0), hash, all: optional(flag) }, { unknown: "ignore" });
 
-/** Endings of the files beside the log that name the last delivered line. */
+/** Suffixes of the files that name the last delivered line of each kind. */
 const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
 
 export async function readMark(log: string, what: Delivered): Promise<Mark | null> {

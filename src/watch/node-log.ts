@@ -1,4 +1,4 @@
-/** A log in files, for Node. Each line is synced to the disk before anything acts on it. */
+/** A log in files, for Node. Each line is synced to the disk before its entry is reported or delivered. */
 import { open, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { callable, options, typedOptions } from "../decode/options.js";
@@ -50,11 +50,11 @@ import { type LogStore, type OutageEntry, deliveredAs } from "./store.js";
 
 export interface OpenLogOptions {
   /**
-   * Receives a sentence when an unfinished line was removed, when the log continues in another file, and when a wait
-   * for the lock of a process that cannot be checked begins.
+   * Receives a sentence when an unfinished line was removed, when the log continues in another file, and when the watch
+   * begins to wait for a lock whose process cannot be checked.
    */
   readonly onNote?: (text: string) => void;
-  /** When the log continues in the next file. Default: never. */
+  /** Limits at which the log continues in the next file. Default: none. */
   readonly rotate?: RotateOptions;
   /** Signs the head of the log. Default: nothing is signed, and each start verifies the whole log. */
   readonly checkpoint?: CheckpointOptions;
@@ -75,7 +75,7 @@ export interface CheckpointOptions {
   readonly origin?: string;
   /** A file for the newest checkpoint, which others can copy. Default: none. */
   readonly file?: string;
-  /** Receives each new checkpoint, a signed note, once its entry is on the disk. */
+  /** Receives each new checkpoint as a signed note, once the entry is on the disk. */
   readonly onCheckpoint?: (note: string) => void;
 }
 
@@ -84,11 +84,11 @@ export interface OpenedLog extends LogStore {
 }
 
 /**
- * Opens a log by its first file, or creates it with mode 0600. Verifies its chain over all files (with `checkpoint`
- * only what a state that this key signed does not vouch for), and removes an unfinished last line. Rejects with {@link
- * LogInUseError} if another process uses it, with TypeError for invalid options, and with {@link LogError}, the files
- * unchanged, if one is not a regular file or cannot be read, if the chain is broken, or if the log is not the one of
- * its checkpoint.
+ * Opens a log by its first file, or creates it with mode 0600. Verifies the chain over all files and removes an
+ * unfinished last line. With `checkpoint`, only the lines after the state that this key signed are verified. Rejects
+ * with {@link LogInUseError} if another process uses the log, and with TypeError for invalid options. Rejects with
+ * {@link LogError}, and changes no file, if a file is not regular or cannot be read, if the chain is broken, or if the
+ * log does not match its checkpoint.
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl", { rotate: { bytes: 100_000_000 } });
@@ -141,7 +141,7 @@ interface Opening {
   readonly onNote: (text: string) => void;
 }
 
-/** Limits of what follows the newest signed state, which a start after a kill reads. */
+/** Limits of the lines after the newest signed state. A start after a kill verifies those lines again. */
 const STATE_LINES = 256;
 const STATE_BYTES = 8 * 1024 * 1024;
 
@@ -192,7 +192,7 @@ class FileLog implements OpenedLog {
     for (const what of DELIVERED) if (this.#countsAll(what)) this.#contents.waiting[what].splice(0);
   }
 
-  /** Whether all lines that were in the log at its start count as delivered. */
+  /** Whether all lines that were in the log when it was opened are treated as delivered. */
   #countsAll(what: Delivered): boolean {
     return this.#contents.valid[what] && this.#marks[what]?.all === true;
   }
@@ -209,7 +209,10 @@ class FileLog implements OpenedLog {
     return this.#contents.state.openOutage(name);
   }
 
-  /** A lock that cannot be read does not end the watch here: the next write reads it again. */
+  /**
+   * Rejects if another process has taken the lock. If the lock cannot be read, the watch goes on, and the next write
+   * reads it again.
+   */
   async requireHeld(): Promise<void> {
     const error = await asLogError(this.#opening.lock.requireHeld()).catch((failure: unknown) => failure);
     if (error instanceof LogInUseError) throw error;
@@ -217,7 +220,7 @@ class FileLog implements OpenedLog {
 
   async append(line: LogLine): Promise<void> {
     const what = deliveredAs(line);
-    // This line does not count as delivered, so the mark must name the line before it.
+    // This line is not treated as delivered, so the mark must name the line before it.
     if (what !== null && !this.#ignored.has(what) && this.#countsAll(what)) await this.#writeMark(what, this.#newest());
     await this.#appendLine(line);
     if (this.#isFull(line.entry.at)) await this.#turn(line.entry.at);
@@ -248,7 +251,7 @@ class FileLog implements OpenedLog {
         at += (await this.#handle.write(bytes, at, bytes.length - at, written + at)).bytesWritten;
       await this.#handle.sync();
     } catch (error) {
-      // If this fails, the next start removes the partial line.
+      // If truncating fails, the next start removes the partial line.
       await this.#handle.truncate(written).catch(() => {});
       throw error;
     }
@@ -260,11 +263,14 @@ class FileLog implements OpenedLog {
     return size >= bytes || Date.parse(at) - Date.parse(firstAt ?? at) >= afterMs;
   }
 
-  /** The log names the next file before that file exists: a start that does not find the file creates it. */
+  /**
+   * Continues the log in the next file. The entry that names the file is written first: a start that does not find the
+   * file creates it.
+   */
   async #turn(at: string): Promise<void> {
     const file = await this.#freeName();
     await this.#appendLine(await eventLineAfter(this.tail(), { event: "continued", at, file }));
-    // The state describes the file that ends, because it needs a last line.
+    // The state is written for the file that ends: it needs a last line, and the next file has none yet.
     await this.#writeState();
     const next = await asLogError(createFile(join(this.#folder, file)));
     await this.#handle.close();
@@ -280,7 +286,7 @@ class FileLog implements OpenedLog {
     }
   }
 
-  /** Writes the checkpoint of the newest entry for others. */
+  /** Signs the newest entry, and writes the checkpoint for others. */
   async #publish(): Promise<void> {
     const { signing } = this.#opening;
     const { entries, head } = this.tail();
@@ -317,7 +323,7 @@ class FileLog implements OpenedLog {
   }
 
   async #bytesAt(place: LinePlace): Promise<Uint8Array> {
-    // A rotation may close the handle meanwhile.
+    // A rotation may close the handle during the read.
     const own = place.file === this.#contents.file ? await readAt(this.#handle, place).catch(() => null) : null;
     if (own !== null) return own;
     const handle = await asLogError(open(join(this.#folder, place.file), "r"));
@@ -413,7 +419,7 @@ async function requireNewest(folder: string, first: string, file: string): Promi
   );
 }
 
-/** The checkpoint that the last run left for others. */
+/** Reads the checkpoint that the last run wrote for others. */
 async function keptCheckpoint({ file, origin, signer }: Signing): Promise<SignedCheckpoint | null> {
   if (file === null) return null;
   const reading = readFile(file).catch((error: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
 /**
- * Summary of a log. A signed copy is in a file beside the log, so that a start reads only the lines after it
+ * Summary of a log. A signed copy is kept in a file, so a start reads only the lines after the summary
  * (watch/README.md, "The start").
  */
 import { readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { MARK_SHAPE, type LogHandle, type Mark, asLogError, openExisting, readAt
 import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./store.js";
 
-/** A line in a file of the log. */
+/** Where a line is in the files of the log. */
 export interface LinePlace {
   readonly file: string;
   readonly n: number;
@@ -28,13 +28,13 @@ type PerDelivered<T> = Readonly<Record<Delivered, T>>;
 export type Marks = PerDelivered<Mark | null>;
 export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
 
-/** All that a start needs of the lines up to the last one: it does not read them again. */
+/** What a start must know of the lines up to the last one, so that it need not read them again. */
 interface PlainState extends PlainLogState {
   /** Place of the last line. */
   readonly place: LinePlace;
-  /** Time in the first line of its file, RFC 3339. */
+  /** Time in the first line of the last line's file, RFC 3339. */
   readonly firstAt: string;
-  /** The file that the last line names as the next one. */
+  /** Name of the next file, if the last line names one; else null. */
   readonly next: string | null;
   readonly waiting: PerDelivered<readonly LinePlace[]>;
   readonly marks: Marks;
@@ -63,7 +63,7 @@ const STATE = objectOf<PlainState>({
   marks: perDelivered(nullable(MARK_SHAPE)),
 });
 
-/** First line of the signed text. With it, a state is never taken for a checkpoint. */
+/** First line of the signed text. It keeps a state from being accepted as a checkpoint. */
 const STATE_FORMAT = "bootproof-log-state/2";
 const MAX_STATE_BYTES = 256 * 1024 * 1024;
 
@@ -76,11 +76,11 @@ export class LogContents {
   size = 0;
   firstAt: string | null = null;
   last: LinePlace | null = null;
-  /** The file that the last line names as the next one. */
+  /** Name of the next file, if the last line names one; else null. */
   next: string | null = null;
-  /** The last entry that a signed state vouched for; 0 without one. */
+  /** Number of the last entry that a signed state covered; 0 without a signed state. */
   signedEntries = 0;
-  /** Whether the line of each mark was found. A mark of another log must not suppress a delivery. */
+  /** Whether the line that each mark names was found. A mark of another log must not suppress a delivery. */
   readonly valid: Record<Delivered, boolean> = { refusal: false, outage: false };
   readonly #marks: Marks;
 
@@ -91,7 +91,7 @@ export class LogContents {
     this.#compareMarks(this.state.tail());
   }
 
-  /** Continues from a signed state. */
+  /** Returns the contents that a signed state describes. */
   static behind(signed: PlainState, marks: Marks): LogContents {
     const { place, firstAt, next, waiting, entries } = signed;
     const contents = new LogContents(place.file, marks);
@@ -137,7 +137,7 @@ export class LogContents {
     waiting.splice(0, later < 0 ? waiting.length : later);
   }
 
-  /** Returns null for an empty log, and for a file without a line. */
+  /** Returns the state to sign. Null if the log is empty, or if its last file has no line yet. */
   signable(marks: Marks): PlainState | null {
     const { last, firstAt, next, waiting } = this;
     if (last === null || firstAt === null || last.file !== this.file) return null;
@@ -159,7 +159,7 @@ export async function writeState(path: string, state: PlainState, { origin, sign
   await asLogError(writeSynced(path, signed), path);
 }
 
-/** Resolves to null unless this key signed the state for this log. */
+/** Resolves to the state of this log that this key signed; null if there is none. */
 async function readState(path: string, { origin, signer }: StateKey): Promise<PlainState | null> {
   const bytes = await readFile(path).catch(() => null);
   if (bytes === null) return null;
@@ -181,7 +181,7 @@ interface LoadOptions {
   readonly first: string;
   readonly marks: Marks;
   readonly key: StateKey | null;
-  /** The newest checkpoint that others may know of. */
+  /** The newest checkpoint that was published; null if there is none. */
   readonly checkpoint: SignedCheckpoint | null;
 }
 
@@ -227,7 +227,7 @@ async function readFiles(
   checkpoint: SignedCheckpoint | null,
 ): Promise<LoadedLog> {
   const after = contents.state.tail();
-  // A newer signature vouches for the line of an older checkpoint.
+  // An older checkpoint needs no comparison: the signed state covers its line.
   const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;
   const verification = await verifyFiles(filesOf(contents, folder), {
     after,
@@ -237,7 +237,7 @@ async function readFiles(
   return { contents, verification };
 }
 
-/** Yields the files from the present position on. Each names the next. */
+/** Yields the files from the present position on. The last line of each names the next file. */
 async function* filesOf(
   contents: LogContents,
   folder: string,
@@ -250,7 +250,10 @@ async function* filesOf(
   }
 }
 
-/** A missing file yields nothing: a kill may have come before it was created. */
+/**
+ * Yields the bytes of a file from `start` on. A missing file yields nothing: a kill may have come before it was
+ * created.
+ */
 async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
   const file: LogHandle | null = await asLogError(openExisting(path));
   if (file === null) return;

@@ -7,7 +7,6 @@ export type { CheckpointOptions, OpenLogOptions, OpenedLog, RotateOptions } from
 export { runCommand } from "./node-command.js";
 export type { CommandOptions } from "./node-command.js";
 
-/** Clock, timer and randomness of this process, for `watch`. */
 export const SYSTEM = {
   now: (): Date => new Date(),
   sleep: (milliseconds: number, signal: Signal): Promise<void> =>

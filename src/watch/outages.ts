@@ -20,11 +20,11 @@ export interface Failure {
   readonly kind: FailureKind;
   /** The text may quote the service: escape it before you print it. */
   readonly message: string;
-  /** The wait that the service requests, or null. */
+  /** Milliseconds to wait that the service requests, or null. */
   readonly retryAfterMs: number | null;
 }
 
-/** A `newest` that rejects with this error sets the kind of the failure. */
+/** A `newest` rejects with this error to set the kind of the failure. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   readonly kind: FailureKind;
@@ -38,8 +38,8 @@ export class FetchError extends Error {
 /** A message for an operator. Texts may quote the service: escape them before you print them. */
 export type WatchMessage =
   /**
-   * These can no longer be observed. `again` means that the outage was reported before: this is a reminder, or the
-   * outage has a kind that it did not have before.
+   * The boot proofs of these names can no longer be fetched or read. `again` means that the outage was reported before:
+   * the message is a reminder, or the failure is of a new kind.
    */
   | {
       readonly event: "outage";
@@ -50,7 +50,10 @@ export type WatchMessage =
       readonly message: string;
       readonly again: boolean;
     }
-  /** They can be observed again. `failedPolls` counts those of this process: 0 if only another one saw the outage. */
+  /**
+   * The boot proofs of these names can be fetched and read again. `failedPolls` counts failed polls of this process; it
+   * is 0 if only an earlier process saw the outage.
+   */
   | {
       readonly event: "recovered";
       readonly at: Date;
@@ -58,7 +61,7 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal, or an entry of an outage, was not delivered. If `tries` is false, the next start delivers it. */
+  /** A refusal or an entry of an outage was not delivered. If `tries` is false, only the next start tries again. */
   | {
       readonly event: "not-handed-on";
       readonly what: Delivered;
@@ -68,9 +71,12 @@ export type WatchMessage =
       readonly attempts: number;
       readonly tries: boolean;
     }
-  /** Policy and bundles were read again for the next poll. `changed` is empty if they are the same. */
+  /** Policy and bundles were read again, and the next poll uses them. `changed` is empty if they are the same. */
   | { readonly event: "setting-read"; readonly at: Date; readonly changed: readonly ReloadedPart[] }
-  /** They could not be read. The earlier ones stay, and each poll tries again. `again` means reported before. */
+  /**
+   * Policy and bundles could not be read again. The previous ones stay in use, and each poll tries again. `again` means
+   * that a refusal was reported before.
+   */
   | {
       readonly event: "setting-refused";
       readonly at: Date;
@@ -86,17 +92,17 @@ export type WatchMessage =
       readonly attempts: number;
     };
 
-/** What is delivered to `onRefusal`, and to `onOutage`. */
+/** What is delivered: a refusal to `onRefusal`, or an entry of an outage to `onOutage`. */
 export type Delivered = "refusal" | "outage";
 
-/** The `newest` of a watch with a client of the service. */
+/** Returns a `newest` for a watch that uses a client of the service. */
 export function askService(
   client: Pick<Client, "query">,
 ): (watched: Watched, signal: Signal) => Promise<JsonValue | null> {
   return (watched, signal) => {
     const query: AskService = (name, parameters) =>
       client.query(name, parameters, { signal }).catch((error: unknown) => {
-        // An unknown organization has the status of a missing boot proof, 404, and must not count as one.
+        // An unknown organization has the status 404 like a missing boot proof, but is a failure of another kind.
         if (error instanceof ServiceError && error.category === "ORGANIZATION_NOT_FOUND")
           throw new FetchError("credentials", error.message);
         throw error;
@@ -134,10 +140,10 @@ export function failureOf(error: unknown): Failure {
 }
 
 const FIRST_WAIT_MS = 5000;
-/** The limit of waits, also of those that the service requests. */
+/** Longest wait, also if the service requests a longer one. */
 const MAX_WAIT_MS = 300_000;
 
-/** The wait doubles with each failed attempt up to a limit. Half of it is jitter. */
+/** Returns the wait after failed attempts. It doubles with each attempt up to a limit, and half of it is jitter. */
 export function backoffMs(attempts: number, random: number): number {
   const bound = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts, 16));
   return Math.round(bound * (0.5 + random / 2));
@@ -148,9 +154,9 @@ interface Outage {
   readonly since: Date;
   /** Failed polls of this process. */
   readonly failedPolls: number;
-  /** The newest failure; null if only the log knows of the outage. */
+  /** The newest failure; null if this process has seen none. */
   readonly failure: Failure | null;
-  /** Whether its beginning is in the log. */
+  /** Whether the log has the beginning of the outage. */
   readonly isRecorded: boolean;
   readonly toldKinds: readonly FailureKind[];
   /** Time of the newest message; null if this process sent none. */
@@ -163,7 +169,7 @@ interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly tell: (message: WatchMessage) => void;
-  /** Most failed polls of an outage that is not recorded. */
+  /** Number of failed polls up to which an outage is not recorded. */
   readonly after: number;
   /** Milliseconds between two messages about one outage. */
   readonly repeatMs: number;
@@ -171,7 +177,10 @@ interface OutageOptions {
   readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
-/** Each name has one outage from its first failed poll to its next good one, whatever kinds its failures have. */
+/**
+ * The outages of all names. An outage lasts from the first failed poll of a name to its next good one, even if the kind
+ * of failure changes.
+ */
 export class Outages {
   readonly #options: OutageOptions;
   readonly #open = new Map<string, Outage>();
@@ -196,7 +205,7 @@ export class Outages {
     return Math.max(backoffMs(this.#failedPolls - 1, this.#options.random()), Math.min(wanted, MAX_WAIT_MS));
   }
 
-  /** `failure` is null on success. Returns what the log has to record, in order. */
+  /** Notes the result of a poll; `failure` is null on success. Returns the events to record in the log, in order. */
   note(
     states: readonly { readonly watched: Watched; readonly failure: Failure | null }[],
   ): (OutageBegan | OutageEnded)[] {
@@ -225,7 +234,10 @@ export class Outages {
     return outage;
   }
 
-  /** All names with the same failure share a message, because a network outage affects every application. */
+  /**
+   * Reports ended outages. Names whose outages began at the same time share a message, because a network outage affects
+   * all.
+   */
   #noteEnded(ended: readonly Outage[], at: Date): OutageEnded[] {
     return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
       const { since, failedPolls } = group[0]!;
@@ -250,12 +262,15 @@ export class Outages {
     }
   }
 
-  /** A message is due for a kind that the outage did not have before, and as a reminder. */
+  /** Whether a message is due: the first one, one for a new kind of failure, or a reminder. */
   #isDue({ toldKinds, toldAt, failure }: Failing, at: Date): boolean {
     return toldAt === null || !toldKinds.includes(failure.kind) || passedMs(toldAt, at) >= this.#options.repeatMs;
   }
 
-  /** Reminders are counted from when they were due, so that the time of the polls does not delay them more and more. */
+  /**
+   * Returns the time from which the next reminder is counted. This is when the last one was due, not when a poll sent
+   * it, so delays do not add up.
+   */
   #toldAt({ toldAt }: Failing, at: Date): Date {
     const { repeatMs } = this.#options;
     if (toldAt === null) return at;
@@ -282,7 +297,7 @@ export class Outages {
   }
 }
 
-/** The time is absolute, because a clock that was set back would delay the reminder. */
+/** Returns the absolute difference. With a signed one, a clock that was set back would delay the reminder. */
 function passedMs(from: Date, to: Date): number {
   return Math.abs(to.getTime() - from.getTime());
 }
@@ -297,7 +312,7 @@ function namesOf(outages: readonly Outage[]): Watched[] {
 
 const MAX_MESSAGE = 1000;
 
-/** The service may have chosen the text, so it is cut, and lone surrogates are replaced. */
+/** Shortens the text and replaces lone surrogates, because the service may have chosen it. */
 function recordable(message: string): string {
   return fromUtf8(toUtf8(message.slice(0, MAX_MESSAGE)))!;
 }
@@ -311,7 +326,9 @@ function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
   return [...groups.values()];
 }
 
-/** Reports names that were not seen for too long. It uses timers, since clocks step and a request may never end. */
+/**
+ * Reports names whose last good poll is too long ago. It uses timers, since clocks step and a request may never end.
+ */
 export class Silence {
   /** Resolves when the limit is reached. */
   readonly #wait: (signal: Signal) => Promise<void>;

@@ -18,9 +18,9 @@ const POST_OPTIONS: MembersOf<PostOptions> = {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Posts each refusal as `application/json`: the log's line, byte for byte. Rejects unless the status is 2xx. Redirects
- * are not followed, and the response body is not read. Throws TypeError for an address that is not http or https, or
- * has a user or password.
+ * Returns a function that posts a refusal as `application/json`: the log's line, byte for byte. Rejects unless the
+ * status is 2xx. It follows no redirects, and does not read the response body. Throws TypeError if the address is not
+ * http or https, or has a user or password.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
   const { fetch, sleep, timeoutMs = TIMEOUT_MS } = typedOptions("options", options, POST_OPTIONS);

@@ -1,4 +1,4 @@
-/** The setting of a watch, and how it is read again (watch/README.md, "Another setting"). */
+/** The setting of a watch, and how it is reloaded (watch/README.md, "Another setting"). */
 import { withoutPrototype } from "../decode/input.js";
 import { having, plain, requireShape } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
@@ -23,7 +23,7 @@ import type { WatchMessage } from "./outages.js";
 
 /** Policy and bundles, which a watch reads again together. */
 export interface WatchSetting extends DemandedBuilds {
-  /** A policy of `parsePolicy`, or plain data if another copy of this package made it. */
+  /** A policy of `parsePolicy`, or plain data, which may come from another copy of this package. */
   readonly policy: Policy | PlainPolicy;
 }
 
@@ -32,24 +32,28 @@ export interface SettingRefusal {
   readonly refused: readonly SettingFault[];
 }
 
-/** How a watch gets another setting while it runs. */
+/** How a running watch reloads its setting. */
 export interface SettingReload {
   /**
-   * Reads policy and bundles. The reload is refused if `read` rejects, if the policy is malformed, and if it demands
-   * provenance without bundles. Nothing changes then, and `read` is called again before each poll until it succeeds.
+   * Reads policy and bundles. The reload is refused if `read` rejects, if the policy is malformed, or if it demands
+   * provenance and there are no bundles. A refused reload changes nothing, and `read` is called again before each poll
+   * until it succeeds.
    */
   readonly read: () => Promise<WatchSetting | SettingRefusal>;
-  /** The watch calls it at the start with a function that asks for a reload, and calls its result at the end. */
+  /**
+   * Is called once at the start with a function that requests a reload. The function that it returns is called at the
+   * end.
+   */
   readonly when: (ask: () => void) => () => void;
 }
 
-/** Options that decide verdicts and do not change while a watch runs. */
+/** Options that affect verdicts and stay the same while a watch runs. */
 interface Strictness {
   readonly allowDebug?: boolean;
   readonly acceptance?: "standard" | "strict";
 }
 
-/** A setting that was read completely. */
+/** A setting after reading and checking. */
 export interface HeldSetting {
   readonly policy: ParsedPolicy;
   /** Parts of the evidence and the options of each verification. */
@@ -68,7 +72,10 @@ const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
   { unknown: "ignore" },
 );
 
-/** Rejects with {@link MalformedError} for malformed plain data, and with TypeError as `buildsOf` does. */
+/**
+ * Reads and checks a setting. Rejects with {@link MalformedError} for malformed plain data, and with the TypeErrors of
+ * `buildsOf`.
+ */
 export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
   const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
@@ -93,7 +100,7 @@ interface Refusal {
   readonly faults: readonly SettingFault[];
 }
 
-/** Reads a setting again when a reload was asked for, and after a refusal until it succeeds. */
+/** Reloads a setting when asked. After a refusal it tries again before each poll until it succeeds. */
 export class Reloads {
   readonly #options: ReloadOptions;
   #isAsked = false;
@@ -107,17 +114,19 @@ export class Reloads {
     this.#isAsked = true;
   }
 
-  /** Whether the next poll follows at once. */
+  /** Whether a reload was requested. The next poll then follows at once. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
 
-  /** The first attempt that failed, if the newest one did. */
+  /** Time of the first refused attempt; null if the newest attempt succeeded. */
   get refusedSince(): Date | null {
     return this.#refusal?.since ?? null;
   }
 
-  /** The setting of the next poll; `event` is for the log. */
+  /**
+   * Returns the setting for the next poll. `event` is to be recorded in the log; null if there is nothing to record.
+   */
   async next(
     before: HeldSetting,
     signal: Signal,
@@ -155,7 +164,7 @@ export class Reloads {
     return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests };
   }
 
-  /** A refusal is recorded again only if its faults change. */
+  /** Returns an event for the log, or null if the faults are the same as before. */
   #refuse(refused: readonly SettingFault[]): LogEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
@@ -171,7 +180,7 @@ export class Reloads {
 const MAX_FAULTS = 16;
 const MAX_TEXT = 1024;
 
-/** A policy may have too many faults for a line of the log. */
+/** Limits the faults, since a policy may have more than fit in a line of the log. */
 function bounded(faults: readonly SettingFault[]): SettingFault[] {
   if (faults.length === 0) return [{ file: null, reason: "the reload was refused, and no reason was given" }];
   return faults

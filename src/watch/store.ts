@@ -14,25 +14,28 @@ import { isAccepted } from "../report/accepted.js";
 import type { Verdict } from "../report/report.js";
 import type { Delivered } from "./outages.js";
 
-/** An outage began or ended. */
+/** The entry of an outage that began or ended. */
 export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
 
 export interface Standing {
   readonly verdict: Verdict;
   /** Whether the boot proof is rejected, or refused under strict acceptance. Default: the verdict decides. */
   readonly isRefused?: boolean;
-  /** The result of `standingOf`, which is equal for findings that are not news. */
+  /** The text that `standingOf` returns. A finding with the same text as the one before is not recorded. */
   readonly key: string;
 }
 
 /** A log for one watch at a time. */
 export interface LogStore {
   tail(): LogEnd;
-  /** Returns the newest finding of a `watchedName`; undefined without one. */
+  /** Returns the newest finding about a name (`watchedName`); undefined without one. */
   standing(name: string): Standing | undefined;
-  /** Returns when the open outage of a `watchedName` began (RFC 3339); undefined if the log has none without end. */
+  /**
+   * Returns when the open outage of a name (`watchedName`) began, RFC 3339; undefined if the log has no open outage of
+   * it.
+   */
   openOutage(name: string): string | undefined;
-  /** Rejects if another process has taken the log, which ends the watch. It is called before each poll. */
+  /** Rejects if another process has taken over the log, and the watch then ends. It is called before each poll. */
   requireHeld(): Promise<void>;
   /** Resolves when the line and its line feed are durable. If it rejects, the watch ends. */
   append(line: LogLine): Promise<void>;
@@ -45,8 +48,8 @@ export interface LogStore {
   /** Marks the entries of outages up to and including entry `n` as delivered. */
   markOutageHandedOn(n: number): Promise<void>;
   /**
-   * Counts all of these entries as delivered, also those that are appended until the log is opened again. It is called
-   * before the first `append`.
+   * Marks all lines of this kind as delivered, also those appended until the log is opened again. It is called before
+   * the first `append`.
    */
   countAsDelivered(what: Delivered): Promise<void>;
 }
@@ -141,7 +144,7 @@ export function deliveredAs(line: LogLine): Delivered | null {
   return isOutageLine(line) ? "outage" : null;
 }
 
-/** Most undelivered lines of each kind. The oldest are dropped. */
+/** Limit of undelivered lines of each kind. Over the limit, the oldest is dropped. */
 const MOST_WAITING = 100;
 
 /** A store in memory, which keeps only what a watch needs to continue. */

@@ -1,6 +1,6 @@
 /**
- * The watch (watch/README.md). Each poll fetches the newest boot proofs, verifies them with the present as `now`, and
- * records news.
+ * The watch (watch/README.md). Each poll fetches the newest boot proofs, verifies them at the current time, and records
+ * findings that are new.
  */
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -40,44 +40,44 @@ export interface WatchOptions extends WatchSetting {
   /** Ephemeral keys in hex. */
   readonly ephemeralKeys?: readonly string[];
   /**
-   * Fetches the boot proof, for example `askService(client)`. It resolves to null if there is none. If it rejects, that
-   * is an outage, and the next poll fetches again.
+   * Fetches the boot proof, for example `askService(client)`. Resolves to null if there is none. A rejection begins an
+   * outage, and the next poll fetches again.
    */
   readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
   /** Store of the entries, such as `openLog(path)` of `bootproof/watch/node`. Default: memory only. */
   readonly log?: LogStore;
   /** Milliseconds from the end of a poll to the next one, 1,000 to 86,400,000. Default: 60,000. */
   readonly intervalMs?: number;
-  /** Whether the watch polls once, and tries at most three times to deliver each refusal. */
+  /** Whether the watch ends after one poll. Each refusal then gets at most three attempts of delivery. */
   readonly once?: boolean;
   /** Receives each entry once it is in the log. */
   readonly onEntry?: (line: LogLine) => void;
   /**
-   * Delivers each refusal at least once, in order, one at a time. It is called again if it rejects, and after a restart
-   * if it had not resolved.
+   * Delivers each refusal at least once, in order, one at a time. A rejected delivery is repeated, also after a
+   * restart.
    */
   readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
   /**
-   * Delivers the entry of each outage that is in the log, when it began and when it ended, as `onRefusal` delivers
-   * refusals, and independently of them.
+   * Delivers the recorded entries of outages: when each began, and when it ended. Deliveries work as for `onRefusal`,
+   * and neither waits for the other.
    */
   readonly onOutage?: (line: LogLine<OutageEntry>, signal: Signal) => Promise<void>;
   /**
-   * An outage, and its end, is recorded in the log if it lasts longer than this many polls of this process, 0 to
-   * 1,000,000. An outage that is open in the log goes on after a restart. Default: 5.
+   * Number of failed polls, 0 to 1,000,000. Beginning and end of an outage are recorded if more polls of this process
+   * failed. An outage without an end in the log continues after a restart. Default: 5.
    */
   readonly outageAfter?: number;
   /** Milliseconds between two messages about one outage, 60,000 to 604,800,000. Default: 3,600,000. */
   readonly outageRepeatMs?: number;
   /**
-   * Milliseconds after which the watch ends if a name could not be seen for that long, even if a request never ends.
-   * The value is above `intervalMs` and at most 604,800,000. Default: no limit.
+   * Milliseconds without a good poll of a name after which the watch ends, even if a request never ends. The value is
+   * above `intervalMs` and at most 604,800,000. Default: no limit.
    */
   readonly maxSilenceMs?: number;
   /**
-   * Reads policy and bundles again while the watch runs. All of them are applied, or none. Another setting is recorded
-   * in the log (`setting-changed`), and a poll verifies by it at once. A refused one is recorded (`setting-refused`),
-   * and read again before each poll.
+   * Reloads policy and bundles while the watch runs, all of them or none. A changed setting is recorded in the log
+   * (`setting-changed`), and a poll uses it at once. A refused one is recorded, too (`setting-refused`), and the reload
+   * is tried again before each poll.
    */
   readonly reload?: SettingReload;
   /** Receives the result of each poll, once its entries are in the log. */
@@ -93,25 +93,25 @@ export interface WatchOptions extends WatchSetting {
   readonly cache?: SignatureCache;
 }
 
-/** What one poll saw, and what this watch recorded so far. */
+/** Result of one poll, and counts of this watch so far. */
 export interface WatchPoll {
   /** End of the poll. */
   readonly at: Date;
   readonly polls: number;
   /** Number of entries that this watch recorded. */
   readonly recorded: number;
-  /** Time of the first of the latest refused reloads, which left the setting unchanged; null without one. */
+  /** Time of the first refused reload; null unless the newest reload was refused. */
   readonly settingRefusedSince: Date | null;
   /** Applications and then keys, in the order of the options. */
   readonly watched: readonly {
     readonly watched: Watched;
-    /** The reason why it could not be fetched or read; null after a good poll. */
+    /** Why the boot proof could not be fetched or read; null after a good poll. */
     readonly failure: Failure | null;
-    /** Whether its newest verdict is a refusal, also from before this watch. */
+    /** Whether the newest verdict of this name is a refusal, even one from before this watch. */
     readonly isRefused: boolean;
     /** Number of refusals that this watch recorded. */
     readonly refusals: number;
-    /** Time in its newest verified attestation document; null before this watch verified one. */
+    /** Time in the newest verified attestation document of this name; null before this watch verified one. */
     readonly evidenceAt: Date | null;
   }[];
 }
@@ -119,12 +119,12 @@ export interface WatchPoll {
 export interface WatchSummary {
   readonly recorded: number;
   readonly polls: number;
-  /** Names whose newest verdict is a refusal, also from before this watch. */
+  /** Names whose newest verdict is a refusal, even one from before this watch. */
   readonly refused: readonly Watched[];
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
-  /** Names without a good poll of this watch. */
+  /** Names of which no poll of this watch was good. */
   readonly unseen: readonly Watched[];
-  /** Names that ended the watch (`maxSilenceMs`). */
+  /** Names whose silence ended the watch (`maxSilenceMs`). */
   readonly silent: readonly Silent[];
   /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
@@ -134,7 +134,7 @@ export interface WatchSummary {
 
 export interface Silent {
   readonly watched: Watched;
-  /** Time of its last good poll, or of the start of the watch. */
+  /** Time of the last good poll of this name, or of the start of the watch. */
   readonly since: Date;
   /** The newest failure; null without one. It may quote the service: escape it before you print it. */
   readonly message: string | null;
@@ -144,13 +144,13 @@ const DEFAULT_INTERVAL_MS = 60_000;
 const DEFAULT_OUTAGE_AFTER = 5;
 const DEFAULT_REPEAT_MS = 3_600_000;
 const WEEK_MS = 604_800_000;
-/** Most concurrent requests, because each response may be large. */
+/** Limit of concurrent requests, because each response may be large. */
 const AT_ONCE = 4;
 
 /**
- * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, with {@link
- * FetchError} if the service refuses the credentials of the whole first poll, and if an entry cannot be written. Other
- * errors of the service or the network do not end it.
+ * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, and if an entry
+ * cannot be written. Rejects with {@link FetchError} if the service refuses the credentials for every name in the first
+ * poll. Other errors of the service or the network do not end the watch.
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl");
@@ -192,7 +192,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
 
 function watchedBy(options: WatchOptions): Watched[] {
   const { apps = [], ephemeralKeys = [], intervalMs = DEFAULT_INTERVAL_MS, maxSilenceMs = Infinity } = options;
-  // A shorter one would end every watch.
+  // With a shorter silence, every watch would end.
   if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
   if (watched.length === 0) throw new TypeError("options.apps, options.ephemeralKeys: expected at least one name");
@@ -245,7 +245,7 @@ class Watch {
     this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
     const shared = { ...options, log: this.#log, tell };
     this.#refusals = new Handover({ ...shared, what: "refusal", deliver: options.onRefusal });
-    // Refusals have their own delivery, so that an alert that cannot be delivered does not delay the other kind.
+    // Outages are delivered apart from refusals, so a failing delivery of one kind does not delay the other.
     this.#outageEntries = new Handover({ ...shared, what: "outage", deliver: options.onOutage });
     const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
     this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
@@ -287,7 +287,7 @@ class Watch {
     });
     try {
       while (!signal.aborted) {
-        // A poll that writes nothing must end, too, if another process has taken the log and delivers.
+        // If another process has taken over the log, the watch must end even if this poll would write nothing.
         await this.#log.requireHeld();
         await this.#takeSetting();
         const failures = await this.#poll();
@@ -323,7 +323,7 @@ class Watch {
     this.#stop.abort();
   }
 
-  /** Resolves at the next poll, the end of the watch, or a reload. */
+  /** Waits until the next poll is due, a reload is requested, or the watch ends. */
   async #sleep(milliseconds: number): Promise<void> {
     const { signal } = this.#stop;
     if (this.#reloads.isAsked) return;
@@ -336,7 +336,7 @@ class Watch {
     signal.removeEventListener("abort", wake);
   }
 
-  /** The setting changes only between two polls, so that each poll verifies by one setting. */
+  /** Reloads the setting if needed. It changes only between two polls, so each poll uses one setting. */
   async #takeSetting(): Promise<void> {
     const { setting, event } = await this.#reloads.next(this.#setting!, this.#stop.signal);
     if (event !== null) await this.#append(await eventLineAfter(this.#log.tail(), event));
@@ -437,7 +437,7 @@ class Watch {
   }
 }
 
-/** The value as the line will hold it is verified, so that the line reproduces its verdict. */
+/** Returns the answer as a line of the log has it. This value is verified, so the line reproduces its verdict. */
 function recordable(answer: JsonValue): JsonValue {
   return parseJson(JSON.stringify(copyJson(answer)));
 }

@@ -192,7 +192,7 @@ function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Reader of a structure around a manifest, which `manifest` reads. */
+/** Reads a structure that contains a manifest. It calls `manifest` to read that part. */
 type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: BorshReader) => T;
 
 interface BorshReading<T> {

@@ -21,7 +21,10 @@ export const SNAKE_CASE: ApprovalNames = { manifestSet: "manifest_set_approvals"
 
 export interface ManifestSchema<V extends ManifestVersion> {
   readonly version: V;
-  /** Whether a member `version` names it or, without that member, its shape does. Shapes exclude each other. */
+  /**
+   * How JSON of this version is recognised: by its member `version` or, without that member, by its shape. Shapes
+   * exclude each other.
+   */
   readonly recognised: "by name" | ((json: MemberReader) => boolean);
   readonly readJson: (json: MemberReader) => ManifestByVersion[V];
   /** Borsh codec, or null if the version exists only as JSON. */
@@ -32,7 +35,7 @@ export interface ManifestSchema<V extends ManifestVersion> {
     readonly names: readonly [ApprovalNames, ...ApprovalNames[]];
     readonly strict: boolean;
   };
-  /** Values of `qosManifestVersion` that name it, the usual one first. Rows can share them. */
+  /** Values of `qosManifestVersion` that name this version, the usual one first. Several versions can share a value. */
   readonly spellings: readonly [string, ...string[]];
   readonly draft: string | null;
 }

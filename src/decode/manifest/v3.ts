@@ -66,7 +66,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** Returns undefined if the member is not an object. The code that reads it reports the fault. */
+/** Returns a reader of the member. Undefined if it is not an object: the code that reads the member reports that. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
