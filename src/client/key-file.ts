@@ -67,10 +67,11 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
 /** Writes a new file that only its owner can read. Rejects with {@link ClientError} (`key`) if it exists. */
 export async function writeApiKeyFile(path: string, { publicKey, privateKey }: ApiKey): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new ClientError(
-      "key",
-      `${path}: ${error.code === "EEXIST" ? "exists already, and a key is never overwritten: choose another file name" : "cannot be written"}`,
-    );
+    const isThere = error.code === "EEXIST";
+    const why = isThere
+      ? "exists already, and a key is never overwritten: choose another file name"
+      : "cannot be written";
+    throw new ClientError("key", `${path}: ${why}`);
   });
   try {
     await file.writeFile(`${JSON.stringify({ publicKey, privateKey }, null, 2)}\n`);

@@ -134,7 +134,9 @@ describe("a submit", () => {
       asked: { operation: SUBMIT.operation, refusals: [] },
     });
     expect(asked).toEqual([]);
-    await expect(settle(answer({ id: "b" }), true)).rejects.toThrow("another activity");
+    await expect(settle(answer({ id: "b" }), true)).rejects.toThrow(
+      "this activity is not the one that first answered the request",
+    );
     const bindings = bound();
     expect(await exchange(unproven, bindings).settle(answer())).toMatchObject({ kind: "verified" });
   });

@@ -144,7 +144,7 @@ describe("results that are, while an audit writes them,", () => {
       name: "AuditFileError",
       file: out,
       message: expect.stringMatching(
-        name in DONE ? /^it was removed or replaced/ : /^somebody else has written to it/,
+        name in DONE ? /^it was removed or replaced/ : /^something else has written to it/,
       ) as unknown,
     });
     expect(existsSync(`${out}.lock`)).toBe(false);
