@@ -21,7 +21,10 @@ import { FAULTS, SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { loopback } from "../support/loopback.js";
 import { rejectionOf } from "./support.js";
 
-const lab = await startLab({ applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
+/** Two proofs of an address within one millisecond are equal, so the second would count as one that was used before. */
+let last = 0;
+const now = (): Date => new Date((last = Math.max(Date.now(), last + 1)));
+const lab = await startLab({ now, applications: [{ name: "own", binaryDigest: "00".repeat(32) }] });
 afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
