@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { APP_1, BOOT_1, type Surroundings, bootproof, fileOf, vector, words } from "./support.js";
+import { APP_1, BOOT_1, type Surroundings, bootproof, fileOf, vector, words, refused } from "./support.js";
 
 describe("inspect", () => {
   it("shows a boot proof", async () => {
@@ -102,9 +102,5 @@ describe("inspect", () => {
     ["no argument", [], "FILE is required: the file to show"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],
     ["another format", [APP_1, "--format", "yaml"], "--format yaml: expected one of text, json"],
-  ])("refuses %s", async (_, args, message) => {
-    const { code, stdout, stderr } = await bootproof(["inspect", ...args]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-  });
+  ])("refuses %s", (_, args, message) => refused(2, bootproof(["inspect", ...args]), message));
 });

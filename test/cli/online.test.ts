@@ -11,7 +11,18 @@ import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import type { Report } from "../../src/report/report.js";
 import type { Loose } from "../support/loose.js";
-import { APP_1, type Answer, BOOT_1, bootproof, connectionTo, fileOf, readJson, words } from "./support.js";
+import {
+  APP_1,
+  type Answer,
+  BOOT_1,
+  bootproof,
+  connectionTo,
+  fileOf,
+  readJson,
+  words,
+  refusal,
+  refused,
+} from "./support.js";
 
 let lab: Lab;
 let connection: string[];
@@ -117,8 +128,7 @@ describe("fetch", () => {
     ["an app proof", () => readJson(APP_1), /this is an app proof; bootproof verify --app-proof takes it/],
   ])("writes nothing for a file with %s", async (_, change, message) => {
     const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
-    const { code, stdout, stderr } = await online("fetch", "--activity", fileOf(change(activity as Loose)));
-    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+    await refused(2, online("fetch", "--activity", fileOf(change(activity as Loose))), message);
   });
 
   it("takes what looks like a file for one, where it is not there", async () => {
@@ -130,11 +140,12 @@ describe("fetch", () => {
       });
   });
 
-  it("writes no incomplete evidence", async () => {
-    const { code, stdout, stderr } = await online("fetch", "--activity-id", await withoutProofs());
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/the service has no app proofs of the activity .*generateAppProofs/);
-  });
+  it("writes no incomplete evidence", async () =>
+    refused(
+      3,
+      online("fetch", "--activity-id", await withoutProofs()),
+      /the service has no app proofs of the activity .*generateAppProofs/,
+    ));
 
   it.each([
     [
@@ -155,21 +166,19 @@ describe("fetch", () => {
     ["no file", ["--activity", ""], "--activity: empty"],
     ["something else", ["--app", "signer", "stray"], "too many arguments"],
     ["the same twice", ["--app", "signer", "--app", "signer"], "--app is repeated"],
-  ])("refuses %s", async (_, args, message) => {
-    const { code, stdout, stderr } = await online("fetch", ...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-  });
+  ])("refuses %s", (_, args, message) => refused(2, online("fetch", ...args), message));
 
   it.each([
     ["an application", ["--app", "nobody"], "get_latest_boot_proof"],
     ["a key", ["--ephemeral-key", "04".repeat(130)], "get_boot_proof"],
     ["a deployment", ["--deployment-id", "none"], "get_tvc_deployment_provisioning_details"],
-  ])("says with exit code 3 that there is no such thing: %s", async (_, args, operation) => {
-    const { code, stdout, stderr } = await online("fetch", ...args);
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain(`bootproof: ${lab.baseUrl}: ${operation}: the service responded with HTTP 404`);
-  });
+  ])("says with exit code 3 that there is no such thing: %s", (_, args, operation) =>
+    refused(
+      3,
+      online("fetch", ...args),
+      `bootproof: ${lab.baseUrl}: ${operation}: the service responded with HTTP 404`,
+    ),
+  );
 });
 
 async function withoutProofs(): Promise<string> {
@@ -326,11 +335,7 @@ describe("verify, fetching", () => {
         http://127.0.0.1:1 --organization-id o --api-key-file k`,
       "unknown member",
     ],
-  ])("refuses %s", async (_, args, message) => {
-    const { code, stdout, stderr } = await offline("verify", ...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-  });
+  ])("refuses %s", (_, args, message) => refused(2, offline("verify", ...args), message));
 });
 
 describe("verify --app", () => {
@@ -412,8 +417,11 @@ describe("verify --app", () => {
     const args = ["verify", "--app", "signer", "--policy", policy];
     const nowhere = connectionTo({ ...lab, baseUrl: `http://localhost:${await closedPort()}` });
     expect((await bootproof([...args, ...nowhere])).stderr).toMatch(/^bootproof: signer: http.*cannot be reached/);
-    const { code, stderr } = await bootproof([...args, ...connectionTo({ ...lab, apiKey: generateApiKey() })]);
-    expect([code, stderr]).toEqual([3, expect.stringMatching(/^bootproof: signer: .*PUBLIC_KEY_NOT_FOUND/)]);
+    await refused(
+      3,
+      bootproof([...args, ...connectionTo({ ...lab, apiKey: generateApiKey() })]),
+      /^bootproof: signer: .*PUBLIC_KEY_NOT_FOUND/,
+    );
   });
 
   it("reads the key once, however many are fetched", async () => {
@@ -464,21 +472,21 @@ describe("the connection", () => {
     ["HTTP://EXAMPLE.COM"],
     ["http://[::2]"],
     ["http://[::ffff:127.0.0.1]"],
-  ])("is not made without TLS: %s", async (url) => {
-    const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/http:\/\/ is for this machine only.*read the requests and send them again.*ssh -L/);
-  });
+  ])("is not made without TLS: %s", (url) =>
+    refused(
+      2,
+      fetching("--base-url", url, "--api-key-file", "k"),
+      /http:\/\/ is for this machine only.*read the requests and send them again.*ssh -L/,
+    ),
+  );
 
   it.each([["http://localhost"], ["http://127.0.0.1"], ["http://127.1"], ["http://[::1]"], ["https://127.0.0.1"]])(
     "is made to %s, where nobody answers",
     async (host) => {
       const url = `${host}:${await closedPort()}/prefix/`;
-      const { code, stdout, stderr } = await bootproof(
-        words`fetch --app signer ${connectionTo({ ...lab, baseUrl: url })} --timeout 5`,
-      );
-      expect([code, stdout]).toEqual([3, ""]);
-      expect(stderr).toMatch(
+      await refused(
+        3,
+        bootproof(words`fetch --app signer ${connectionTo({ ...lab, baseUrl: url })} --timeout 5`),
         /the service cannot be reached \(ECONNREFUSED\)\. Check the base address and the network\./,
       );
     },
@@ -492,9 +500,7 @@ describe("the connection", () => {
     ["the path", "https://example.com/public/v1/", "must not end in /public/v1"],
     ["nothing", "", "--base-url: empty: a shell variable may be unset"],
   ])("is not made to %s", async (_, url, message) => {
-    const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
-    expect(code).toBe(2);
-    expect(stderr).toContain(message);
+    const stderr = await refusal(2, fetching("--base-url", url, "--api-key-file", "k"), message);
     expect(stderr).not.toContain(SECRET);
   });
 
@@ -509,9 +515,9 @@ describe("the connection", () => {
     ["--api-key-file", `0x${SECRET}`],
     ["--api-key-file", `{"publicKey":"","privateKey":"${SECRET}"}`],
   ])("takes no key from the command line: %s", async (...args) => {
-    const { code, stderr } = await fetching("--base-url", "https://example.com", ...args);
-    expect(code).toBe(2);
-    expect(stderr).toContain(
+    const stderr = await refusal(
+      2,
+      fetching("--base-url", "https://example.com", ...args),
       "every process of this machine can read a key on the command line, and the shell's history keeps it: " +
         "use --api-key-file",
     );
@@ -570,19 +576,17 @@ describe("the connection", () => {
     ["too large", () => fileOf("x".repeat(5000)), /: too large for a key file/],
     ["a folder", () => "/tmp", /\/tmp: cannot be read/],
   ])("takes no key file that is %s", async (_, file, message) => {
-    const { code, stdout, stderr } = await fetching("--base-url", lab.baseUrl, "--api-key-file", file());
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(message);
+    const stderr = await refusal(2, fetching("--base-url", lab.baseUrl, "--api-key-file", file()), message);
     expect(stderr).not.toContain(SECRET);
   });
 
   it("is refused with a key that nobody knows, and the key stays unsaid", async () => {
     const apiKey = generateApiKey();
-    const { code, stdout, stderr } = await bootproof(
-      words`verify --ephemeral-key ${signer} --policy ${policy} ${connectionTo({ ...lab, apiKey })}`,
+    const stderr = await refusal(
+      3,
+      bootproof(words`verify --ephemeral-key ${signer} --policy ${policy} ${connectionTo({ ...lab, apiKey })}`),
+      /HTTP 401 PUBLIC_KEY_NOT_FOUND.*Register the key with the organization/,
     );
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/HTTP 401 PUBLIC_KEY_NOT_FOUND.*Register the key with the organization/);
     expect(stderr).not.toContain(apiKey.privateKey);
   });
 });
@@ -621,12 +625,12 @@ describe("a service that answers anything", () => {
         .writeHead(status, { "Content-Type": "application/json", ...headers })
         .end(typeof body === "string" ? body : JSON.stringify(body));
     };
-  const refusal = (status: number, category: string) =>
+  const refusing = (status: number, category: string) =>
     json(status, { code: 7, message: "no\u001b[2J", details: [{ "@type": "x", turnkeyErrorCode: category }] });
 
   it.each<[string, RequestListener, RegExp]>([
-    ["401", refusal(401, "API_KEY_EXPIRED"), /HTTP 401 API_KEY_EXPIRED: no\\u\{1b\}\[2J\. Make a new API key/],
-    ["403", refusal(403, "REQUEST_NOT_AUTHORIZED"), /HTTP 403 .*Give the key's user the right/],
+    ["401", refusing(401, "API_KEY_EXPIRED"), /HTTP 401 API_KEY_EXPIRED: no\\u\{1b\}\[2J\. Make a new API key/],
+    ["403", refusing(403, "REQUEST_NOT_AUTHORIZED"), /HTTP 403 .*Give the key's user the right/],
     ["404", json(404, "not JSON"), /HTTP 404\. Check the ids/],
     ["500", json(500, {}), /HTTP 500\. Try again later/],
     ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. Redirects are not followed\./],
@@ -641,12 +645,12 @@ describe("a service that answers anything", () => {
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
   ])("%s is exit code 3, and what to do", async (_, listener, message) => {
     answer = listener;
-    const { code, stdout, stderr } = await bootproof(
-      words`verify --ephemeral-key ${signer} --policy ${policy} ${args}`,
+    const stderr = await refusal(
+      3,
+      bootproof(words`verify --ephemeral-key ${signer} --policy ${policy} ${args}`),
+      message,
+      /^[\n\x20-\x7e]*$/,
     );
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(message);
-    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
     expect(stderr).not.toContain("unexpected");
   });
 
@@ -677,9 +681,7 @@ describe("a service that answers anything", () => {
       ["fetch", "--activity-id", activityId],
       ["verify", "--activity-id", activityId, "--policy", policy],
     ]) {
-      const { code, stdout, stderr } = await bootproof([...words, ...args.slice(0, -2)], present());
-      expect([code, stdout]).toEqual([3, ""]);
-      expect(stderr).toContain("--activity FILE");
+      await refused(3, bootproof([...words, ...args.slice(0, -2)], present()), "--activity FILE");
     }
   });
 
@@ -744,9 +746,9 @@ describe("a service that answers anything", () => {
       present(),
     );
     expect([verified.code, failed(verified.stdout)]).toEqual([1, expect.arrayContaining(["app.key"])]);
-    const { code, stdout, stderr } = await bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]);
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(
+    await refused(
+      3,
+      bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]),
       /the service has no boot proof of the key 04[0-9a-f]+, which an app proof of the activity names/,
     );
   });
@@ -754,13 +756,12 @@ describe("a service that answers anything", () => {
   it("with another application's boot proof has not answered what was asked for", async () => {
     const bootProof = { ...readJson(BOOT_1), enclaveApp: "another\u001b" };
     answer = labBut({ get_latest_boot_proof: { bootProof } });
-    const { code, stdout, stderr } = await bootproof(
-      ["verify", "--app", "signer", "--policy", policy, ...args.slice(0, -2)],
-      present(),
+    await refused(
+      3,
+      bootproof(["verify", "--app", "signer", "--policy", policy, ...args.slice(0, -2)], present()),
+      /^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, expected "signer"/,
+      /^[\n\x20-\x7e]*$/,
     );
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, expected "signer"/);
-    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
 
   it("with a boot proof that has no label, as deployed services answer, is judged by what is in it", async () => {
@@ -776,11 +777,11 @@ describe("a service that answers anything", () => {
 
   it("with neither activity nor app proofs has no evidence", async () => {
     answer = labBut({ get_activity: null, list_app_proofs: { appProofs: [] } });
-    const { code, stdout, stderr } = await bootproof(
-      words`verify --activity-id ${activityId} --policy ${policy} ${args.slice(0, -2)}`,
+    await refused(
+      3,
+      bootproof(words`verify --activity-id ${activityId} --policy ${policy} ${args.slice(0, -2)}`),
+      "does not return the activity",
     );
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("does not return the activity");
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { CASES, DEBUG, MADE, NONCE, NONCED, built, pageFile, pageOf, withOtherEvidence } from "../page/cases.js";
 import { bundleIn, withBlock } from "../page/data-of.js";
 import type { Report } from "../../src/report/report.js";
-import { BOOT_1, bootproof, fileOf, readJson } from "./support.js";
+import { BOOT_1, bootproof, fileOf, readJson, refused } from "./support.js";
 
 /** In one line. */
 const flat = (text: string): string => text.replace(/\s+/g, " ");
@@ -62,10 +62,8 @@ describe("verify --format html", () => {
     expect([own.status, refusedFor.join()]).toEqual([1, expect.stringContaining("the policy came with the bundle")]);
   });
 
-  it("is for reports alone", async () => {
-    const { code, stderr } = await bootproof(["inspect", BOOT_1, "--format", "html"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--format html: expected one of text, json")]);
-  });
+  it("is for reports alone", () =>
+    refused(2, bootproof(["inspect", BOOT_1, "--format", "html"]), "--format html: expected one of text, json"));
 });
 
 describe("verify of a page", () => {

@@ -9,7 +9,7 @@ import { decodeApproval } from "../../src/decode/manifest/approval.js";
 import { type PivotManifest, decodeManifest } from "../../src/decode/manifest/index.js";
 import { Forge, type ForgeOptions, forgeEvidence } from "../../src/lab/forge.js";
 import { releaseOf, unpackReleases } from "../support/releases.js";
-import { bootproof, fileOf, vector, words } from "./support.js";
+import { bootproof, fileOf, vector, words, refused } from "./support.js";
 
 const ROOT = mkdtempSync(join(tmpdir(), "bootproof-pins-"));
 const RELEASES = join(ROOT, "releases");
@@ -75,12 +75,12 @@ describe("pin --release FOLDER", () => {
     ],
   ])("is refused below %s: 1, nothing written", async (_, args, message) => {
     const out = join(ROOT, "never.json");
-    const { code, stdout, stderr } = await pin(
-      ...words`--release ${folder("2026.9.0")} --app signer --out ${out} ${args}`,
+    await refused(
+      1,
+      pin(...words`--release ${folder("2026.9.0")} --app signer --out ${out} ${args}`),
+      /^Not pinned\.\n/,
+      message,
     );
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^Not pinned\.\n/);
-    expect(stderr).toMatch(message);
     expect(() => readFileSync(out)).toThrow();
   });
 
@@ -174,11 +174,7 @@ describe("pin --release FOLDER", () => {
       [folder("2026.9.0"), "--app", "signer", "--manifest-set", fileOf({ threshold: 1, members: [] })],
       /threshold|members/,
     ],
-  ])("%s is exit code 2", async (_, args, message) => {
-    const { code, stdout, stderr } = await pin("--release", ...args);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(message);
-  });
+  ])("%s is exit code 2", (_, args, message) => refused(2, pin("--release", ...args), message));
 });
 
 /** Enclaves of the lab that booted a genuine manifest: only the root of their documents is the lab's. */
@@ -334,11 +330,9 @@ describe("published PCRs", () => {
     ["a number", measurements({ PCR1: 1 }), /PCR1: expected a string/],
     ["an unknown member", measurements({ PCRO: PCRS[0] }), /PCRO: unknown member/],
     ["a release", vector("releases/r2025.9.3.yaml"), /this is a published release; --release takes it/],
-  ])("are refused with %s", async (_, file, message) => {
-    const { code, stderr } = await pin("--pcrs", file, "--manifest-set", OLD_SET, "--namespace", "x");
-    expect(code).toBe(2);
-    expect(stderr).toMatch(message);
-  });
+  ])("are refused with %s", (_, file, message) =>
+    refused(2, pin("--pcrs", file, "--manifest-set", OLD_SET, "--namespace", "x"), message),
+  );
 
   it("do not go with an image, and are taken for what they are elsewhere", async () => {
     const file = fileOf(LINES);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
-import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector, words } from "./support.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector, words, refused } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
 const lab = new Forge();
@@ -64,10 +64,12 @@ describe("from a boot proof", () => {
       {},
       [{}],
     ]) {
-      const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", fileOf(evidence)]);
-      expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toMatch(/^Not pinned\.\nREJECTED: nothing is proven\./);
-      expect(stderr).toMatch(/\n {2}FAIL {2}/);
+      await refused(
+        1,
+        bootproof(["pin", "--boot-proof", fileOf(evidence)]),
+        /^Not pinned\.\nREJECTED: nothing is proven\./,
+        /\n {2}FAIL {2}/,
+      );
     }
   });
 });
@@ -207,11 +209,7 @@ describe("from a published release", () => {
       ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"],
       "bootproof: ",
     ],
-  ])("refuses %s", async (_, args, message) => {
-    const { code, stdout, stderr } = await bootproof(["pin", ...args]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-  });
+  ])("refuses %s", (_, args, message) => refused(2, bootproof(["pin", ...args]), message));
 });
 
 describe("wrong usage", () => {
@@ -236,9 +234,5 @@ describe("wrong usage", () => {
     [["--boot-proof", "-", "--trust-anchor", "-"], "only one file can be - (stdin)"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],
     [["--boot-proof", BOOT_1, "--trust-anchor", fileOf("none")], "0 PEM certificates"],
-  ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await bootproof(["pin", ...args]);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(message);
-  });
+  ])("%j", (args, message) => refused(2, bootproof(["pin", ...args]), message));
 });

@@ -194,7 +194,7 @@ describe("exit code 2", () => {
     [
       "acceptances of nothing",
       [MANIFEST, "--policy", POLICY, ...ACCEPT, "dns", "shareSet"],
-      /--accept dns: accept has no effect[^]*what can be accepted: restart, bridgeConfig, [^]*--accept shareSet: accept has no effect/,
+      /--accept dns: accept has no effect[^]*accepted: restart, [^]*--accept shareSet: accept has no effect/,
     ],
     ["stdin twice", ["-", "--policy", "-"], /only one file can be -/],
   ])("%s", async (_, args, message) => {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
 import { runAny as run } from "../../src/cli/commands.js";
 
 /** The present of all tests: a day after the captured boot proofs. */
@@ -38,6 +39,23 @@ export async function bootproof(argv: readonly string[], surroundings: Surroundi
     now: () => new Date(now),
   });
   return { code, stdout, stderr };
+}
+
+/** Expects an exit code, nothing on stdout, and these words on stderr, which it returns. */
+export async function refusal(
+  code: number,
+  answer: Promise<Answer>,
+  ...says: readonly (string | RegExp)[]
+): Promise<string> {
+  const { stderr, ...others } = await answer;
+  expect(others, stderr).toEqual({ code, stdout: "" });
+  for (const words of says) expect(stderr).toMatch(words);
+  return stderr;
+}
+
+/** Expects the same, and returns nothing. */
+export async function refused(...given: Parameters<typeof refusal>): Promise<void> {
+  await refusal(...given);
 }
 
 async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
