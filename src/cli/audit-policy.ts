@@ -1,4 +1,4 @@
-/** The policy of an audit as plain data, for its producer and its workers. */
+/** The policy of an audit as plain data. The audit and its workers use it. */
 import type { AuditSetting } from "../audit/index.js";
 import type { InputFiles } from "./files.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
@@ -7,7 +7,7 @@ import { type ArgumentReader, choosesPolicy } from "./options.js";
 import { verifierFor } from "./provenance.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
-/** The result is meaningful only if the files have no faults. */
+/** Reads policy and trust anchor. The result is valid only if the files have no faults. */
 export async function auditPolicy(
   files: InputFiles,
   { policy, trustAnchor }: Pick<Flags<"worker">, "policy" | "trustAnchor">,
@@ -17,12 +17,12 @@ export async function auditPolicy(
     import("../verify/trust-anchor.js"),
   ]);
   const read = await readPolicyFile(files, policy);
-  // This comes before any work, since the threads load the package that verifies provenance.
+  // A missing package is reported before any work. The threads load it to verify provenance.
   await verifierFor(read?.policy);
   const anchor = await readTrustAnchor(files, trustAnchor);
   return {
     policy: read ? plainPolicy(read.policy) : null,
-    // Named by the option: the path may differ between producer and workers.
+    // The anchor is named by the option, because the path may differ between the audit and its workers.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };
 }

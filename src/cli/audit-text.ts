@@ -6,7 +6,7 @@ import type { Io } from "./io.js";
 
 const LOG_EVERY_MS = 30_000;
 
-/** One changing line at a terminal, otherwise a line every {@link LOG_EVERY_MS}. */
+/** Progress of an audit: at a terminal one line that changes, otherwise a new line every {@link LOG_EVERY_MS}. */
 export class AuditProgressLine {
   readonly #io: Io;
   #total: number | null = null;
@@ -44,7 +44,7 @@ interface Pace {
   readonly total: number | null;
 }
 
-/** The first part is not counted, since threads start during it. */
+/** Returns a line of progress. The rate leaves out the work before `first`, since threads start during it. */
 export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
   const entries = at.summary.entries - first.summary.entries;
   const bytes = at.bytes - first.bytes;
@@ -76,7 +76,10 @@ export function interruptedText(entries: number, hasState: boolean): string {
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
-/** Covers the whole audit, with the part before a resume. Only the slowest entry is that of this process. */
+/**
+ * Returns the summary. It covers the whole audit, including parts before a resume. Only the slowest entry is that of
+ * this process.
+ */
 export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditFilesEnd): string {
   const lines = [
     headline(summary, end),
@@ -106,7 +109,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
-/** Empty lines are numbered, and have no result. */
+/** Returns a line about empty lines. They have numbers, but no results. */
 function emptyLineLines(emptyLines: number): string[] {
   if (emptyLines === 0) return [];
   return [
@@ -121,7 +124,10 @@ function failureLines({ failures }: AuditSummary): string[] {
   return shown.length === 0 ? [] : [`Failed: ${shown.join(", ")}`];
 }
 
-/** Without these lines, entries that were compared with nothing would look like the others. */
+/**
+ * Returns lines about entries and expectations without a counterpart. Otherwise such entries would look like the
+ * others.
+ */
 function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
   const without = withoutExpected === 0 ? [] : [`No line of --expected is for ${entries} compared with nothing`];

@@ -196,7 +196,7 @@ async function settingOf({ flags, options }: AuditRequest, files: InputFiles): P
   return { ...held, ...options, bootProofs: texts, ...(bundles.length > 0 && { provenance: bundles }) };
 }
 
-/** These files are read before anything is written. */
+/** Reads the file of `--expected`. It is read before anything is written. */
 async function expectedOf(path: string | undefined, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
   const { ExpectedEntries } = await import("../audit/node.js");
@@ -245,7 +245,7 @@ function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
       );
 }
 
-/** Writes results on stdout no faster than they are read, until the reader is gone. */
+/** Writes results to stdout, as fast as its reader reads. Writing stops when the reader is gone. */
 class ResultLines {
   readonly #io: Io;
   readonly #gone = new AbortController();
@@ -302,7 +302,9 @@ interface FileFacts {
   readonly advice?: string | null;
 }
 
-/** The name decides, since these errors are of another copy of the library. */
+/**
+ * Returns the error to report. Errors are recognised by their names, since they come from another copy of the library.
+ */
 function problemOf(error: unknown, { state }: Flags<"audit">): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;

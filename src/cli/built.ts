@@ -24,7 +24,7 @@ type Measure<T> = (
   options: Library.MeasureOptions,
 ) => Promise<T | undefined>;
 
-/** An unreadable file is reported with the other faults. */
+/** Reads a file in chunks. Undefined if it is unreadable; that fault is reported with the others. */
 async function measured<T>(
   files: InputFiles,
   path: string | undefined,
@@ -45,7 +45,7 @@ async function measured<T>(
   }
 }
 
-/** Returns the PCRs in a file that an image's maker published, or undefined without a file or if it has a fault. */
+/** Returns the PCRs in a file that an image's maker published. Undefined if no file is named, or if it has a fault. */
 async function publishedImage(files: InputFiles, path: string | undefined): Promise<Pick<Image, "pcrs"> | undefined> {
   if (path === undefined) return undefined;
   const { decodePublishedPcrs } = await import("../decode/published-pcrs.js");

@@ -94,14 +94,17 @@ export class CheckedCommand extends Command {
     return Object.assign(Object.create(null), Object.fromEntries(lists), super.opts<T>()) as T;
   }
 
-  /** commander parses every command here. An option never takes the next option as its value. */
+  /** commander calls this for the words of every command. An option must not take the next option as its value. */
   override parseOptions(words: string[]): ParseOptionsResult {
     const faults = swallowedOptions(this, words);
     if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this));
     return super.parseOptions(words);
   }
 
-  /** Every message of commander comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */
+  /**
+   * Reports a message of commander, such as `error: unknown command 'verfy'
+   * (Did you mean verify?)`.
+   */
   override error(message: string): never {
     const sentence = message
       .replace(/^error: /, "")
@@ -110,7 +113,7 @@ export class CheckedCommand extends Command {
     throw new UsageError([sentence], seeHelpOf(this));
   }
 
-  /** Help goes to stdout. An empty command line is a fault, since exit code 0 means verified. */
+  /** Writes the help to stdout. An empty command line is a fault, since exit code 0 would mean verified. */
   override help(context?: unknown): never {
     const isFault = typeof context === "object" && context !== null && "error" in context && context.error === true;
     const [first, ...others] = this.args;
@@ -151,8 +154,8 @@ export class CheckedCommand extends Command {
 }
 
 /**
- * Finds options whose value is a separate word that begins with "-" (other than stdin). An unset shell variable leaves
- * no word, so the option takes the next one. Words are read as commander reads them.
+ * Returns faults of options whose value is a separate word that begins with "-", except stdin. If a shell variable is
+ * unset, its word is missing, and the option takes the next one. Words are read as commander reads them.
  */
 function swallowedOptions({ options }: Command, words: readonly string[]): Problem[] {
   const faults: Problem[] = [];

@@ -117,7 +117,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
 };
 
-/** Runs one command line of any command, as `run` does. */
+/** Runs the command line of any command, as `run` does. Resolves to the exit code. */
 export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {
   return run(argv, io, COMMANDS);
 }

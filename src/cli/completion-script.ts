@@ -1,6 +1,6 @@
 /**
- * Makes shell completion scripts. bash and zsh share the functions that know the commands, in syntax that both accept;
- * fish has one line per option.
+ * Makes shell completion scripts. The functions that know the commands are the same in bash and zsh, in a syntax that
+ * both accept. fish has one line per option.
  */
 
 /** The completions of a value: words, files, or folders. An empty list means that only the user knows the value. */
@@ -10,7 +10,7 @@ export interface CompletedOption {
   readonly short: string | null;
   readonly long: string;
   readonly what: string;
-  /** Null means a switch. */
+  /** Completions of the option's value; null if it is a switch. */
   readonly takes: Values | null;
   readonly isVariadic: boolean;
 }
@@ -95,7 +95,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns each command with its parents, such as `' verify'` and `'policy check'`. */
+/** Returns each command after its parent, such as `' verify'` and `'policy check'`. */
 function deeper(commands: Commands): string[] {
   return commands.flatMap(({ words, commands: below }) => below.map(({ word }) => quoted(`${words} ${word}`)));
 }

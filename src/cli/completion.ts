@@ -70,7 +70,7 @@ function operandsOf(command: Command, beside: readonly string[]): Values | Promi
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
   if (argument !== undefined) return (VALUES[argument.name()] ?? VALUES["file"]!)();
-  // A command such as verify takes a bundle.
+  // A command that allows such an operand takes a file, as verify takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 

@@ -20,7 +20,7 @@ export interface Connection {
   readonly organizationId: string;
   readonly key: KeySource;
   readonly timeoutMs: number;
-  /** Why a proxy that the environment names is not used. Empty if one is used, or none is named. */
+  /** Why a proxy of the environment is not used. Empty if it is used, or if none is named. */
   readonly unusedProxy: string;
 }
 
@@ -31,7 +31,7 @@ const ENV = {
   privateKey: "BOOTPROOF_API_PRIVATE_KEY",
 } as const;
 
-/** These options are known only to explain why they are refused. */
+/** Options that do not exist. They are recognised only to explain how to pass a key. */
 const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
 const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
@@ -44,7 +44,7 @@ export const NO_ORGANIZATION =
   "--organization-id: boot proofs name no organization, so there is nothing to check: add app proofs or an activity, " +
   "or leave it out";
 
-/** The message says this, since `--payload` alone says nothing about the activity beside it. */
+/** Why the organization is required. `--payload` alone does not say which activity is meant. */
 export const ORGANIZATION_OF_THE_ACTIVITY =
   "with an activity, --payload and --challenge also require its organization: give " +
   "--organization-id, or the request with --request";
@@ -75,7 +75,7 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
 }
 
-/** Refuses an empty variable, which was probably meant to name an organization. */
+/** Refuses an empty variable for the organization: it was probably meant to have a value. */
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
     args.fault(
@@ -84,7 +84,7 @@ export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
     );
 }
 
-/** Reports every fault of the connection, and returns undefined if there is one. */
+/** Reads the connection. Reports all its faults, and returns undefined if there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
   const baseUrl = setting(args, flags, "baseUrl", io);
   const organizationId = setting(args, flags, "organizationId", io);
@@ -114,7 +114,7 @@ function setting(
   return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
-/** Reports every fault. Never quotes a key. */
+/** Reads where the key is. Reports all faults, and never quotes a key. */
 export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
   const exposed = KEY_OPTIONS.filter((name) => args.has(name));
   if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
@@ -147,9 +147,9 @@ export function timeoutOf(args: ArgumentReader, text: string | undefined): numbe
 }
 
 /**
- * Returns why requests are not sent to this address, or null if they are. Without TLS, requests could be read on the
- * way and sent again while their stamps are fresh. No option allows that: a local tunnel or proxy serves the same
- * purpose. Other parts of an address may be secret, so they are not quoted.
+ * Returns why requests must not be sent to this address; null if they may be sent. Without TLS, others could read
+ * requests and send them again while their stamps are fresh. No option allows that: a tunnel or proxy on this machine
+ * serves the same purpose. Other parts of an address may be secret, so no message quotes them.
  */
 export function addressFault(option: "--base-url" | "--upstream", text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -167,12 +167,12 @@ export function addressFault(option: "--base-url" | "--upstream", text: string):
   );
 }
 
-/** Returns whether the host is this machine. In a parsed URL an IPv4 address has one spelling. */
+/** Returns whether the host is this machine. A parsed URL has only one form of each IPv4 address. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Throws {@link UsageError} for an unusable key. */
+/** Makes a client. Throws {@link UsageError} if the key cannot be used. */
 export async function connect(connection: Connection, io: Io): Promise<Client> {
   const { createClient } = await import("../client/index.js");
   try {
@@ -185,7 +185,7 @@ export async function connect(connection: Connection, io: Io): Promise<Client> {
   return createClient({ baseUrl, organizationId, timeoutMs, maxRetries: RETRIES, stamper: await stamperOf(key, io) });
 }
 
-/** Warns if others may read the key. Throws {@link UsageError} for an unusable key. */
+/** Makes a stamper, and warns if others may read the key. Throws {@link UsageError} if the key cannot be used. */
 export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
   const { apiKeyStamper } = await import("../client/stamp.js");
   try {
@@ -206,16 +206,16 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   return key;
 }
 
-/** Names the kind of a file that is not a key, if it is known; otherwise throws the error. */
+/** Throws a fault that names the kind of a file that is not a key, or else throws the error. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
   const files = new InputFiles(io, "stamp");
-  // Unreadable files are already reported, and a key is never read from stdin.
+  // Only a regular file is read: unreadable files are already reported, and a key is never read from stdin.
   if (path !== STDIN && existsSync(path) && statSync(path).isFile()) await ofKind(files, path, "--api-key-file");
   files.throwFaults();
   throw error;
 }
 
-/** Waits for a response. Throws {@link UnreachableError} without a valid one. */
+/** Waits for a response. Throws {@link UnreachableError} if there is none, or if it is not valid. */
 export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: Connection): Promise<T> {
   try {
     return await answer;
@@ -227,13 +227,13 @@ export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: C
   }
 }
 
-/** The advice in messages of a client that lacks a connection. */
+/** Advice for errors of the client that the user can fix with an option. */
 const ADVICE: Readonly<Record<string, string>> = {
   timeout: ". Try again, or set a longer --timeout SECONDS.",
   answer: ". Check that --base-url is the service's own address.",
 };
 
-/** Returns an error of the client, and throws any other. */
+/** Returns the error if it is one of the client. Throws any other error. */
 export async function asClientError(error: unknown): Promise<ClientError> {
   const { ClientError } = await import("../client/errors.js");
   if (error instanceof ClientError) return error;

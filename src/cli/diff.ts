@@ -1,4 +1,4 @@
-/** `bootproof diff`: what changed between two files, and what it means. Neither is verified. */
+/** `bootproof diff`: shows what changed between two files, and what the changes mean. It verifies neither file. */
 import type { Side } from "../diff/diff.js";
 import { MalformedError } from "../errors.js";
 import { commandOf } from "./command.js";
@@ -57,7 +57,7 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
 }
 
-/** Reads a release of an application: a manifest with its approvals is an envelope. */
+/** Reads a release of an application as an envelope, since it is a manifest with approvals. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
   const { releases } = await readFolders([path], files);
   const [release, ...others] = releases;

@@ -1,4 +1,6 @@
-/** Reads `--ear-key`, the private key that signs an attestation result: a JWK or PEM file. Messages never quote it. */
+/**
+ * Reads `--ear-key`: a JWK or PEM file with the private key that signs attestation results. No message quotes the key.
+ */
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { SigningJwk } from "../formats/signing-key.js";
@@ -7,9 +9,9 @@ import { readKey } from "./key-files.js";
 
 const A_KEY = "expected a private key, as a JWK (RFC 7517) or PEM";
 
-/** Reads and tries the key before anything is verified. Throws UsageError. */
+/** Reads the key and signs a trial with it, before anything is verified. Throws UsageError. */
 export function readEarKey(path: string, io: Io): Promise<SigningJwk> {
-  // Errors of the platform may quote the file.
+  // Other errors come from the platform, and may quote the file.
   const faultOf = (error: unknown): string =>
     error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY;
   return readKey(path, { command: "verify", isPrivate: true, read: keyOf, faultOf }, io);
@@ -32,7 +34,7 @@ function jwkOf(text: string): JsonObject {
   return json;
 }
 
-/** Reads a PEM with the labels of RFC 7468, and of older formats. */
+/** Converts a PEM to a JWK. The PEM has a label of RFC 7468, or of an older format. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
     throw new Refusal("an encrypted PEM: decrypt it (openssl pkey -in FILE) into a file that only you can read");

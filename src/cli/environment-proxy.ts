@@ -1,4 +1,7 @@
-/** Uses the proxies that the environment names if this Node can, and otherwise explains a failure. */
+/**
+ * Uses the proxies of the environment, if this version of Node can. Otherwise explains why a connection may have
+ * failed.
+ */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,18 +10,17 @@ interface GlobalProxy {
   readonly setGlobalProxyFromEnv?: ((env: Environment) => unknown) | undefined;
 }
 
-/** The module is loaded only where it is needed, since it delays the start of every command. */
+/** Loads the module only when it is needed, since loading delays the start of every command. */
 function nodeHttp(): GlobalProxy {
   return process.getBuiltinModule("node:http") as object;
 }
 
-/** Hosts of this machine. Requests to them may be plain HTTP, which no proxy may read. */
+/** Names of this machine. Requests to it may be plain HTTP, and no proxy may read those. */
 const THIS_MACHINE = "localhost,127.0.0.1,::1,[::1]";
 
 /**
- * Sends the requests of this process through the proxies of the environment, if it names any and Node can do that at
- * run time. Throws TypeError for an address that Node refuses. The message never quotes an address, which may hold a
- * password.
+ * Sends all requests of this process through the proxies of the environment, if it names any and Node can do so. Throws
+ * TypeError if Node refuses an address. The message never quotes the address, since it may contain a password.
  */
 export function useProxies(env: Environment, http?: GlobalProxy): void {
   const [HTTP_PROXY, HTTPS_PROXY] = [proxyOf(env, "http:"), proxyOf(env, "https:")];
@@ -48,8 +50,8 @@ interface ThisNode extends GlobalProxy {
 }
 
 /**
- * Returns a sentence after a space: why no proxy was used for this address although the environment names one. Empty if
- * one was used, or none is named.
+ * Returns a sentence with a leading space: why no proxy was used for this address, although the environment names one.
+ * Empty if a proxy was used, or if none is named.
  */
 export function unusedProxyText(baseUrl: string, env: Environment, given?: ThisNode): string {
   const { protocol, hostname } = new URL(baseUrl);
@@ -87,7 +89,9 @@ function proxyOf(env: Environment, protocol: string): Named | undefined {
   return valueOf(env, protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
 }
 
-/** Returns the value. The lower-case name comes first, as in Node and curl. An empty value counts as no value. */
+/**
+ * Returns the value of a variable. The lower-case name is preferred, as in Node and curl. An empty value is ignored.
+ */
 function valueOf(env: Environment, name: string): Named | undefined {
   const found = [name.toLowerCase(), name].find((each) => (env[each] ?? "") !== "");
   return found === undefined ? undefined : { name: found, value: env[found]! };

@@ -1,4 +1,4 @@
-/** Reads or fetches the evidence of one verification, and reports on it. */
+/** Reads or fetches the evidence of one verification, and verifies it. */
 import type { Policy } from "../appraise/policy.js";
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -20,17 +20,17 @@ import { verifierFor } from "./provenance.js";
 import { readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 import type { Source, VerifyRequest } from "./verify-request.js";
 
-/** `policy` is undefined if the bundle's own is used. */
+/** Options of a verification. `policy` is undefined if the bundle's own policy is used. */
 export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
 interface Judged {
   readonly request: VerifyRequest;
   readonly options: JudgeOptions;
-  /** The bundles of builds, beside the evidence of the source. */
+  /** The bundles of builds, from `--provenance`. */
   readonly builds: Pick<Evidence, "provenance">;
 }
 
-/** Judges the evidence. Faults of all files are thrown together. */
+/** Verifies the evidence. The faults of all files are thrown together. */
 export async function judge(asked: Judged, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const { request, builds } = asked;
   const { source, flags } = request;
@@ -60,8 +60,9 @@ async function judgeDocument(
 }
 
 /**
- * Returns the options without an organization that this evidence cannot name, since an organization of the environment
- * belongs to the connection. Throws {@link UsageError} if the command line names it: it would silently not be checked.
+ * Returns the options, without the organization if the evidence cannot name one: an organization of the environment may
+ * be meant for the connection only. If the command line names it, throws {@link UsageError}, because it would not be
+ * checked.
  */
 function answerable(
   { appProofs = [], activity }: Evidence,
@@ -115,7 +116,7 @@ async function evidenceOfActivity(
   };
 }
 
-/** Returns the expectation of the options and of the request's file. Undefined means that nothing is expected. */
+/** Returns what the options and the file of the request expect. Undefined if nothing is expected. */
 export async function readExpected(
   files: InputFiles,
   { flags: { activityId, address: addresses, request }, organizationId, payload }: VerifyRequest,
@@ -139,7 +140,7 @@ export async function readExpected(
   };
 }
 
-/** Reads the body of a submit (client/README.md, "Activities"). */
+/** Reads a request as it was submitted (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
   const read = await readPiece(files, path, "--request");
   if (read === undefined) return undefined;
@@ -159,7 +160,7 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
-/** Judges a bundle, or a page, which has a bundle or a bare document. */
+/** Verifies a bundle or a page. A page contains a bundle or a bare document. */
 async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const read = await files.evidence(file);
   const page = read?.page && { page: nameOf(file) };
@@ -190,7 +191,7 @@ async function judgePageOfDocument(
   return judgeDocument(file, bytes, page!, own);
 }
 
-/** `inside` is the policy that came with the evidence. */
+/** Returns the options with their policy, or else with `inside`, the policy in the evidence. */
 function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
   const { policy = inside } = options;
   if (policy !== undefined) return Object.assign({ ...options }, { policy });
@@ -245,7 +246,7 @@ function refuseUnmet(
     throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
 }
 
-/** Reports that the bundle's own policy loosens more than the command line. */
+/** Makes a usage error of the fault that the bundle's own policy allows more than the command line. */
 function loosening({ faults }: MalformedError, file: string): UsageError {
   return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

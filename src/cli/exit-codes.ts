@@ -1,8 +1,10 @@
-/** The exit codes (cli/README.md, "Exit codes"), which are a public contract. */
+/** The exit codes. They are a public contract (cli/README.md, "Exit codes"). */
 import { type Judged, isAccepted } from "../report/accepted.js";
 
 export const EXIT = {
-  /** `verified`, or `authentic` with `--no-policy` only. Help and any other success have this code, too. */
+  /**
+   * `verified`, or `authentic` with `--no-policy` only. Also the code of help, and of every success of other commands.
+   */
   good: 0,
   /** The evidence was read, and is rejected or refused. */
   rejected: 1,

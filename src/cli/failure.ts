@@ -1,6 +1,6 @@
 /**
- * Reports why a command failed: sentences on stderr, and one document on stdout if the command line names a format for
- * machines.
+ * Reports why a command failed: as sentences on stderr and, if the command line names a format for machines, as one
+ * document on stdout.
  */
 import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
@@ -10,7 +10,7 @@ import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
-/** A failure whose problems each have their own advice in JSON. */
+/** A failure. In JSON, each problem has its own advice. */
 interface ReportedFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
@@ -19,7 +19,7 @@ interface ReportedFailure extends CommandFailure {
 type FailureDocument = (failure: ReportedFailure) => string | Promise<string>;
 
 /**
- * The document of each format if nothing was judged. Null means that the format cannot express that, so stdout stays
+ * The document of each format for a command that verified nothing. Null if the format has none: stdout then stays
  * empty.
  */
 const DOCUMENTS: Readonly<Record<ReportFormat, FailureDocument | null>> = {
@@ -39,13 +39,13 @@ export function isFailureFormat(name: string): name is ReportFormat {
 }
 
 interface FailureOptions {
-  /** Null means that no document is linked. */
+  /** The format of the document on stdout; null for no document. */
   readonly format: ReportFormat | null;
   /** Removes keys. */
   readonly shown: (text: string) => string;
 }
 
-/** Reports the error. An unexpected one becomes one line, without a stack trace. */
+/** Reports an error, and returns the exit code. An unexpected error becomes one line without a stack trace. */
 export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
   const { problems: own, see } = error instanceof CommandError ? error : unexpected(error);
   const exitCode = error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
@@ -64,7 +64,7 @@ const HEADLINES = {
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;
 
-/** Ignores an error of stdout, which may itself be at fault. */
+/** Writes to stdout. An error of stdout is ignored, since it may be the error that is reported. */
 function writeIfPossible({ stdout }: Io, text: string): void {
   try {
     stdout.write(text);
@@ -77,7 +77,7 @@ function unexpected(error: unknown): CommandError {
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 
-/** Makes a problem printable. Line feeds are ours; other control characters may come from file names and evidence. */
+/** Makes a problem printable. Line feeds are kept. Other control characters may come from file names and evidence. */
 function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {
@@ -87,7 +87,7 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
   };
 }
 
-/** Returns each piece of advice once. */
+/** Returns the advice of all problems, without repetitions. */
 function adviceOf(problems: readonly Problem[], see: string | null): string[] {
   return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }

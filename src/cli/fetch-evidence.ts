@@ -1,4 +1,4 @@
-/** Evidence from the service, for `fetch` and `verify`. Nothing is verified here. */
+/** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import type { JsonValue } from "../decode/json.js";
 import { printable } from "../report/printable.js";
@@ -9,7 +9,10 @@ import { type Io, UnreachableError } from "./io.js";
 /** The number of concurrent requests, which is small since each response may be large. */
 const AT_ONCE = 4;
 
-/** Throws {@link UnreachableError} with every failure, each under the name of its application. */
+/**
+ * Fetches the newest boot proofs. Throws {@link UnreachableError} with all failures, each with the name of its
+ * application.
+ */
 export async function fetchLatestBootProofs(
   apps: readonly string[],
   connection: Connection,
@@ -51,7 +54,7 @@ export async function fetchBootProofOf(
   return bootProof;
 }
 
-/** Fetches provisioning details, which are recognised by two members. The written object has no others. */
+/** Fetches provisioning details. Returns only the two members by which other commands recognise them. */
 export async function fetchProvisioningDetails(deploymentId: string, connection: Connection, io: Io): Promise<object> {
   const client = await connect(connection, io);
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
@@ -61,8 +64,8 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
 }
 
 /**
- * Throws {@link UnreachableError} without the activity itself, since app proofs of an id alone do not show what was
- * requested.
+ * Fetches the evidence of an activity. Throws {@link UnreachableError} if the activity itself is missing: app proofs
+ * for an id alone do not show what was requested.
  */
 export async function fetchActivityEvidence(
   wanted: { readonly activityId: string } | { readonly activity: JsonValue },

@@ -60,7 +60,7 @@ export const addFetchCommand = commandOf(
 const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
-/** Returns whether the value is an id, which `--activity` took before it took files. */
+/** Returns whether the value is an id. In older versions, `--activity` took an id. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
@@ -111,8 +111,8 @@ function shown(value: unknown, missing = ""): string {
 }
 
 /**
- * Refuses any activity but the requested one, and one that is not completed: a later reader of the file may not know
- * what was requested.
+ * Refuses an activity that is not the requested one, or is not completed. A later reader of the file may not know what
+ * was requested.
  */
 function refuseMistaken(activity: JsonValue, id: string, connection: Connection): void {
   const answered = isJsonObject(activity) ? activity : {};

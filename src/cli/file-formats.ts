@@ -1,7 +1,7 @@
 /** Names a likely cause of broken JSON. */
 import { fromUtf8 } from "../bytes.js";
 
-/** The first significant line of YAML, which few other texts start with. */
+/** A first line that looks like YAML. Few other texts begin like this. */
 const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t].*)?)$/;
 
 /** The rest of a truncated text, which is empty or the start of a word or an escape. */

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 export interface ReadEvidence {
   readonly bytes: Uint8Array;
-  /** The page that contained it, if any. */
+  /** The bytes of the page that contained the evidence; null if it was not in a page. */
   readonly page: Uint8Array | null;
 }
 
@@ -44,19 +44,19 @@ export class InputFiles {
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io, command: CommandName) {
-    // `io.stdin` is opened only when it is read, since opening takes a millisecond.
+    // The getter `io.stdin` is read later, since it opens stdin, which takes a millisecond.
     this.#io = io;
     this.command = command;
   }
 
-  /** Refuses empty files and formats that no command reads. */
+  /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
     const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
 
-  /** Refuses only empty files. */
+  /** Reads a file. Only an empty file is a fault. */
   async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
@@ -68,7 +68,7 @@ export class InputFiles {
     }
   }
 
-  /** Returns evidence as its file has it, or as the page in the file has it. */
+  /** Returns the evidence in a file, or in the page that the file contains. */
   async evidence(path: string): Promise<ReadEvidence | undefined> {
     const file = await this.raw(path, MAX_PAGE_BYTES);
     if (file === undefined) return undefined;
@@ -84,7 +84,7 @@ export class InputFiles {
     return fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text");
   }
 
-  /** Returns what was decoded. Each fault of the decoder becomes a fault of the file. */
+  /** Returns the decoded value. Faults of the decoder become faults of the file. */
   decoded<T>(path: string, decode: () => T): T | undefined {
     try {
       return decode();
@@ -121,13 +121,13 @@ export class InputFiles {
   }
 }
 
-/** Returns a reader of text files relative to another file, such as the trust anchors of a policy. */
+/** Returns a reader of text files, such as trust anchors. Their paths are relative to the folder of `path`. */
 export function readerBeside(path: string): (relative: string) => string {
   const bytesOf = bytesBeside(path);
   return (relative) => fromUtf8(bytesOf(relative)) ?? "";
 }
 
-/** Returns a reader of files relative to another file. */
+/** Returns a reader of files. Their paths are relative to the folder of `path`. */
 export function bytesBeside(path: string): (relative: string) => Uint8Array {
   const folder = path === STDIN ? "." : dirname(path);
   return (relative) => {
@@ -139,7 +139,10 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
   };
 }
 
-/** The name decides, since rooms that are loaded later have their own class (`bin/build.mjs`). */
+/**
+ * Whether the error is a MalformedError. It is recognised by its name, since rooms that are loaded later have their own
+ * class (`bin/build.mjs`).
+ */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }
@@ -159,7 +162,7 @@ export function reasonOf(error: unknown): string {
   return diskReason(error, REASONS) ?? "cannot be read";
 }
 
-/** The file is read in chunks, so that endless devices and pipes stop at the limit too. */
+/** Reads a file in chunks, so the limit also applies to endless devices and pipes. */
 function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {

@@ -1,4 +1,4 @@
-/** Starts what `--health-file` and `--metrics` ask for. */
+/** Starts the health file and the metrics server, for `--health-file` and `--metrics`. */
 import { diskReason } from "../disk/reason.js";
 import type { Health, HealthAddress, HealthSubject } from "../health/node.js";
 import { printable } from "../report/printable.js";
@@ -35,7 +35,10 @@ function addressOf(args: ArgumentReader, text: string): HealthAddress | undefine
   return args.fault(`--metrics ${text}: expected HOST:PORT, such as 127.0.0.1:9464`);
 }
 
-/** Returns null without either option. Throws {@link UsageError} for an address or a file that cannot be used. */
+/**
+ * Starts health reports. Null if no option asks for them. Throws {@link UsageError} if the address or the file cannot
+ * be used.
+ */
 export async function startedHealth(request: HealthRequest, subject: HealthSubject, io: Io): Promise<Health | null> {
   const { file, address } = request;
   if (file === undefined && address === undefined) return null;
@@ -68,7 +71,9 @@ const LISTEN_REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: "an unknown host name",
 };
 
-/** The name decides, since the error is of another copy of the library. */
+/**
+ * Returns the error to report. Errors are recognised by their names, since they come from another copy of the library.
+ */
 function problemOf(error: unknown, { file, metrics }: HealthRequest): unknown {
   const { name, message, code, syscall } = error as NodeJS.ErrnoException;
   if (name === "MetricsMissingError") return new UsageError([`--metrics: ${message}`]);

@@ -12,7 +12,10 @@ export function helpWidth(columns: number): number {
   return pageOf({ width: columns }).width;
 }
 
-/** Refills paragraphs, and breaks long rows and commands, the latter as a shell accepts them. */
+/**
+ * Fits a text to a width. Paragraphs are refilled. Long rows and commands are broken, commands so that a shell still
+ * accepts them.
+ */
 export function fitted(text: string, width: number): string {
   return paragraphs(text)
     .flatMap((line) => (line.length <= width ? line : broken(line, width)))
@@ -54,13 +57,16 @@ function broken(line: string, width: number): string[] {
   return isCommand ? [...lines.map((one) => one + CONTINUED), current] : [...lines, current];
 }
 
-/** Returns the indent of a continued line. A row of two columns continues in its second column. */
+/** Returns the indent for the rest of a long line. For a row of two columns, this is where the second column begins. */
 function hangingOf(line: string, indent: number, isCommand: boolean): number {
   if (isCommand || line.startsWith("Usage:")) return indent + HANGING;
   return /^ *\S.*? {2,}(?=\S)/.exec(line)?.[0].length ?? indent;
 }
 
-/** Splits a command, but keeps together an option and its value, `>` and its file, and the prompt and the program. */
+/**
+ * Splits a command into parts that stay on one line: an option with its value, `>` with its file, the prompt with the
+ * program.
+ */
 function shellWords(command: string): string[] {
   const words = command.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const whole: string[] = [];

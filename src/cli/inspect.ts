@@ -1,4 +1,4 @@
-/** `bootproof inspect`: shows what a file says, unverified. */
+/** `bootproof inspect`: shows the content of a file, unverified. */
 import { ofPage } from "../bundle/text.js";
 import type { Inspection } from "../inspect/inspect.js";
 import { commandOf } from "./command.js";
@@ -44,7 +44,7 @@ export const addInspectCommand = commandOf<"inspect", [file: string]>(
 
 interface Inspected {
   readonly inspection: Inspection;
-  /** The name of the page that contained the evidence, if any. */
+  /** Name of the page that contained the evidence; absent if it was not in a page. */
   readonly page?: string;
 }
 

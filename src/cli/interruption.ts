@@ -1,11 +1,11 @@
-/** Handles Ctrl-C and SIGTERM, and SIGHUP, which does not end a watch. */
+/** Handles signals: Ctrl-C and SIGTERM end a command, and SIGHUP makes a watch reload its setting. */
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** The time in which two signals are one: npx and others forward a Ctrl-C that the terminal has also sent. */
 const SAME_MS = 1000;
 
-/** Handles only the first interruption. A second one ends the process at once. */
+/** Handles the first interruption. A second one ends the process at once. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener = (): void => {
@@ -21,7 +21,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** Resolves on interruption. */
+  /** Resolves when an interruption comes. */
   get comes(): Promise<void> {
     return new Promise((resolve) => {
       if (this.signal.aborted) resolve();
@@ -29,7 +29,9 @@ export class Interruption {
     });
   }
 
-  /** Stops listening, but not after an interruption, since a forwarded second signal may still arrive. */
+  /**
+   * Removes the handlers. After an interruption they stay a while, since a forwarded second signal may still arrive.
+   */
   forget(): void {
     if (!this.signal.aborted) this.#ignore();
   }
@@ -39,7 +41,7 @@ export class Interruption {
   }
 }
 
-/** Handles SIGHUP, which ends a process without a listener. */
+/** Handles SIGHUP. Without a handler, it would end the process. */
 export class Hangup {
   #isDue = false;
   #isRunning = false;
@@ -54,8 +56,8 @@ export class Hangup {
   }
 
   /**
-   * Calls `act`, which never rejects, for each signal in turn, also for an earlier one. Returns a function that ends
-   * this.
+   * Calls `act` for each signal, one call at a time, also for a signal that came earlier. `act` must not reject.
+   * Returns a function that ends the calls.
    */
   each(act: () => Promise<void>): () => void {
     this.#act = act;

@@ -19,7 +19,7 @@ export interface Io {
   /** The stream of messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The script and folder of the process, if there is one. */
+  /** Script and folder with which the process was started, if known. */
   readonly started?: { readonly script: string; readonly folder: string };
   readonly now: () => Date;
   /** Shows the current work at a terminal. */
@@ -38,8 +38,8 @@ export interface ReportedEvent {
 export type ProcessIo = Omit<Io, "progress" | "report">;
 
 /**
- * NO_COLOR (no-color.org) forbids colour in every case; FORCE_COLOR (force-color.org) forces it, or forbids it with
- * `0`.
+ * Whether texts have colours. NO_COLOR (no-color.org) always turns them off. FORCE_COLOR (force-color.org) turns them
+ * on, or off if it is `0`.
  */
 function wantsColor({ env, stdout }: Io): boolean {
   const { NO_COLOR: none = "", FORCE_COLOR: force = "", TERM: terminal } = env;
@@ -58,7 +58,7 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
   return { color: wantsColor(io), width: columnsOf(io.stdout, io), height };
 }
 
-/** Messages have no colour. */
+/** Returns the options of messages. They have no colours. */
 export function messageOptions(io: Pick<Io, "stderr" | "env">): { readonly width: number } {
   return { width: columnsOf(io.stderr, io) };
 }
@@ -68,7 +68,7 @@ function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }
 
-/** Returns undefined for 0, which a terminal of unknown size reports. */
+/** Reads a positive whole number. Undefined for 0, which a terminal of unknown size reports. */
 function wholeNumber(value: string | number | undefined): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
@@ -85,7 +85,7 @@ export interface Problem {
 /** Ends the command with these problems on stderr, and without a stack trace. */
 export class CommandError extends Error {
   readonly problems: readonly Problem[];
-  /** The document to read. */
+  /** A sentence that names the help to read; null if none helps. */
   readonly see: string | null;
 
   constructor(problems: readonly (string | Problem)[], see: string | null = null) {

@@ -11,7 +11,7 @@ export function warnOfReaders(path: string, io: Io): void {
   );
 }
 
-/** Returns whether others may read the file. Windows has no such bits. */
+/** Returns whether other users may read the file. False on Windows, which has no such permission bits. */
 function isReadableByOthers(path: string): boolean {
   return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
 }

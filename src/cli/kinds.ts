@@ -6,7 +6,7 @@ import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import type { InputFiles } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
-/** The options that take a kind, and the one whose files have no recognised kind. */
+/** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
 export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
 
 /**
@@ -27,7 +27,9 @@ export async function ofKind(
   return says === null ? bytes : files.fault(path, says);
 }
 
-/** Like {@link ofKind}, for JSON. Returns the parsed value, which may also hold what the option takes in a member. */
+/**
+ * Returns the parsed JSON of a file, with the checks of {@link ofKind}. What the option takes may also be in a member.
+ */
 export async function jsonOfKind(
   files: InputFiles,
   path: string,
@@ -48,7 +50,7 @@ interface FilePlace {
   readonly option: FileOption;
 }
 
-/** Returns null if there is nothing wrong that can be named here. */
+/** Returns why the option does not take the file. Null if no reason can be named here. */
 async function refusal(
   kind: EvidenceKind | null,
   json: JsonValue | undefined,
@@ -76,7 +78,7 @@ async function otherKind(kind: EvidenceKind, { files: { command } }: FilePlace):
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
 
-/** Describes an entry of `bootproof watch` that is not a finding. */
+/** Returns a message if the file is an entry of `bootproof watch` without evidence; otherwise null. */
 function entryOfLog(json: JsonValue | undefined): string | null {
   if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
   const event = json["event"];
@@ -84,7 +86,7 @@ function entryOfLog(json: JsonValue | undefined): string | null {
   return `this is an entry of a log (${event}), which has no evidence: it records what happened to the watch`;
 }
 
-/** Finds other evidence in the same file, which would not be verified. */
+/** Returns a message if the file also has other evidence, which would not be verified; otherwise null. */
 function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, option }: FilePlace): string | null {
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(
@@ -103,7 +105,10 @@ const TAKEN: Readonly<Record<Piece, string>> = {
   activity: "an activity",
 };
 
-/** The members of a bundle that a command may ignore. For example, `fetch` fetches the boot proofs anew. */
+/**
+ * Members of a bundle that a command may ignore. For example, `fetch` ignores boot proofs, since it fetches them
+ * itself.
+ */
 const LEFT_OUT: Readonly<Partial<Record<CommandName, readonly string[]>>> = {
   pin: ["appProofs", "activity"],
   fetch: ["bootProofs"],

@@ -91,7 +91,7 @@ function described({ what, fails, needs }: LabFault): string {
 async function run(options: LabOptions, io: Io): Promise<void> {
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
-  // The import is late because it loads streams, which other commands do not need.
+  // The import is here because it loads streams, which other commands do not need.
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {

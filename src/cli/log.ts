@@ -99,15 +99,15 @@ async function demandsOf(
 }
 
 /**
- * Returns whether the name is that of a later file. The name that the caller typed decides whether a log may lack its
- * first entries.
+ * Returns whether this is the name of a later file of a log. Only the name decides whether the first entries may be
+ * missing, since the caller chose it.
  */
 function isLaterName(path: string): boolean {
   const number = /\.([1-9][0-9]{0,8})(?:\.[^.]*)?$/.exec(basename(path))?.[1];
   return number !== undefined && Number(number) > 1;
 }
 
-/** `note` is the path of the checkpoint, for messages. */
+/** Verifies the files. `note` is the path of the checkpoint, for messages. */
 async function verified(
   paths: readonly string[],
   options: VerifyLogOptions,

@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
-  // The code is not good if no command answers.
+  // If no command sets a code, the code must not be good.
   let code: number = EXIT.usage;
   const program = programOf(io);
   try {
@@ -38,7 +38,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   }
 }
 
-/** The line is shown only on a terminal that can erase it, and without `--quiet`. */
+/** Returns the progress line. Null with `--quiet`, and unless stderr is a terminal that can erase the line. */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
   const isQuiet = argv.includes("--quiet") || namesLogFormat(argv);
   if (stderr.isTTY !== true || env["TERM"] === "dumb" || isQuiet) return null;
@@ -46,7 +46,7 @@ async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): 
   return new Progress(stderr);
 }
 
-/** Returns null where messages are text. */
+/** Returns the functions for JSON messages. Null if messages are text. */
 async function jsonLinesFor(argv: readonly string[]): Promise<Shown["lines"]> {
   if (!namesLogFormat(argv)) return null;
   const lines = await import("./message-lines.js");
@@ -60,13 +60,13 @@ function namesLogFormat(argv: readonly string[]): boolean {
 interface Shown {
   readonly progress: Progress | null;
   readonly shown: (text: string) => string;
-  /** Null means that messages are text. */
+  /** The functions for JSON messages; null if messages are text. */
   readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
 }
 
 /**
- * Returns an `io` whose output erases the progress line first. Output on stdout also ends it, unless stdout is a file:
- * a pipe may end at the terminal. Messages never show a key.
+ * Returns an `io` that erases the progress line before any output. Output on stdout also ends the line, unless stdout
+ * is a file: a pipe may lead to the same terminal. Messages never show a key.
  */
 function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
   const { isTTY, columns, rows } = given.stdout;
@@ -142,7 +142,7 @@ export interface CommandRow extends CommandSummary {
 
 type Commands = Readonly<Record<string, CommandRow>>;
 
-/** The command that describes all others. */
+/** This command needs all others to be loaded. */
 const TELLS_OF_ALL = "completion";
 
 function programOf(io: Io): Command {
@@ -165,7 +165,7 @@ function programOf(io: Io): Command {
 
 type Complete = (command: Command, add: AddCommand) => void;
 
-/** Loads and adds only the named command, if there is one, since others would slow each start. */
+/** Loads and adds only the command that the command line names. Loading all commands would delay each start. */
 async function addCommands(
   program: Command,
   all: Commands,
@@ -182,7 +182,7 @@ async function addCommands(
   }
 }
 
-/** The first steps in an empty folder. */
+/** The help for first steps, which work in an empty folder. */
 const startHere = (bootproof: string): string => `
 Start here; no account is needed. The first command runs a service with software enclaves on this machine, and prints
 the other two with all values filled in, up to a first VERIFIED and a first REJECTED:
@@ -192,7 +192,7 @@ the other two with all values filled in, up to a first VERIFIED and a first REJE
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
-/** Returns the last format on the command line, wherever it is and whatever else is wrong. */
+/** Returns the last format on the command line, even if other parts of the line are faulty. */
 function failureFormatOf(program: Command, argv: readonly string[]): ReportFormat | null {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);

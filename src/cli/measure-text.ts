@@ -1,4 +1,4 @@
-/** Writes the stdout of `measure`: its text, and its JSON. */
+/** The results of `measure` as text and as JSON. */
 import type { MeasuredComparison, MeasuredDeployment } from "../appraise/measured.js";
 import { toHex } from "../bytes.js";
 import { nameText } from "../decode/certificate.js";

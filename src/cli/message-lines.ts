@@ -7,27 +7,25 @@ type Level = "info" | "warn" | "error";
 
 const LEVELS: Readonly<Record<string, Level>> = { note: "info", warning: "warn", bootproof: "error" };
 
-/** Splits a text. The level and the time that it begins with are members of the object. */
+/** Splits off the level and the time at the beginning of a text, since both are members of the JSON object. */
 function textParts(text: string): { readonly level: Level; readonly text: string } {
   const [, word = "", rest = text] = /^(note|warning|bootproof): ([^]*)$/.exec(text) ?? [];
   return { level: LEVELS[word] ?? "info", text: rest.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z /, "") };
 }
 
-/** Returns one object, whose level is that of the text. */
+/** Returns a message as one JSON object. Its level is that of the text. */
 export function eventLine(written: string, { event, fields = {} }: ReportedEvent, now: Date): string {
   const { level, text } = textParts(written.trimEnd());
   return printableJson(`${JSON.stringify({ time: now, level, event, fields: { text, ...fields } })}`) + "\n";
 }
 
-/** Returns one object for each line. */
+/** Returns the JSON objects of a text, one for each line. */
 export function messageLines(written: string, now: Date): string {
   const lines = written.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => eventLine(line, { event: "message" }, now)).join("");
 }
 
-/**
- * Returns whether messages are JSON, also for usage errors. The last format on the command line counts, wherever it is.
- */
+/** Returns whether messages are JSON, also for usage errors. The last format on the command line decides. */
 export function wantsJsonLines(argv: readonly string[]): boolean {
   return valuesOn(argv, "--log-format").at(-1) === "json";
 }

@@ -8,7 +8,7 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type InputFiles, readerBeside } from "./files.js";
 import { type FileOption, ofKind } from "./kinds.js";
 
-/** A policy, and the content of its file for rewriting it. */
+/** A policy, with the content of its file, which a command may rewrite. */
 export interface PolicySource {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -30,7 +30,7 @@ export async function readPolicyFile(
   return bytes && policy && { path, bytes, policy, options };
 }
 
-/** The anchor is named after the file. */
+/** Reads a trust anchor. It is named after its file. */
 export async function readTrustAnchor(files: InputFiles, path: string | undefined): Promise<TrustAnchor | undefined> {
   if (path === undefined) return undefined;
   const { parseTrustAnchor } = await import("../verify/trust-anchor.js");

@@ -106,10 +106,10 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** A null help means that the option is not shown. The value is there only if it differs for this command. */
+/** An option of a command. With the help null it is not shown. A value is named only if it differs for this command. */
 type Row = readonly [name: OptionName, help: string | null, value?: Value];
 
-/** A key on the command line is refused, with the reason. */
+/** Options for a key on the command line. They are refused with the reason. */
 const KEY = [
   ["api-key", null],
   ["api-private-key", null],
@@ -129,7 +129,7 @@ const CONNECTION = [
 ] as const;
 
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
-/** The options of the commands that run for long. */
+/** For commands that run for a long time. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its modification time is that of the last success"],
@@ -149,7 +149,7 @@ const PROVENANCE = [
   "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
 ] as const;
 
-/** The options of both sides of a queue. */
+/** Options for both sides of a queue. */
 const QUEUE = [
   ["queue-prefix", "the prefix of the queue's keys, the same on both sides (default: bootproof)"],
   ["queue-ca", "for rediss://: the certificate authorities of the server, PEM"],
@@ -157,7 +157,7 @@ const QUEUE = [
   ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],
 ] as const;
 
-/** The sources of `pin` that no enclave attests. */
+/** Names the sources of `pin` that come without evidence. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
 
 /** The options of each command, in the order of its help. */

@@ -25,7 +25,7 @@ function oneOf<F extends string>(args: ArgumentReader, formats: readonly F[], te
   return format ?? args.fault(`--format ${text}: expected one of ${formats.join(", ")}`) ?? "text";
 }
 
-/** `clock` is the default. */
+/** Reads the time of `--now`. `clock` is the default. */
 export function nowOf(args: ArgumentReader, text: string | undefined, clock: Date): Date | undefined {
   return text === undefined ? clock : timeOf(args, "--now", text);
 }
@@ -51,7 +51,7 @@ export function workersOf(args: ArgumentReader, text: string | undefined): numbe
   return args.fault(`--workers ${text}: expected a number of threads from 1 to ${MOST_WORKERS}`);
 }
 
-/** Reads a count from 0. */
+/** Reads a count, 0 or more. */
 export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
@@ -98,7 +98,7 @@ interface PayloadWord {
   readonly value: PayloadValue;
 }
 
-/** Reads the payloads. Words of one type are one expectation. Returns undefined without any. */
+/** Reads the expected payloads. All words of one type make one expectation. Undefined if there are none. */
 export function payloadsOf(args: ArgumentReader, flags: PayloadFlags): readonly ExpectedPayload[] | undefined {
   const words = (["payload", "challenge"] as const).flatMap((option) =>
     flags[option].flatMap((word) => payloadWord(args, option, word) ?? []),
@@ -128,7 +128,7 @@ function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: str
   const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
   if (parts === null) return args.fault(`--${option} ${word}: expected TYPE:/pointer=JSON${PERHAPS_A_FILE}`);
   const [, type, pointer, text] = parts as unknown as readonly [string, string, string, string];
-  // The place omits the value, which may be a secret.
+  // Messages leave out the value, since it may be secret.
   const place = `--${option} ${type}:${pointer}`;
   const json = attempt(() => parseJson(text, { numbers: "literal" }));
   if (json.value === undefined) return args.fault(`${place}: the value is not JSON: ${quoteIt(option, type, pointer)}`);

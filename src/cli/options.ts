@@ -1,10 +1,10 @@
-/** Reads the arguments of one command line, and collects its faults. */
+/** Collects the faults of one command line. */
 import type { Command } from "commander";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 import type { OptionName } from "./option-table.js";
 
-/** `option` and `value` are words such as `--policy`. */
+/** Returns the fault that an option took another option as its value. Both are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
   return `${option}: took ${value}, an option, as its value: a shell variable may be unset`;
 }
@@ -18,7 +18,7 @@ const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out
 export class ArgumentReader {
   readonly faults: Problem[] = [];
   readonly #given = new Map<string, number>();
-  /** The sentence for each option without a value, or with another option as its value. */
+  /** The fault of each option whose value is empty, or is another option. */
   readonly #empty = new Map<string, string>();
   readonly #command: Command;
 
@@ -34,16 +34,14 @@ export class ArgumentReader {
     }
   }
 
-  /**
-   * Notes an option without a value. An unset shell variable is an empty word inside quotes, and no word without them.
-   */
+  /** Notes an empty value. An unset shell variable leaves an empty word inside quotes, and no word without quotes. */
   #noteEmpty(name: string, value: string): void {
     const isOption = this.#command.options.some(({ long }) => long === value);
     if (value !== "" && !isOption) return;
     this.#empty.set(name, isOption ? tookOption(`--${name}`, value) : `--${name}: ${EMPTY}`);
   }
 
-  /** Returns whether the option lacks its value, which is reported already. */
+  /** Returns whether the option has no value. That fault is already reported. */
   isEmpty(name: OptionName): boolean {
     return this.#empty.has(name);
   }

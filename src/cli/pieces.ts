@@ -1,4 +1,4 @@
-/** Reads the evidence in files, and names each part as reports do. */
+/** Reads the evidence in files. Each piece gets the name that reports show. */
 import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";

@@ -1,4 +1,4 @@
-/** `bootproof pin`: verifies boot proofs and bundles of their builds under the policy that they result in. */
+/** `bootproof pin`: verifies boot proofs, and bundles of their builds, under the policy that was made from them. */
 import { otherMembers } from "../decode/input.js";
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DeploymentFile, Policy, PolicyFile } from "../appraise/policy.js";
@@ -32,13 +32,13 @@ export function madeOrRefused<T>(make: () => T): T {
   return made.value;
 }
 
-/** Returns the report of the first boot proof that the policy rejects. */
+/** Returns the report of the first boot proof that the policy rejects. Null if it rejects none. */
 export async function rejectedUnder(
   policy: Policy,
   { pieces, options, builds }: VerifiedPieces,
 ): Promise<Report | null> {
   const { verifyEvidence } = await import("../bootproof.js");
-  // A policy names its own anchors, and says itself whether it allows debug mode.
+  // The options `trustAnchors` and `allowDebug` are left out, since the policy itself decides them.
   const judging = {
     ...otherMembers(options, "trustAnchors", "allowDebug"),
     policy,
@@ -52,7 +52,9 @@ export async function rejectedUnder(
   return null;
 }
 
-/** Returns null if the bundles do not meet the pins that they make. The reason is on stderr. */
+/**
+ * Pins the builds that the bundles show. Null if the bundles do not meet these pins; the reason is written to stderr.
+ */
 export async function pinnedWithBuilds(
   pinned: Required<Pinned>,
   flags: Flags<"pin">,

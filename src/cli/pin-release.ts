@@ -1,4 +1,4 @@
-/** `bootproof pin --release FOLDER`: published releases, whose approvals are verified first. */
+/** `bootproof pin --release FOLDER`: pins published releases, after their approvals were verified. */
 import type { MadePolicy } from "../appraise/pin.js";
 import { MalformedError, faultText } from "../errors.js";
 import type { releasePolicy } from "../release/policy.js";
@@ -9,7 +9,10 @@ import type { Flags } from "./option-table.js";
 import type { Pinned } from "./pin-provenance.js";
 import { readFolders } from "./release-folders.js";
 
-/** Returns null if a release does not hold. The reason is on stderr. */
+/**
+ * Pins an application's releases in folders. Null if a release does not pass its checks; the reason is written to
+ * stderr.
+ */
 export async function pinFolders(
   { release: folders, app }: Flags<"pin">,
   options: Parameters<typeof releasePolicy>[1],

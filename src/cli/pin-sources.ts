@@ -1,4 +1,4 @@
-/** Reads the sources of `bootproof pin`: verified boot proofs, a release, or a build. */
+/** Makes policies from the sources of `bootproof pin`: verified boot proofs, a release, or a build. */
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
@@ -19,7 +19,7 @@ import { readProvenance } from "./provenance.js";
 import { parseYaml } from "./read-yaml.js";
 import { areFolders } from "./release-folders.js";
 
-/** Returns null if a boot proof was rejected. The reason is already written. */
+/** Makes a policy from the source. Null if a boot proof was rejected; the reason is already written to stderr. */
 export function pinnedFrom(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -78,7 +78,10 @@ async function withBuilds(
   return { ...pinned, verified };
 }
 
-/** Returns the anchors of the --add-to policy, and the AWS Nitro root, unless the command line names one. */
+/**
+ * Returns the trust anchors: those of the command line or, if it names none, those of the --add-to policy and the AWS
+ * Nitro root.
+ */
 async function trustedBy(
   { trustAnchor }: Flags<"pin">,
   base: PolicySource | undefined,
@@ -139,12 +142,12 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   ];
 }
 
-/** Returns the warnings of the scope, which reports of later verifications repeat. */
+/** Returns warnings of `policy.scope`. Reports of later verifications will repeat them. */
 function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-/** Pins folders with approvals, or one file without. `pin.ts` refuses a mixture. */
+/** Pins folders with approvals, or one file without approvals. `pin.ts` has refused mixtures. */
 async function pinReleases(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -185,7 +188,7 @@ async function pinRelease(flags: Flags<"pin">, path: string, files: InputFiles):
   };
 }
 
-/** Reads the operators of a deployment, which neither release nor build names. */
+/** Reads what identifies the operators of a deployment. Neither a release nor a build names them. */
 async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
   const manifestSet = await readManifestSet(files, flags.manifestSet);
@@ -224,7 +227,7 @@ async function readManifestSet(files: InputFiles, path: string | undefined): Pro
   return path === undefined ? undefined : jsonOfKind(files, path, await files.bytes(path), "--manifest-set");
 }
 
-/** The options of this command that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
+/** Names the options that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
   "A release names image, program and role only. For live documents, add --quorum-key HEX or --manifest-set FILE to " +
   "pin the operator; for legacy ones, add both --manifest-set FILE and --namespace NAME.";
@@ -238,5 +241,8 @@ export function isCommitmentKind(text: string | undefined): text is CommitmentKi
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
-/** The limit of a release. An application takes half a kilobyte, and parsed YAML a thousand times its size. */
+/**
+ * Size limit of a release's file. An application takes half a kilobyte; parsed YAML takes a thousand times as much
+ * memory.
+ */
 const MAX_RELEASE_BYTES = 65_536;

@@ -98,7 +98,9 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
   ["provenance", ["boot-proof"]],
 ];
 
-/** Returns the source. Without any, only the missing boot proof is reported. */
+/**
+ * Returns the source that the options name. Without one, reports that a source is missing, and returns "boot-proof".
+ */
 function sourceOf(args: ArgumentReader): SourceName {
   const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
@@ -127,8 +129,8 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
 }
 
 /**
- * Refuses incomplete options of provenance. A bundle can name any repository and be of any Sigstore, so the caller or
- * the policy of --add-to says which.
+ * Refuses incomplete options for provenance. A bundle can name any repository and come from any Sigstore, so the caller
+ * or the policy of --add-to must name both.
  */
 function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
   const others = ["repository", "trusted-root"] as const;
@@ -140,8 +142,8 @@ function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pi
 }
 
 /**
- * Refuses options that contradict --release. The manifests in a folder name namespace and quorum key; a file names
- * neither.
+ * Refuses options that contradict --release. The manifests in a folder name namespace and quorum key, so options must
+ * not name them. A file names neither.
  */
 function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
   const folders = areFolders(release);
@@ -152,7 +154,10 @@ function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
     if (args.has(option)) args.fault(`--${option} requires a release's file: the manifests in a folder name it`);
 }
 
-/** Refuses a build that lacks an option. A binary alone needs a manifest set, whose members approve the image. */
+/**
+ * Refuses options of a build that are incomplete. A binary alone needs a manifest set, since its members approve the
+ * image.
+ */
 function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
   if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
   if (image !== undefined || pcrs !== undefined) return;
@@ -240,7 +245,10 @@ interface Addition {
   readonly drop: readonly string[];
 }
 
-/** Throws {@link UsageError} if the result is not a valid policy, keeps too little, or rejects its own evidence. */
+/**
+ * Adds to a policy. Throws {@link UsageError} if the result is not a valid policy, drops a demand of its siblings, or
+ * rejects the evidence that was added.
+ */
 async function withAdded({ base, target, drop }: Addition, { made, verified }: Pinned): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const provenance = verified?.builds.map(({ value }) => value) ?? [];
@@ -269,7 +277,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   try {
     return add();
   } catch (error) {
-    // The name decides, since the class may be of another copy (`bin/build.mjs`).
+    // The error is recognised by its name, since its class may be that of another copy (`bin/build.mjs`).
     if (!(error instanceof Error) || error.name !== "DemandError") throw error;
     const problems = (error as DemandError).refusals.map((one): Problem => {
       return { message: printable(`not pinned: ${demandText(one)}`), advice: printable(one.advice) };
@@ -281,7 +289,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   }
 }
 
-/** Refuses a policy that rejects what it was made from, since it would reject what runs. */
+/** Refuses a policy that rejects the evidence it was made from: it would reject the enclave that runs. */
 async function refuseRejecting(
   { path, options }: PolicySource,
   text: string,
@@ -326,8 +334,8 @@ function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
 }
 
 /**
- * Returns a message if files that the policy names are missing or differ at the target, since they are read relative to
- * the policy.
+ * Returns a message if files that the policy names are missing at the target, or differ there. A policy names files
+ * relative to its own folder. Null if there is nothing to report.
  */
 async function filesElsewhere({ path }: PolicySource, text: string, target: string): Promise<string | null> {
   const { namedFiles } = await import("../appraise/policy.js");

@@ -1,4 +1,4 @@
-/** Names the command as the reader can type it, for examples. */
+/** Names the command as the reader can type it. Examples use this name. */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, sep } from "node:path";
 import type { Io } from "./io.js";
@@ -6,8 +6,8 @@ import type { Io } from "./io.js";
 const NAME = "bootproof";
 
 /**
- * Returns `bootproof` if the PATH has it, or `npx bootproof`, with its version, if npx finds it again. Otherwise
- * returns Node and the script.
+ * Returns `bootproof` if it is on the PATH, or `npx bootproof` (with a version) if npx finds it again. Otherwise
+ * returns `node` and the path of the script.
  */
 export function programName({ env, started }: Pick<Io, "env" | "started">): string {
   if (started === undefined || started.script === "") return env["npm_command"] === "exec" ? `npx ${NAME}` : NAME;
@@ -17,13 +17,18 @@ export function programName({ env, started }: Pick<Io, "env" | "started">): stri
   return cachedByNpx(script) ?? `node ${shellWord(script)}`;
 }
 
-/** Returns whether PATH has the command, without npm's own folders, which the next terminal does not have. */
+/**
+ * Returns whether the command is on the PATH. Folders of npm do not count, since another terminal does not have them.
+ */
 function isOnPath(path: string): boolean {
   const isOfNpm = (folder: string): boolean => folder.endsWith(join("node_modules", ".bin"));
   return path.split(delimiter).some((folder) => folder !== "" && !isOfNpm(folder) && existsSync(join(folder, NAME)));
 }
 
-/** Returns whether npx finds this file from the folder: it is installed there or above, or is the package itself. */
+/**
+ * Returns whether npx, started in the folder, finds this script: the package is installed there or in a parent folder,
+ * or the folder belongs to the package itself.
+ */
 function isLocal(script: string, folder: string): boolean {
   for (let at = realOf(folder); ; at = dirname(at)) {
     if (realOf(join(at, "node_modules", ".bin", NAME)) === script) return true;
@@ -32,7 +37,7 @@ function isLocal(script: string, folder: string): boolean {
   }
 }
 
-/** Returns the words with which npx finds a package of the registry again. */
+/** Returns `npx` and the package's name, if the script is in npx's cache of registry packages; otherwise null. */
 function cachedByNpx(script: string): string | null {
   const [root, ...inside] = script.split(join(sep, "node_modules", sep));
   if (inside.length === 0) return null;

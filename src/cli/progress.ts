@@ -52,7 +52,7 @@ export class Progress {
   }
 }
 
-/** Shortens a text so that the last column stays free, where terminals wrap. */
+/** Shortens a text to fit a line. The last column stays free, since terminals wrap there. */
 function fitting(text: string, columns: number): string {
   const [start] = piecesOf(text, Math.max(2, columns - 2));
   return start === text ? text : `${start}…`;

@@ -1,4 +1,4 @@
-/** Reads `--provenance`, and loads the package that verifies it, which only a policy that demands it needs. */
+/** Reads `--provenance`. Loads the package that verifies provenance, if the policy demands it. */
 import { demandingDeployment } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence, VerifyOptions } from "../bootproof.js";
@@ -10,7 +10,10 @@ import { type InputFiles, nameOf } from "./files.js";
 import { UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 
-/** Returns the bundles as a member of the evidence, or no member without a file. Faults go to the files. */
+/**
+ * Returns the bundles as a member of the evidence. The member is absent if no file is named. Faults are added to the
+ * files.
+ */
 export async function readProvenance(
   files: InputFiles,
   paths: readonly string[],
@@ -24,8 +27,8 @@ export async function readProvenance(
 }
 
 /**
- * Reads bundles. Several are named by their index: `build.jsonl[3]`. Other content is a fault of the file, whether a
- * policy demands provenance or not.
+ * Reads the bundles in a file. Several bundles are named by index: `build.jsonl[3]`. Other content is a fault, even if
+ * no policy demands provenance.
  */
 async function bundlesIn(files: InputFiles, path: string): Promise<NamedEvidence[]> {
   const { notBundle, splitBundles } = await import("../decode/provenance-bundle.js");
@@ -41,8 +44,8 @@ async function bundlesIn(files: InputFiles, path: string): Promise<NamedEvidence
 }
 
 /**
- * Returns the verifier as an option. Throws {@link UsageError} if the policy demands provenance and the package is
- * missing. `mayChange` means that another policy may demand it later.
+ * Returns the verifier of provenance as an option. Throws {@link UsageError} if the policy demands provenance and the
+ * package is missing. `mayChange`: a later policy may demand it, so the package is loaded if it is there.
  */
 export async function verifierFor(
   policy: Policy | undefined,
@@ -54,7 +57,7 @@ export async function verifierFor(
   try {
     return { provenanceVerifier: await sigstoreVerifier() };
   } catch (error) {
-    // The name decides, since the error is of another copy of the library.
+    // The error is recognised by its name, since it comes from another copy of the library.
     if (!(error instanceof Error) || error.name !== "ProvenanceError") throw error;
     if (!isDemanded) return {};
     throw new UsageError([error.message]);
@@ -62,8 +65,8 @@ export async function verifierFor(
 }
 
 /**
- * Returns {@link readProvenance} as JSON texts, for a command that verifies under one policy for long. A policy that
- * demands provenance, without a bundle, is a fault: every verification would be refused.
+ * Returns the bundles of {@link readProvenance} as JSON texts, for commands that run long under one policy. If the
+ * policy demands provenance, a missing bundle is a fault: every verification would fail.
  */
 export async function demandedProvenance(
   files: InputFiles,

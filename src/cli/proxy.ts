@@ -1,4 +1,4 @@
-/** `bootproof proxy`: verifies what the service answers to any client, until it is interrupted. */
+/** `bootproof proxy`: verifies the service's answers to any client, until it is interrupted. */
 import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -85,7 +85,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   return { flags, port: port!, key, timeoutMs: timeoutMs! };
 }
 
-/** Returns the key that fetches evidence, or undefined with boot proofs from files. */
+/** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
 function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Connection["key"] | undefined {
   if (args.has("boot-proof")) {
     if (args.has("api-key-file"))
@@ -106,7 +106,7 @@ async function optionsOf(
 ): Promise<StartProxyOptions> {
   const upstream = flags.upstream!;
   const read = await readFiles(flags, files);
-  // The proxy names the organization of each query.
+  // This organization is never used, since the proxy names one in each query.
   const connection = { baseUrl: upstream, organizationId: "none", timeoutMs, unusedProxy: "" };
   return {
     upstream,
@@ -129,7 +129,7 @@ interface ReadFiles {
   readonly provenance: readonly string[];
 }
 
-/** Returns plain data, since the proxy is another copy of the library. */
+/** Reads the files. The policy is returned as plain data, since the proxy uses another copy of the library. */
 async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<ReadFiles> {
   const read = await readPolicyFile(files, flags.policy);
   const bootProofs = (await readBootProofs(files, flags.bootProof)).flatMap(({ name, value }) => {
@@ -143,7 +143,7 @@ async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<Read
   });
   const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
-  // The proxy loads the package again. Here its absence becomes a message.
+  // The proxy itself loads the package, too. Here a missing package becomes a message.
   await verifierFor(read!.policy);
   return { policy: plainPolicy(read!.policy), bootProofs, provenance };
 }
@@ -152,7 +152,7 @@ function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefin
   return typeof key === "string" ? fromHex(key)?.length : undefined;
 }
 
-/** Turns errors that a user can fix into messages. */
+/** Starts the proxy. Errors that a user can fix become messages. */
 async function started(options: StartProxyOptions): Promise<RunningProxy> {
   const { port, healthFile } = options;
   const { startProxy } = await import("../proxy/node.js");

@@ -1,4 +1,4 @@
-/** Reads `--queue`, its files and its environment variables, and reports its errors. */
+/** Reads `--queue`, with its files and environment variables, and explains errors of the queue. */
 import type { QueueError, QueuePlaceOptions } from "../audit/queue.js";
 import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
@@ -41,7 +41,7 @@ function readable(args: ArgumentReader, place: string, read: () => string): stri
   }
 }
 
-/** Reads the files of a producer or a worker, and returns its options. */
+/** Reads the files, and returns the options for an audit or a worker. */
 export async function queueOptions(
   { queueCa: ca, queueCert: cert, queueKey: key, queuePrefix: prefix }: QueueFlags,
   files: InputFiles,
@@ -62,7 +62,10 @@ export async function queueOptions(
   };
 }
 
-/** Returns null for any other error. The name decides, since the error is of another copy of the library. */
+/**
+ * Returns a message for an error of the queue, and null for any other error. Errors are recognised by name, since they
+ * come from another copy of the library.
+ */
 export function queueProblem(error: unknown): CommandError | null {
   if (!(error instanceof Error) || error.name !== "QueueError") return null;
   const { code, message } = error as QueueError;

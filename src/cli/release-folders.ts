@@ -5,7 +5,7 @@ import type { Release } from "../release/release.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { UsageError } from "./io.js";
 
-/** Returns whether each path is a folder. A missing path is not. */
+/** Returns for each path whether it is a folder. False for a missing path. */
 export function areFolders(paths: readonly string[]): readonly boolean[] {
   return paths.map((path) => path !== STDIN && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
 }

@@ -70,7 +70,7 @@ const addReleaseCheck = commandOf<"release check", [folders: string[]]>(
   },
 );
 
-/** Returns undefined if there is a fault, which the files keep. */
+/** Reads what the releases must meet. Undefined if a file has a fault. */
 async function demandOf(flags: Flags<"release check">, files: InputFiles): Promise<ReleaseDemand | undefined> {
   if (flags.policy !== undefined) {
     const source = await readPolicyFile(files, flags.policy);

@@ -59,7 +59,7 @@ async function refuseUnknown(names: readonly string[], args: ArgumentReader): Pr
   }
 }
 
-/** Refuses names that nothing needed, since nobody read what they would accept the next time. */
+/** Refuses names in --accept that nothing needed: the next review would accept what nobody has read. */
 function refuseUnused({ faults }: ManifestReview): void {
   const unused = faults.filter(({ code }) => code === "unused-accept");
   if (unused.length > 0)
@@ -96,7 +96,7 @@ async function manifestIn(
   const bytes = await ofKind(files, path, option);
   if (bytes === undefined) return undefined;
   const { readGivenManifest } = await import("../review/manifest.js");
-  // It is read here, so that a fault has the name of its own file.
+  // The file is read here, so that a fault has the name of the file.
   const read = await files.decodedAsync(path, () => readGivenManifest("", bytes));
   return read && bytes;
 }

@@ -3,21 +3,25 @@ import { printable } from "../report/printable.js";
 
 const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
 
-/** Removes misplaced keys, since terminals and logs keep messages. */
+/**
+ * Returns a function that removes from messages the words of the command line that look like keys. Terminals and logs
+ * keep messages.
+ */
 export function withoutKeys(argv: readonly string[]): (message: string) => string {
   const whole = argv
     .flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")])
     .filter(couldBeKey);
   const words = [...whole, ...argv.flatMap(keysInside)];
-  // A key is replaced in every spelling; the longest comes first, since one may contain another.
+  // A key is replaced in every form in which a message may show it. The longest forms come first, since one may contain
+  // another.
   const spellings = [...new Set(words.flatMap((word) => [word, printable(word), JSON.stringify(word).slice(1, -1)]))];
   spellings.sort((a, b) => b.length - a.length);
   return (message) => spellings.reduce((text, spelling) => text.replaceAll(spelling, KEY_IS_NOT_SHOWN), message);
 }
 
 /**
- * Returns whether a word is hex or base64 of at least 16 bytes that looks unlike a name, a PEM, or the JSON of a key
- * file.
+ * Returns whether a word could be a key: hex or base64 of at least 16 bytes that does not look like a name, a PEM, or
+ * the JSON of a key file.
  */
 function couldBeKey(word: string): boolean {
   if (/privateKey|PRIVATE KEY/.test(word) || /^(?:0x)?[0-9a-fA-F]{32,}$/.test(word)) return true;
@@ -25,8 +29,8 @@ function couldBeKey(word: string): boolean {
 }
 
 /**
- * Finds at least 32 bytes in a longer word, such as `PRIVATE:p256`: hex, with or without colons, or base64. Shorter
- * ones may be digests in paths.
+ * Returns parts of a longer word that could be keys of at least 32 bytes: hex, with or without colons, or base64, such
+ * as in `PRIVATE:p256`. Shorter parts may be digests in paths.
  */
 function keysInside(word: string): string[] {
   const hex = word.match(/[0-9a-fA-F]{64,}|(?:[0-9a-fA-F]{2}:){31,}[0-9a-fA-F]{2}/g) ?? [];

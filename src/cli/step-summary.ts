@@ -7,7 +7,7 @@ import type { Io } from "./io.js";
 /** GitHub drops longer summaries. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Appends the text. A failure is only a warning, and does not affect the verdict. */
+/** Appends a text to the summary. If that fails, it only warns: the verdict stays the same. */
 export function appendStepSummary(path: string, markdown: string, { stderr }: Pick<Io, "stderr">): void {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

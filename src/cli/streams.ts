@@ -57,8 +57,8 @@ function unreadable(path: string, message: string): UsageError {
 }
 
 /**
- * Returns the first bytes, and an `io` that still reads all of stdin. They are empty for a file that cannot be read,
- * whose reader reports why.
+ * Returns the first bytes, and an `io` whose stdin still has all bytes. For an unreadable file there are no bytes: its
+ * reader will report the reason.
  */
 export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
   if (path !== STDIN) return { start: startOf(path), io };

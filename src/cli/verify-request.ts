@@ -92,7 +92,10 @@ function asksForBootProofsOnly(args: ArgumentReader): boolean {
 const EVIDENCE_FILES = ["boot-proof", "app-proof", "activity"] as const;
 const OF_REQUEST = ["request", "address", "payload", "challenge"] as const;
 
-/** Returns the bundle: a single file without other evidence, beside which provenance may stand. */
+/**
+ * Returns the bundle or page: the only file without an option, if no option names other evidence. Provenance may be
+ * given with it.
+ */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && ![...EVIDENCE_FILES, "app" as const, "attestation" as const].some((name) => args.has(name)))
     return stray[0];
@@ -104,14 +107,17 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
   return undefined;
 }
 
-/** Finds a file among the payloads, which {@link payloadsOf} reports. */
+/** Returns a file among the payloads, if there is one. {@link payloadsOf} reports it. */
 function fileAmongPayloads({ payload, challenge }: Flags<"verify">): string | undefined {
   return [...payload, ...challenge].find((word) => isFileName(word) && !word.includes(":"));
 }
 
 const takesEveryWord = (option: string): string => `${option} takes every word up to the next option`;
 
-/** A variadic --address also takes the file after it. Returns that file, to avoid a second fault. */
+/**
+ * Reports a file among the addresses, since --address takes every word after it. Returns the file, so that it is not
+ * reported twice.
+ */
 function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[]): string | undefined {
   const file = addresses.find(isFileName);
   if (file !== undefined)
@@ -159,8 +165,8 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
 }
 
 /**
- * Refuses expectations that nothing answers. Those of an activity need an activity, and an organization needs more than
- * boot proofs.
+ * Refuses expectations without evidence to compare. `--activity-id` and `--request` need an activity, and an
+ * organization needs more than boot proofs.
  */
 function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
@@ -194,7 +200,7 @@ function sourceOf(
   return connection && { kind: kind!, connection };
 }
 
-/** Returns undefined where no option names evidence to fetch. */
+/** Returns evidence to fetch. Undefined if no option names any. */
 function fetchedKind({ activity, activityId, app, ephemeralKey, appProof }: Flags<"verify">): Fetched | undefined {
   if (app.length > 0) return "apps";
   if (ephemeralKey !== undefined) return "key";
@@ -213,7 +219,7 @@ function refuseIdleConnection(args: ArgumentReader): void {
     );
 }
 
-/** Says that an option of many words may have taken the bundle, which may have any name. */
+/** Returns a hint that an option with many words may have taken the bundle. A bundle may have any name. */
 function perhapsTaken({ address, provenance }: Flags<"verify">): string {
   const [option, words] = address.length > 1 ? ["--address", address] : ["--provenance", provenance];
   if (words.length < 2) return "";

@@ -145,7 +145,7 @@ async function summarize(judged: VerifiedSource, options: RenderOptions, io: Io)
   appendStepSummary(path, await REPORT_RENDERERS.markdown(judged, options), io);
 }
 
-/** Warns where the exit code is 0 but the statement is FAILED. */
+/** Warns if the exit code is 0, but the statement of the VSA is FAILED. */
 async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);

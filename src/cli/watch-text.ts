@@ -1,4 +1,4 @@
-/** Writes the output of `watch`: a line for each entry on stdout, and messages on stderr. */
+/** The texts of `watch`: a line for each entry on stdout, and messages on stderr. */
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import type {
@@ -19,7 +19,7 @@ export function entryJson({ bytes }: LogLine): string {
 
 const MAX_DETAIL = 200;
 
-/** Returns the line. Text that evidence chose is made printable. */
+/** Returns the line of an entry. Text that comes from evidence is made printable. */
 export function entryText(entry: LogEntry): string {
   return "event" in entry ? eventText(entry) : findingText(entry);
 }
@@ -72,7 +72,7 @@ function digestText(digest: string | null): string {
   return digest === null ? "without a digest" : `sha256:${digest}`;
 }
 
-/** The number is 0 if the process that saw the outage has ended. */
+/** Returns the length of an outage. The number of polls is 0 if another process saw them fail. */
 function pollsText(polls: number): string {
   if (polls === 0) return "an outage";
   return `${polls === 1 ? "1 poll" : `${polls} polls`} without a response`;
@@ -153,7 +153,7 @@ export function messageText(message: WatchMessage, once: boolean): string {
   }
 }
 
-/** Returns the message if a silence ended the watch. */
+/** Returns the message that the watch ended because a name was not seen for too long. */
 export function silentText({ watched, since, message }: Silent, at: Date): string {
   const from = `not seen since ${since.toISOString()}, longer than --max-silence`;
   const said = message === null ? "the service does not respond" : printable(message).replace(/\.$/, "");
@@ -170,7 +170,7 @@ export function waitingText(what: string, log: string | undefined): string {
   return `warning: ${what} was not delivered, ${after}\n`;
 }
 
-/** Returns the message after a SIGHUP that read nothing. */
+/** Returns the message after a SIGHUP that could not reload anything. */
 export function notReadText(at: Date): string {
   const why = "nothing was reloaded, since stdin cannot be read again: restart the watch to use new files";
   return `warning: ${at.toISOString()} ${why}\n`;

@@ -158,7 +158,7 @@ function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs = 0):
   };
 }
 
-/** Returns whether the text is an address. Otherwise it is a shell command. */
+/** Returns whether the text is an address. Any other text is a shell command. */
 function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text);
 }
@@ -180,7 +180,8 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const held = await readSetting(flags, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
-    // The server starts before the log, whose lock may be observed for 15 seconds: a probe would end the process.
+    // The server starts before the log is opened, which may take 15 seconds if its lock must be observed. A probe
+    // without an answer would end the process.
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
     health = await startedHealth(request.health, { command: "watch", watched }, io);
@@ -205,7 +206,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   }
 }
 
-/** Returns the policy as plain data, since `watch` is another copy of the library. */
+/** Reads policy and bundles. The policy is returned as plain data, since `watch` is in another copy of the library. */
 async function readSetting({ policy: path, provenance: paths }: Flags<"watch">, io: Io): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io, "watch");
@@ -215,7 +216,7 @@ async function readSetting({ policy: path, provenance: paths }: Flags<"watch">, 
   return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
 }
 
-/** Reads all files again after each SIGHUP. Faults go to the log and do not end the watch. */
+/** Reloads all files after each SIGHUP. Faults are recorded in the log and do not end the watch. */
 function reloadOf(flags: Flags<"watch">, hangup: Hangup, io: Io): SettingReload {
   const isFromStdin = [flags.policy, ...flags.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
@@ -305,7 +306,7 @@ async function watching(
   }
 }
 
-/** The code of a silence is 3 even if the log has a refusal, since the watch did not end because of that. */
+/** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
 function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): number {
   if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0) return EXIT.rejected;
@@ -315,7 +316,7 @@ function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): numbe
 function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io): void {
   const { silent, unseen, polls, waiting, outagesWaiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
-  // A watch of one poll has reported its failures.
+  // With `--once`, failures were already reported.
   const isTold = silent.length > 0 || unseen.length === 0 || (once === true && polls > 0);
   if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
   if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });

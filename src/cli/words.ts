@@ -1,12 +1,12 @@
-/** Refuses words of a command line before any is parsed. */
+/** Refuses some words of a command line before any is parsed. */
 import { lstatSync } from "node:fs";
 import type { Command } from "commander";
 import { type Problem, UsageError } from "./io.js";
 import { seeHelpOf } from "./options.js";
 
 /**
- * Throws {@link UsageError} for words that a glob may have added, and for help or version beside other words: they
- * would loosen the verification, or exit with 0 without one.
+ * Throws {@link UsageError} for words that a glob may have added, and for help or version together with other words.
+ * The former could loosen a verification; the latter would exit with 0 without one.
  */
 export function refuseStrayWords(program: Command, argv: readonly string[]): void {
   const end = argv.indexOf("--");
@@ -24,7 +24,7 @@ function isFileName(word: string): boolean {
   try {
     return lstatSync(word, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    // The word is an impossible file name.
+    // The word cannot be a file name.
     return false;
   }
 }
@@ -37,7 +37,7 @@ function globProblem(word: string): Problem {
   };
 }
 
-/** Refuses help beside other words. It is valid only as the last word after a command. */
+/** Refuses help or version together with other words. Help is valid only as the last word after a command. */
 function refuseBesideOthers(program: Command, asking: string, argv: readonly string[]): void {
   let command: Command | undefined = program;
   for (const word of argv.slice(0, -1)) command = command?.commands.find((one) => one.name() === word);

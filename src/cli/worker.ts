@@ -1,4 +1,4 @@
-/** `bootproof worker`: verifies for the audits of other machines, through a queue. */
+/** `bootproof worker`: verifies entries for audits on other machines, through a queue. */
 import type { Health } from "../health/node.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
 import { commandOf } from "./command.js";

@@ -1,4 +1,7 @@
-/** Writes files as a whole. Links are followed, and a target that cannot be replaced is refused before any work. */
+/**
+ * Writes files completely or not at all. Links are followed. A target that cannot be replaced is refused before any
+ * work.
+ */
 import { type Stats, accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { equalBytes } from "../bytes.js";
@@ -7,13 +10,13 @@ import { replaceWhole } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
-  /** The path of the file, also if the given path is a link. */
+  /** Path of the file itself, if the given path is a link. */
   readonly path: string;
-  /** Null means a new file. */
+  /** The existing file; null if the file is new. */
   readonly replaced: Stats | null;
 }
 
-/** Throws {@link UsageError} if the file cannot be written. Returns whether it exists. */
+/** Returns whether the file exists. Throws {@link UsageError} if it cannot be written. */
 export function requireWritable(path: string): boolean {
   return targetOf(path).replaced !== null;
 }
@@ -21,8 +24,9 @@ export function requireWritable(path: string): boolean {
 const PERMISSIONS = 0o7777;
 
 /**
- * Replaces a file. `was` has the bytes that the new text was made from. If the file has changed since, the change would
- * be lost, so the write is refused. Rejects with {@link UsageError}, and leaves the file as it was.
+ * Replaces a file completely. `was` has the bytes from which the new text was made. If the file has changed since, it
+ * is not replaced, since that change would be lost. Rejects with {@link UsageError}, and then leaves the file
+ * unchanged.
  */
 export async function writeWhole(path: string, text: string, was?: Uint8Array): Promise<void> {
   const target = targetOf(path);
@@ -64,7 +68,7 @@ function targetOf(path: string): Target {
 
 const MAX_LINKS = 40;
 
-/** Resolves a link. The path may not exist yet. */
+/** Resolves links. The path need not exist. */
 function linked(path: string, links: number): string {
   if (links > MAX_LINKS) throw new Refusal("a loop of links");
   const file = join(realFolder(path), basename(resolve(path)));

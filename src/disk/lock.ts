@@ -214,7 +214,7 @@ class HeldLock implements Lock {
   }
 }
 
-/** Returns null if there is no file. */
+/** Returns the content of a lab's file. Null if there is no file. */
 async function textAt(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;

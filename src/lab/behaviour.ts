@@ -71,7 +71,7 @@ export function behaviours<Name extends string>(
   return rows;
 }
 
-/** Throws RangeError for an unknown name. */
+/** Returns an application. Throws RangeError for an unknown name. */
 export function faultNamed<Name extends string, Row>(rows: Readonly<Record<Name, Row>>, name: string): Row {
   if (Object.hasOwn(rows, name)) return rows[name as Name];
   throw new RangeError(`there is no fault ${name}: expected one of ${Object.keys(rows).join(", ")}`);
