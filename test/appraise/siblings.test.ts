@@ -415,7 +415,8 @@ describe("PCRs", () => {
     const made = handMade({ ...own, pcrs: { ...own.pcrs, "8": [eight, "97".repeat(48)] } });
     const { message, advice } = errorOf(() => add(several, made)).refusals[0]!;
     const either = (...values: string[]) => values.join(" or ");
-    const says = `${either(OTHER_PCR, "98".repeat(48))} is demanded, but the new value is ${either(eight, "97".repeat(48))}`;
+    const demanded = either(OTHER_PCR, "98".repeat(48));
+    const says = `${demanded} is demanded, but the new value is ${either(eight, "97".repeat(48))}`;
     expect([message, advice]).toEqual([says, "To add the deployment without this demand: --drop pcrs.8"]);
   });
 

@@ -79,7 +79,8 @@ describe("an auditor with an expectation", async () => {
       "an organization, of boot proofs alone",
       one.bootProof,
       { organizationId },
-      "rejected app.request expected: needs app proofs or an activity to compare with; the evidence has only boot proofs",
+      "rejected app.request expected: needs app proofs or an activity to compare with; " +
+        "the evidence has only boot proofs",
     ],
     [
       "an activity, of app proofs",
