@@ -33,7 +33,8 @@ export function instanceLike(client: ForeignClient): ForeignMembers {
   const chain = prototypesOf(client);
   // The constructor of the base class is used, since that of a subclass may have other parameters.
   const base = chain.findLast((one) => Object.hasOwn(one, "request"))?.constructor;
-  if (typeof base !== "function") throw new TypeError("client: expected a class with a method request");
+  if (typeof base !== "function")
+    throw new TypeError("client: expected an instance of a class that has a request method");
   const { config, stamper, constructor } = foreignMembers(client);
   const made = Reflect.construct(base, [config, stamper], constructor as () => void) as ForeignMembers;
   for (const [name, value] of Object.entries(client)) if (typeof value !== "function") made[name] = value;

@@ -286,6 +286,10 @@ async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<Fou
     if (entry.isDirectory()) yield* filesIn(path, shown);
     else if (entry.isFile() || (await readable(shown, stat(path))).isFile()) yield { path, shown };
     // Other kinds of files are an error, because nothing may be omitted silently.
-    else throw new AuditInputError(shown, "neither a file nor a folder: audit a folder of links to files only");
+    else
+      throw new AuditInputError(
+        shown,
+        "neither a file nor a folder. To audit some of these files, make a folder with links to them",
+      );
   }
 }

@@ -46,7 +46,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   pin: {
     heading: "policy",
-    summary: "write a policy that pins deployments, or add one to a policy",
+    summary: "write a policy that pins deployments, or add a deployment to a policy",
     load: async () => (await import("./pin.js")).addPinCommand,
   },
   policy: {

@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENOSPC: "no space left",
   EDQUOT: "no space left",
-  EFBIG: "no space left: a file may not be larger",
+  EFBIG: "the file would exceed the largest size that is allowed here",
   ENAMETOOLONG: "the name is too long",
   ELOOP: "a loop of links",
   EIO: "the disk reports an I/O error",

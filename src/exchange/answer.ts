@@ -168,7 +168,9 @@ export function readUnverifiedAnswer(
 ): { readonly value: JsonValue } | { readonly fault: string } {
   const read = kind === "list" ? listAnswer(answer) : { value: answer };
   if ("value" in read && holdsResult(read.value))
-    return { fault: "the answer holds an activity with a result, and an activity in this answer is not verified" };
+    return {
+      fault: "the answer holds an activity with a result, but activities in answers of this kind are not verified",
+    };
   return read;
 }
 

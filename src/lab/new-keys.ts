@@ -138,7 +138,7 @@ export const KEY_OPERATIONS = {
 function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<typeof subOrganization>>): Outcome {
   const subOrganizationId = randomUUID();
   const { organizationId: parentOrganizationId } = organization;
-  if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
+  if (organization.parentOrganizationId !== undefined) throw invalid("sub-organizations cannot have sub-organizations");
   const rootUserIds = parameters.rootUsers.map(({ userName, userEmail = "", userPhoneNumber = "", apiKeys: given }) => {
     const apiKeys = given.map(({ apiKeyName, publicKey, ...more }) => newApiKey(apiKeyName, publicKey, now, more));
     return addUser(tx, subOrganizationId, { userName, userEmail, userPhoneNumber, apiKeys }, now);

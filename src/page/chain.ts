@@ -193,6 +193,6 @@ function ifWord({ id, claims }: Findings): Judged | null {
   }
   const why = claims.image.pinned
     ? "In debug mode it is not known which code states this."
-    : "No policy pins the image: an unknown image states this.";
+    : "No policy pins the image, so these are statements of an unknown image.";
   return { state: "word", reason: `${why} ${WORTHLESS}` };
 }

@@ -317,7 +317,7 @@ export class Chain {
       return told(kind, message);
     }
     if (entry.previous === this.newest.hash)
-      return told("edited", `line ${line} was edited: it is in its place, and its number is ${entry.n}`);
+      return told("edited", `line ${line} was edited: it is in its place, but its number is ${entry.n}`);
     const before = this.#lines.get(entry.previous);
     if (before !== undefined) return told("inserted", insertedAfter(before.n, line), before.n);
     if (entry.n > line) return told("removed", removed(line, entry.n));

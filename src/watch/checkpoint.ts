@@ -233,7 +233,7 @@ function derOf(pem: string, { label, prefix, words }: typeof PRIVATE | typeof PU
   if (typeof pem !== "string") throw refused("not a text");
   const [, found = "", base64 = ""] =
     /^\s*-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/.exec(pem) ?? [];
-  if (found === "") throw refused("a text that is a text that is not one PEM block");
+  if (found === "") throw refused("a text that is not exactly one PEM block");
   if (found === "ENCRYPTED PRIVATE KEY") throw refused("an encrypted key, which has to be decrypted first");
   if (found !== label) throw refused(`a PEM block with ${found}`);
   const der = fromBase64(base64.replaceAll(/\s/g, ""));

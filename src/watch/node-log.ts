@@ -395,7 +395,7 @@ async function repaired(
       throw new LogError(`line ${fault.line} has no line feed and is not part of an entry: is it another file?`, fault);
     const cut = (await handle.stat()).size - size;
     await asLogError(handle.truncate(size).then(() => handle.sync()));
-    onNote(`line ${fault.line} was not finished, as after a kill during a write: its ${cut} bytes were removed`);
+    onNote(`line ${fault.line} was incomplete, perhaps since a process was killed: its ${cut} bytes were removed`);
     return true;
   } finally {
     await handle.close();

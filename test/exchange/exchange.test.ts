@@ -266,7 +266,7 @@ describe("polling", () => {
 it("what is in the answer to another query is refused with the failed checks of its activity", async () => {
   const { settle, asked } = exchange({ kind: "query", operation: "q", organizationId: "o" });
   expect(await settle({ value: { user: {} }, faults: ["a number"] })).toEqual({ kind: "other", value: { user: {} } });
-  await expect(settle(answer())).rejects.toThrow("and an activity in this answer is not verified");
+  await expect(settle(answer())).rejects.toThrow("but activities in answers of this kind are not verified");
   expect(asked[0]).toMatchObject({ activity: activity(), expected: null });
 });
 

@@ -118,7 +118,7 @@ describe("a checkpoint", () => {
   const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
   it.each<[string, string, RegExp]>([
-    ["no PEM", "key", /a text that is not one PEM block/],
+    ["no PEM", "key", /a text that is not exactly one PEM block/],
     ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
     [
       "another kind",
@@ -126,7 +126,7 @@ describe("a checkpoint", () => {
       /a key of another kind: expected an Ed25519 private key/,
     ],
     ["an encrypted key", encrypted, /an encrypted key/],
-    ["two keys", `${privateKey}${privateKey}`, /a text that is not one PEM block/],
+    ["two keys", `${privateKey}${privateKey}`, /a text that is not exactly one PEM block/],
     ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
   ])("is not signed with %s, and the key is not quoted", async (_, key, message) => {
     const refused = signCheckpoint(checkpoint, key);
@@ -228,7 +228,7 @@ describe("a log and its checkpoint", () => {
   it("need each other", async () => {
     await expect(verifyLog(inPieces(text), { key: publicKey })).rejects.toThrow(/only with options.checkpoint/);
     // A key or an origin from an unset variable must not count as none.
-    await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not one PEM block/);
+    await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not exactly one PEM block/);
     expect((await verified(text, { origin: "" })).intact).toBe(false);
     await expect(verifyLog(inPieces(text), { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
   });

@@ -344,7 +344,9 @@ describe("a month of a watch", () => {
       /^its lock belongs to process 1 of watch-\d+: watching it for up to/.test(note),
     );
     expect(stale).toHaveLength(killed.reduce((sum, count) => sum + count));
-    expect(openingNotes.filter((note) => /was not finished, as after a kill/.test(note)).length).toBeGreaterThan(5);
+    expect(
+      openingNotes.filter((note) => /was incomplete, perhaps since a process was killed/.test(note)).length,
+    ).toBeGreaterThan(5);
   });
 
   it("left files that verify together, with each checkpoint that others kept", async () => {

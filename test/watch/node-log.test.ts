@@ -86,7 +86,7 @@ describe("a log in a file", () => {
       writeFileSync(path, whole.slice(0, textOf(lines.slice(0, 2)).length + part));
       const notes: string[] = [];
       const log = await openLog(path, { onNote: (text) => notes.push(text) });
-      expect(notes).toEqual([expect.stringMatching(`line 3 was not finished.* its ${part} bytes were removed`)]);
+      expect(notes).toEqual([expect.stringMatching(`line 3 was incomplete.* its ${part} bytes were removed`)]);
       expect(log.tail().entries).toBe(2);
       await log.close();
       expect(readFileSync(path, "utf8")).toBe(textOf(lines.slice(0, 2)));
