@@ -233,7 +233,7 @@ it("http without an organization says so before it sends", async () => {
   const { client, sent } = lied(SDKS[0]!, (answer) => answer);
   const input = inputOf(SDKS[0]!, "updateWallet", organizationId, RENAME);
   expect((await rejectionOf(client["updateWallet"]!({ ...input, organizationId: undefined }))).message).toMatch(
-    /not sent: type, organizationId/,
+    /not sent: expected type, organizationId/,
   );
   expect(sent).toEqual([]);
   const stamper = new ApiKeyStamper({ apiPublicKey: lab.apiKey.publicKey, apiPrivateKey: lab.apiKey.privateKey });
