@@ -181,8 +181,7 @@ describe.each(SDKS)("adapters of $name", (sdk) => {
         isGet(asked as Asked) && index >= POLLS ? body : pending(activity as Json),
     );
     const call = wrapped(sdk, wire)["updateWallet"]!(inputFor(sdk));
-    if (sdk.isFlat)
-      await expect(call).rejects.toThrow(/^rejected: .*this activity is not the one that first answered/);
+    if (sdk.isFlat) await expect(call).rejects.toThrow(/^rejected: .*this activity is not the one that first answered/);
     else expect(reportOf(await call)).toBeUndefined();
   });
 
@@ -285,9 +284,7 @@ describe("MFA of core", () => {
 
   it.each(both)("of %s refuses another activity after an activity that was %s", async (_, status, call) => {
     const { body } = await submit(lab, "updateWallet", { walletId, walletName: "other" }, { generateAppProofs: true });
-    await expect(call(needing(status, () => body).client)).rejects.toThrow(
-      /^rejected: .*this activity is not the one/,
-    );
+    await expect(call(needing(status, () => body).client)).rejects.toThrow(/^rejected: .*this activity is not the one/);
     const { id } = body["activity"] as Json;
     expect(id).toBeTypeOf("string");
   });
