@@ -35,7 +35,7 @@ export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions
 /**
  * Verifies boot proofs, app proofs and an activity, and compares them with the request and the policy
  * (verify/README.md, appraise/README.md). Faults of the evidence are never thrown: the report has every failure, and
- * `requireVerified` throws for it. Throws TypeError for an invalid call (no evidence, no policy, an option of a wrong
+ * `requireVerified` throws for any. Throws TypeError for an invalid call (no evidence, no policy, an option of a wrong
  * type or name) and RangeError for more boot proofs or app proofs than `MAX_APP_PROOFS`.
  * @example
  * ```ts
@@ -112,7 +112,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
-  // // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
+  // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
   const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
@@ -310,7 +310,7 @@ function recordUses(
   if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
 }
 
-/** Returns the values that must all be verified. The list has null if there are no boot proofs. */
+/** Returns the values that must all be verified. Without boot proofs, a null makes the verdict `rejected`. */
 function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, withActivity: boolean): unknown[] {
   return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(withActivity ? [activity] : [])];
 }

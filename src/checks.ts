@@ -6,7 +6,7 @@ interface CheckRow<Link, Group> {
   readonly title: string;
   /** Link of the chain of trust (page/links.ts). */
   readonly link: Link;
-  /** Group of claims of an attestation result (formats/ear.ts). It is absent if the check affects only its status. */
+  /** Group of claims of an attestation result (formats/ear.ts). Absent if the check affects only the overall status. */
   readonly claim?: Group;
   /** Whether its status `warn` weakens a good verdict. It is absent for a check that never warns. */
   readonly warn?: "warning" | "note";
@@ -245,7 +245,7 @@ export interface Check {
   readonly expected?: string;
   /** The value that was found. A passed check can have it, too. */
   readonly actual?: string;
-  /** Advice after a failed check. Until the report is made, it is the id of the check with the usual advice. */
+  /** Advice after a failed check. Before the report is made, it is the id of the check whose usual advice applies. */
   readonly advice?: string;
   /** Whether the check failed only because the evidence is older than the policy allows. */
   readonly stale?: true;
@@ -257,7 +257,7 @@ export function subjectLabel(subject: CheckSubject, name: string | null | undefi
   return `${subject} = ${/^[\w./@+-]{1,80}(?:\[\d{1,4}\])?$/.test(name) ? name : JSON.stringify(cut(name, MAX_NAME))}`;
 }
 
-/** Maximum number of characters of a detail, which may quote evidence of any length. The next limits are similar. */
+/** Maximum characters of texts that may quote evidence: a detail, a compared value, a failure and a name. */
 const MAX_DETAIL = 4096;
 const MAX_COMPARED = 8192;
 const MAX_FAILURE = 1000;

@@ -9,7 +9,7 @@ export interface Fault {
 }
 
 const MAX_FAULTS = 100;
-/** Maximum characters. Paths and messages quote the input, whose names and values can have any length. */
+/** Maximum characters of texts that quote the input, whose names and values can have any length. */
 const MAX_PATH = 256;
 const MAX_MESSAGE = 1000;
 const MAX_TEXT = 8192;
@@ -151,7 +151,7 @@ export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }
 
-/** Returns the faults of a part with the place of the part before their own. */
+/** Returns the faults of a part. The place of the part is prefixed to the path of each fault. */
 export function faultsIn(place: string, faults: readonly Fault[], separator = "."): Fault[] {
   return faults.map(({ path, message }) => ({ path: [place, path].filter(Boolean).join(separator), message }));
 }

@@ -48,9 +48,8 @@ export interface VerifyOptions {
    */
   readonly acceptance?: "standard" | "strict";
   /**
-   * Whether only boot proofs were requested. Rules about app proofs are then not applied, which the report says, and
-   * app proofs and activities are not allowed. Decide this before evidence arrives, because a service can omit app
-   * proofs. Default: false, but true for `verifyBootProof` and `verifyAttestation`.
+   * Returns named evidence that shares `value` and `bytes` instead of copying them. No caller may keep a reference to
+   * them.
    */
   readonly bootProofsOnly?: boolean;
   /** Cache of valid signatures. Share it between verifications to make them cheaper. */
@@ -133,7 +132,7 @@ export interface VerifySetting {
   readonly appraised?: Remembered<AppraisedPiece>;
   /** Set if no caller holds the parsed JSON. It is then not copied. */
   readonly isOwnEvidence?: true;
-  /** Reasons of the caller to refuse the activity, beside those of its checks. */
+  /** Reasons of the caller to refuse the activity, in addition to those of its checks. */
   readonly refusals?: readonly string[];
 }
 
@@ -154,7 +153,7 @@ export interface CopiedEvidence {
   readonly given: readonly InputPiece[];
 }
 
-/** Rules for the names of measurements. At least one is required, because an empty object would check nothing. */
+/** Set if no caller holds the parsed JSON. The JSON is then not copied. */
 export const PCR_NAMES = {
   name: /^(?:[12]?\d|3[01])$/,
   fault: "not a PCR: expected an index of 0 to 31",
@@ -284,7 +283,7 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
 
 /**
  * Throws {@link MalformedError} for a maker's policy that demands provenance, without a verifier, and for other
- * `faults`. It is no mistake of the caller, so no TypeError: the maker of the policy chose what it demands.
+ * `faults`. It throws no TypeError, because the maker of the policy, not the caller, chose what it demands.
  */
 export function refuseUnverifiable(
   { deployments }: Policy,
@@ -349,7 +348,7 @@ function withLists({ bootProofs, appProofs = [], activity, provenance = [] }: Ev
   return { bootProofs, appProofs, activity, provenance };
 }
 
-/** Returns the evidence with the caller's bundles of builds before its own. Any bundle may meet a demand. */
+/** Returns the evidence with the caller's bundles of builds before its own bundles. */
 export function withBuilds(evidence: Evidence, builds: readonly unknown[]): Evidence {
   return builds.length === 0 ? evidence : { ...evidence, provenance: [...builds, ...(evidence.provenance ?? [])] };
 }
@@ -364,7 +363,7 @@ export function copyEvidence(evidence: Evidence, setting: VerifySetting): Copied
   const lists = withLists(own);
   const { bootProofs, appProofs, activity, provenance } = lists;
   if (setting.bootProofsOnly) refuseMore(own, setting);
-  // Each app proof may be of another key, so there may be as many boot proofs.
+  // Each app proof may be signed by another key, so there may be as many boot proofs as app proofs.
   if (bootProofs.length > MAX_APP_PROOFS && setting.isOwnEvidence !== true)
     throw new RangeError(`more than ${MAX_APP_PROOFS} boot proofs`);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);

@@ -78,7 +78,7 @@ export function readerOf({ anchors = {}, roots = {} }: PlainPolicy): (name: stri
   };
 }
 
-/** Returns the PEM text of each trust anchor file, by name. It has only the certificate. */
+/** Returns the PEM text of each trust anchor file, by name. The text has only the certificate. */
 export function anchorPems(file: JsonValue, { trustAnchors }: Policy): Readonly<Record<string, string>> {
   return contentsOf("trustAnchor", file, ([, index]) => pemOf(trustAnchors[index as number]!));
 }
@@ -143,7 +143,7 @@ export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDeb
   readonly nonce?: string;
 }
 
-/** Shape of a key or nonce in hex. No document is larger than this maximum. */
+/** Shape of a key or nonce in hex. The maximum exceeds every key and nonce that a document can have. */
 export const keyHex = hex(1, 4096);
 
 const chosenPolicy: Shape<PlainOptions["policy"]> = {
@@ -212,9 +212,7 @@ export function optionsBesidePolicy(plain: Omit<PlainOptions, "policy">): Option
   });
 }
 
-/**
- * What decides a verdict beside the evidence and the current time. A new plain option becomes a part, or is omitted.
- */
+/** What decides a verdict, apart from evidence and current time. A new plain option is included unless omitted here. */
 interface JudgedBy extends Omit<
   PlainOptions,
   "policy" | "now" | "measurements" | "ephemeralKey" | "nonce" | "expected" | "bootProofsOnly"
@@ -227,8 +225,8 @@ interface JudgedBy extends Omit<
 }
 
 /**
- * A part of a setting. `policy` is the policy's text without names of files, `trustAnchors` and `trustedRoots` are the
- * content of files.
+ * A part of a setting. The part `policy` is the policy's text without names of files. The parts `trustAnchors` and
+ * `trustedRoots` are the content of files.
  */
 export type SettingPart = keyof JudgedBy | "trustedRoots";
 
@@ -319,7 +317,9 @@ function withoutNames(text: string, files: readonly NamedFile[]): string[] {
   return starts.map((start, index) => text.slice(start, places[index]?.value));
 }
 
-/** Returns the places of values in JSON text. Each array and object is read once, however many paths it is on. */
+/**
+ * Returns the places of values in JSON text. Each array and object is read once, even if several paths lead through it.
+ */
 function placesOf(text: string, start: number, paths: readonly NamedFile["path"][]): JsonEntry[] {
   const entries = entriesAt(text, start);
   const byStep = new Map<string | number, NamedFile["path"][]>();

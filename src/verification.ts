@@ -152,7 +152,7 @@ function reportOf(answer: Report | AnyVerification): Report {
 }
 
 function rejection(report: Report): RejectedError {
-  // Only `authentic` can be accepted without being verified.
+  // An accepted report that is not verified has the verdict `authentic`.
   if (isAccepted(report))
     return new RejectedError(report, "not verified: no policy was given, so any genuine enclave passes");
   return new RejectedError(report, refusalText(report));

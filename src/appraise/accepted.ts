@@ -50,7 +50,7 @@ const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) 
   );
 };
 
-/** Compares sets. A pinned set accepts the same members with a threshold at least as high. */
+/** Compares sets. A pinned set accepts sets with the same members and a threshold at least as high. */
 const acceptsSets: Accepts<SetPin> = (before, after) => {
   if (acceptsList(before.members, after.members) !== null) return "changed";
   return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
@@ -116,7 +116,7 @@ const excludesLabels: Excludes<PinTypes["labels"]["pin"]> = (one, other) =>
 interface AcceptedRow<P> {
   readonly accepts: Accepts<P>;
   readonly excludes: Excludes<P>;
-  /** A pin with which all evidence passes that has the pinned member. */
+  /** A pin that all evidence with the pinned member meets, such as 0 for `minNonce`. */
   readonly any?: P;
 }
 
@@ -143,7 +143,7 @@ export const ACCEPTED: { readonly [K in PinName]: AcceptedRow<PinTypes[K]["pin"]
   provenance: { accepts: acceptsProvenance, excludes: excludesNothing, any: [] },
 };
 
-/** The part of one deployment's evidence that another one accepts. */
+/** The part of one deployment's evidence that another deployment also accepts. */
 export interface AcceptedToo {
   readonly extent: "all" | "part";
   /** Pins that are narrower in the other deployment. There are none if it accepts all of the evidence. */

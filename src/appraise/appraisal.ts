@@ -4,7 +4,7 @@ import type { Remembered } from "../verify/approved-manifests.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
-/** The deployment that evidence matched. */
+/** A legacy document without a role. For such a document, fewer pins decide the three questions. */
 export interface MatchedDeployment {
   readonly name: string;
   /** The questions that are declared open. */
@@ -46,7 +46,7 @@ export interface AppraisalSetting {
    */
   readonly onlyAsked: string | null;
   readonly hasActivity: boolean;
-  /** The caller's name of each evidence. It is null or absent if there is none. */
+  /** The caller's name of each piece of evidence, null or absent if the caller gave none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
   /** Cache of comparisons of boot proofs. Default: no cache. */
   readonly appraised?: Remembered<AppraisedPiece> | undefined;

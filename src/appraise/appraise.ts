@@ -94,7 +94,7 @@ function appraisedPiece(
 
 /**
  * The condition under which each rule that demands app proofs is applied. The type requires every such rule, because a
- * forgotten rule could be skipped without being reported. `types` and `maxAge` demand no app proof.
+ * forgotten rule could be skipped without being reported. `types` and `maxAge` are not here: they demand no app proof.
  */
 const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
   required: ({ onlyAsked }) => onlyAsked === null,
@@ -123,7 +123,7 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     open: scope.open,
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
-    // A pin decides the manifest only if it also decides the operator, which a set of public keys does not.
+    // A manifest set decides the manifest only if it also decides the operator: not if its secret keys are public.
     manifestPin: MANIFEST_PINS.find((name) => scope.answers.operator.includes(name)) ?? null,
   });
 }
@@ -156,7 +156,7 @@ function appraiseDeployment(
   return nearest.differing.length === 0 ? nearest : null;
 }
 
-/** Reports the nearest deployment. If a single check differs, the advice is the advice of that check. */
+/** Reports the nearest deployment. If only one check differs, the advice of that check is shown. */
 function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
@@ -223,7 +223,7 @@ const OLD_SETUP =
   "the policy sets no maxAge: this setup document may be an old one, and its enclave may no " +
   "longer wait for its quorum key";
 
-/** Checks age. Without a limit, a setup document is a warning, because shares are released for it whatever its age. */
+/** Checks age. Without a limit, a setup document causes a warning, because shares could be released for an old one. */
 function appraiseAge(
   { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
   policy: Policy,
@@ -281,7 +281,7 @@ function appraiseAppProofs(
   else checklist.pass("policy.app-proof");
 }
 
-/** Checks that there is an app proof with a time. An app proof without a time may be old. */
+/** Checks that there is an app proof with a time, because an app proof without a time may be old. */
 function requiredFaults(appProofs: readonly (SignedAppProof | null)[]): AppProofFault[] {
   if (appProofs.length === 0) return [NONE_GIVEN];
   return appProofs.every(isUntimed) ? [NONE_TIMED] : [];
@@ -358,7 +358,7 @@ function ageFaults(proof: string, timestampMs: number | null, maxAge: number | n
   return [{ text: `${proof}, is ${durationText(age)} old, ${most}`, advice: TOO_OLD, isStale: true }];
 }
 
-/** Whether the organization's last decision exists and allows the request. Null means all with a decision. */
+/** Whether the organization's last decision exists and allows the request. Null means all organizations with one. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
   const decisions = [...lastDecisions(verified)].filter(
     ([decided]) => organizationId === null || decided === organizationId,

@@ -21,7 +21,7 @@ import { nearest } from "../decode/nearest.js";
 export interface EditedPolicy {
   readonly text: string;
   readonly added: readonly string[];
-  /** Deployments that were not added because a deployment of the policy accepts the same. */
+  /** Deployments that were not added because a deployment of the policy accepts the same evidence. */
   readonly alreadyThere: readonly AlreadyThere[];
   /** Deployments that still accept all or some of the dropped deployment's evidence. */
   readonly stillAcceptedBy: readonly StillAccepting[];
@@ -30,7 +30,7 @@ export interface EditedPolicy {
 
 export interface AlreadyThere {
   readonly name: string;
-  /** The name of the existing deployment that accepts the same. */
+  /** The name of the existing deployment that accepts the same evidence. */
   readonly as: string;
 }
 
@@ -245,7 +245,7 @@ function shown(name: string): string {
 
 function textOf(policy: string | Uint8Array | object): string {
   if (typeof policy === "string") return policy;
-  // The parser refuses bytes that are not UTF-8.
+  // The empty text is never used, because the parser refuses bytes that are not UTF-8.
   if (policy instanceof Uint8Array) return fromUtf8(policy) ?? "";
   return `${JSON.stringify(jsonInput(policy), undefined, 2)}\n`;
 }
@@ -263,7 +263,7 @@ interface NewAnchor {
   readonly anchor: TrustAnchor;
 }
 
-/** Returns the anchors whose certificate the policy does not have. A release has no anchors. */
+/** Returns the anchors whose certificate the policy does not have. A policy made from a release has no anchors. */
 function newAnchors(before: Policy, adding: Policy, { policy }: MadePolicy): readonly NewAnchor[] {
   const { trustAnchors: known } = before;
   return adding.trustAnchors.flatMap((anchor, index) => {

@@ -81,7 +81,7 @@ export function appended(text: string, entries: readonly JsonEntry[], values: re
   return { start: last.end, end: last.end, text: values.map((value) => between + written(value, layout)).join("") };
 }
 
-/** Inserts a member before another one, in its layout. */
+/** Inserts a member before another member, in the layout of that member. */
 export function insertedBefore(text: string, entry: JsonEntry, name: string, value: unknown): TextEdit {
   const layout = layoutAt(text, entry);
   const after = layout.ownLine ? `,${layout.feed}${layout.indent}` : ", ";

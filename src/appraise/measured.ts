@@ -18,8 +18,8 @@ import type { PcrPin } from "./pins.js";
 /** Measurements of files and names, from `bootproof/image`. */
 export interface Measured {
   /**
-   * PCRs of 48 bytes each, by index: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. An image without PCR8 is
-   * unsigned, and its PCR8 is zeros.
+   * PCRs of 48 bytes each, by index: 0, 1, 2 and 8 of an image, 3 of a role, 4 of an instance. If PCR8 is absent, the
+   * image is unsigned, and its PCR8 is compared as zeros.
    */
   readonly pcrs?: Readonly<Record<number, Uint8Array>>;
   /** SHA-256 of the application's binary. */
@@ -171,7 +171,7 @@ function comparisonOf(deployments: readonly MeasuredDeployment[]): MeasuredCompa
   return { fits: deployments.some(({ fits }) => fits), deployments, nearest: nearestOf(deployments) };
 }
 
-/** Compares a deployment by its nearest alternative of `pcrs`, since an enclave must meet one completely. */
+/** Compares a deployment by its nearest alternative of `pcrs`, since an enclave must meet one of them completely. */
 function compareDeployment(
   pins: DeploymentPins,
   found: ReadonlyMap<number, string>,

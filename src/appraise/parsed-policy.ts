@@ -20,7 +20,7 @@ export interface Policy {
   readonly allowDebug: boolean;
 }
 
-/** The pins of one deployment. An undefined member is not pinned. One value of a list must match. */
+/** The pins of one deployment. An undefined member is not pinned. Of several accepted values, one must match. */
 export interface DeploymentPins extends Pins {
   /** Name of the deployment. Default: its place in the file, for example `deployments[0]`. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface AppProofRules {
   /** Accepted types. Null means any type. */
   readonly types: readonly string[] | null;
   readonly maxAge: number | null;
-  /** The types that may have no time. */
+  /** The types that need no time. */
   readonly untimed: readonly string[];
   readonly required: boolean;
   readonly coverage: boolean;
@@ -71,7 +71,7 @@ export class ParsedPolicy implements Policy {
   /** @internal */
   constructor(members: Policy, source: PolicySource, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a policy is made by parsePolicy only");
-    // The descriptors keep `trustAnchors` a getter.
+    // Copying the descriptors keeps `trustAnchors` a getter, so each read returns new copies.
     Object.defineProperties(this, Object.getOwnPropertyDescriptors(members));
     this.#source = source;
     Object.freeze(this);

@@ -78,7 +78,7 @@ function isExact(ref: string): boolean {
   return !ref.endsWith("/*");
 }
 
-/** Whether builds of a later version cannot meet the demand. */
+/** Whether the demand names a commit or an exact ref, so that builds of a later version cannot meet it. */
 export function namesOneVersion({ commit, ref = [] }: ProvenanceDemand): boolean {
   return commit !== undefined || ref.some(isExact);
 }
@@ -154,8 +154,8 @@ function isWithin(own: readonly string[] | undefined, wanted: readonly string[] 
 }
 
 /**
- * Whether the signer is kept. No signer means the build's own workflow. Without a ref, any version of the signer
- * passes.
+ * Whether the signer is kept. Without a signer, the build's own workflow must sign. Without a ref, any version of the
+ * signer passes.
  */
 function isSignerKept(wanted: string | undefined, own: string | undefined): boolean {
   return own === wanted || (wanted?.includes("@") === false && own?.startsWith(`${wanted}@`) === true);

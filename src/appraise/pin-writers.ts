@@ -16,7 +16,10 @@ import { COMMENT } from "./shapes.js";
 
 type PinWriter<K extends PinName> = (facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined;
 
-/** Writers, which return undefined if no policy can pin the value. Null means that no writer writes the pin. */
+/**
+ * Writer of each pin, which returns undefined if no policy can pin the value. Null means that {@link writePins} never
+ * writes the pin.
+ */
 export const PIN_WRITERS: { readonly [K in PinName]: PinWriter<K> | null } = {
   pcrs: (_, document) => writePcrs(document),
   manifestHash: null,

@@ -20,7 +20,7 @@ import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 export interface MadePolicy {
   readonly policy: PolicyFile;
   readonly notes: readonly string[];
-  /** The boot proofs from which the policy was made. Without them, values that are not pinned are unknown. */
+  /** The boot proofs from which the policy was made. If absent, values that the policy does not pin are unknown. */
   readonly evidence?: readonly VerifiedBootProof[];
   /** Pins of siblings that the maker of this policy compared in another way, such as by the approvals of a release. */
   readonly judged?: readonly PinName[];
@@ -41,9 +41,10 @@ const PIN_OPTIONS: MembersOf<PinOptions> = {
 /**
  * Pins the deployment of one or several verified boot proofs: PCR0–3, the program with its arguments and environment,
  * namespace, nonce, quorum key, manifest set and commitment. If these do not decide the three questions, the manifest's
- * hash is also pinned. Values that no policy can hold (a quorum key of odd length) are omitted. The same evidence
- * verifies under the policy. Review it before use. Throws TypeError for anything but verified boot proofs, and
- * {@link MalformedError} (`policy`) for a combination that no policy can pin, for example debug mode and none.
+ * hash is also pinned. Values that no policy can hold (such as a quorum key of a wrong length) are omitted. The same
+ * evidence verifies under the policy. Review the policy before use. Throws TypeError for anything but verified boot
+ * proofs, and {@link MalformedError} (`policy`) for a combination that no policy can pin, for example boot proofs with
+ * and without debug mode.
  */
 export function pinPolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
@@ -70,7 +71,8 @@ export function makePolicy(
 }
 
 /**
- * Refuses boot proofs of both modes. `allowDebug` is for the whole policy: one debug enclave would allow it for all.
+ * Refuses boot proofs in debug mode together with others. `allowDebug` is for the whole policy, so one debug enclave
+ * would allow debug mode for all.
  */
 function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
   const debug = bootProofs.filter((one) => one.debug).length;
@@ -87,8 +89,8 @@ function makeOne(verified: VerifiedBootProof, options: PinOptions): MadePolicy {
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;
   const whole = writePins(facts, facts.bootProof!);
-  // The manifest's hash replaces pins that decide nothing (a set of public keys), parts that are too large for a
-  // policy, and names that a policy cannot hold.
+  // The manifest's hash replaces pins that decide nothing (a set whose secret keys are public), parts that are too
+  // large for a policy, and names that a policy cannot hold.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
   const saysApplication = whole.pivotEnv !== undefined || whole.workloads !== undefined;
   const candidates = [...(saysApplication ? [whole] : []), { ...whole, manifestHash }, least];

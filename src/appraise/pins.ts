@@ -53,7 +53,7 @@ interface LabelsPin {
   readonly deploymentLabel?: string;
 }
 
-/** Type of each pin in the file and as read. Hex is read as lower case. One value of a list must match. */
+/** Type of each pin in the file and as read. Hex is read as lower case. Of several accepted values, one must match. */
 export interface PinTypes {
   /** Images, one of which must match completely. */
   pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
@@ -408,7 +408,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
     unnamed: "live",
   },
   labels: qosPin("policy.labels", labelsShape, compareLabels),
-  // Provenance is compared once a deployment matched by its other pins (verify/README.md, "Provenance").
+  // Provenance is compared only after a deployment matched by its other pins (verify/README.md, "Provenance").
   provenance: {
     check: null,
     kinds: ["qos"],

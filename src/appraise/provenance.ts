@@ -206,7 +206,7 @@ function rootsIn(source: Source, place: Place): TrustedRoot[] {
 
 const MEDIA_TYPE = /^application\/vnd\.dev\.sigstore\.trustedroot(?:\+json;version=0\.[12]|\.v0\.[12]\+json)$/;
 
-/** Reads a root. The thresholds follow from the lists that a Sigstore library reads. */
+/** Reads a root. Its thresholds depend on which lists of logs it has. */
 function rootOf(json: JsonValue, { name, text, file }: Source, place: Place): TrustedRoot[] {
   const root: JsonObject = isJsonObject(json) ? json : {};
   const isRoot = typeof root["mediaType"] === "string" && MEDIA_TYPE.test(root["mediaType"]);

@@ -6,8 +6,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { SetPin } from "./facts.js";
 
 /**
- * The first 16 bytes of each half in hex: encryption point, then signing point. If another key began with the same
- * bytes, it would only not be trusted (test-vectors/public-keys.json has the whole keys).
+ * The first 16 bytes of each half in hex: encryption point, then signing point. Another key that begins with the same
+ * bytes would be distrusted, which is safe (test-vectors/public-keys.json has the whole keys).
  */
 const BEGINNINGS: readonly string[] = [
   // the default quorum key (KNOWN_QUORUM_KEY)

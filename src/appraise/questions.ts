@@ -1,6 +1,6 @@
 /**
  * The three questions that the pins of a deployment decide: which image runs, which application inside it, and whose
- * deployment it is (appraise/README.md, "What a deployment has to pin"). Some pins only seem to decide one.
+ * deployment it is (appraise/README.md, "What a deployment has to pin"). Some pins seem to decide one, but do not.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
 import type { BootProofFacts, DocumentFacts, SetPin } from "./facts.js";
@@ -40,7 +40,7 @@ const NITRO_IMAGE = {
   remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
-/** Values that an attacker's application cannot forge, for each kind of document. */
+/** Facts that an attacker's application cannot forge, for each kind of commitment. */
 const KINDS: Readonly<
   Record<
     CommitmentKind,
@@ -48,7 +48,7 @@ const KINDS: Readonly<
       /** Whether the pivot or workloads in the manifest are the program that ran. */
       readonly program: boolean;
       readonly quorumKey: boolean;
-      /** Whether the manifest is the booted one. If false, it is known to be so only if PCR3 names a role. */
+      /** Whether the commitment proves which manifest was booted. If false, only a role in PCR3 proves it. */
       readonly manifest: boolean;
     }
   >
@@ -60,7 +60,7 @@ const KINDS: Readonly<
 
 export type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
 
-/** Returns the pins that decide each question. `roleless` means that PCR3 is, or without evidence may be, zeros. */
+/** Returns the pins that decide each question. `roleless`: PCR3 is zeros, or may be because there is no evidence. */
 function answersOf(pins: Questioned, roleless: boolean): Answers {
   const kind = KINDS[pins.commitment!];
   const { pcrs, manifestSet, quorumKey, shareSet } = pins;

@@ -67,7 +67,7 @@ interface Deployment {
 interface Addition extends Deployment {
   /** Facts of its boot proofs. If there are none, values that the deployment does not pin are unknown. */
   readonly facts: readonly DocumentFacts[];
-  /** Whether a deployment of the policy accepts the same. The addition is then not added. */
+  /** Whether a deployment of the policy accepts the same evidence, so that nothing is added. */
   readonly isThere: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface Terms {
   readonly bundles: readonly ProvenanceBundle[];
 }
 
-/** Returns the deployments of these namespaces that have the highest `minNonce`. Without this pin, it is the lowest. */
+/** Returns the deployments of these namespaces with the highest `minNonce`. A missing nonce is the lowest. */
 export function newestSiblings(
   deployments: readonly DeploymentPins[],
   namespaces: readonly string[],
@@ -258,7 +258,7 @@ const MANIFEST_HASH: Row<readonly string[]> = {
   },
 };
 
-/** Row of workloads. Digests belong to one version, but names do not. */
+/** Row of workloads. The digests belong to one version, but the names stay the same in later versions. */
 const WORKLOADS: Row<PinTypes["workloads"]["pin"]> = {
   keep: (pair) => {
     const [before, after] = [pair.wanted, pair.own ?? {}].map((one) => Object.keys(one).sort().join(", "));

@@ -62,8 +62,8 @@ export interface VoteJson extends ReadOf<typeof voteShape> {}
 const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
- * An activity (client/README.md, "Activities"). Required are only the members that the interface's own sample has. In
- * the sample, `result.activity` repeats the whole activity.
+ * An activity (client/README.md, "Activities"). Only the members that every activity in the interface's own sample has
+ * are required: there, `result.activity` repeats the activity.
  */
 const activityShape = openObject({
   id: nonEmptyText,

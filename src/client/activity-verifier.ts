@@ -24,7 +24,9 @@ import { untilAborted } from "./transport.js";
 export interface VerificationOptions extends DemandedBuilds {
   /** Limit of cached boot proofs. Over the limit, the least recently used one is dropped. Default: 256. */
   readonly bootProofLimit?: number;
-  /** Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates. Default: an hour. */
+  /**
+   * Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates again. Default: an hour.
+   */
   readonly bootProofMaxAgeMs?: number;
   /** Cache of valid signatures, which other verifications may share. */
   readonly cache?: SignatureCache;
@@ -43,14 +45,14 @@ export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
 
 export interface PollingOptions {
   /**
-   * Milliseconds between two polls for a pending activity. Default: 500, or `activityPoller.intervalMs` of another
-   * SDK's client.
+   * Milliseconds between two polls for a pending activity. Default: 500; for another SDK's client its
+   * `activityPoller.intervalMs`, or 500 if it has none.
    */
   readonly pollIntervalMs?: number;
   /**
    * Number of polls for a pending activity. After the last poll, a client of another SDK returns the unfinished
-   * activity, and this package's client rejects. Default: 40; for another SDK's client `activityPoller.numRetries`, or
-   * else 120.
+   * activity, and this package's client rejects. Default: 40; for another SDK's client its `activityPoller.numRetries`,
+   * or 120 if it has none.
    */
   readonly pollAttempts?: number;
 }
@@ -122,7 +124,7 @@ export class ActivityVerifier {
     { activity, expected, refusals, operation, isFetched }: AskedActivity,
     { signal, query = this.source.query, unfinished }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
-    // Evidence is requested in the activity's own organization, where the caller may read both.
+    // Evidence is requested in the activity's own organization, where the caller may read app proofs and boot proofs.
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
     const owned: EvidenceSource["query"] = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});

@@ -11,7 +11,7 @@ export class BoundedBytes {
   #buffer: Uint8Array;
   #length = 0;
 
-  /** `first` is the size that is reserved from the start. */
+  /** `limit` and `first`, the size that is reserved from the start, are in bytes. */
   constructor(limit: number, first = FIRST_BUFFER) {
     this.#limit = limit;
     this.#buffer = new Uint8Array(Math.min(first, limit));

@@ -38,8 +38,8 @@ export interface ClientOptions {
   /** Default organization of calls. */
   readonly organizationId: string;
   /**
-   * The result of `apiKeyStamper(…)` or `webauthnStamper(…)`, a session's stamper, or a published stamper of this
-   * family.
+   * The result of `apiKeyStamper(…)` or `webauthnStamper(…)`, a session's stamper, or a published stamper for this
+   * family of services.
    */
   readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
@@ -54,7 +54,7 @@ export interface ClientOptions {
   readonly maxRetries?: number;
   /**
    * Whether submits are repeated, too, with the same bytes and stamp. Set it only for a service that promises to make
-   * one activity of repeated requests. Default: false.
+   * only one activity if a request is repeated. Default: false.
    */
   readonly resendSubmits?: boolean;
   /** Limit of a decompressed response in bytes. Default: 8 MiB; for a boot proof never more than 1 MiB. */
@@ -89,7 +89,7 @@ export type QueryFunctions = {
  */
 export interface Client extends SubmitFunctions, QueryFunctions {
   readonly organizationId: string;
-  /** Sends a submit that the interface does not document. Returns the whole body. */
+  /** Sends a submit that the interface does not document. Resolves to the whole response body. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
   /** Sends a query, named by the last segment of its path. Resolves to the whole response body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;

@@ -50,8 +50,8 @@ export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<
 }
 
 /**
- * Limit of a bundle in characters. A session's bundle has 116, and the time of base58 grows with the square of the
- * length.
+ * Limit of a bundle in characters, because the time to decode base58 grows with the square of the length. A session's
+ * bundle has 116 characters.
  */
 const MAX_BUNDLE = 4096;
 

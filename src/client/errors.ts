@@ -140,7 +140,7 @@ function adviceFor(status: number, category: string | null): string {
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 
-/** Reads an error response. From a body of another form, only the status is used. */
+/** Reads an error response. If the body has another form, only the status is used. */
 export function serviceFacts(status: number, body: JsonValue | undefined, retryAfterMs: number | null): ServiceFacts {
   const json: JsonObject = isJsonObject(body) ? body : {};
   const details = Array.isArray(json["details"]) ? json["details"] : [];
@@ -249,7 +249,10 @@ export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: 
 export type WebhookFault =
   "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
 
-/** A delivery is not accepted. The faults after `signature` occur only if the signature is valid. */
+/**
+ * A delivery is not accepted. The faults `body`, `replayed`, `full` and `organization` occur only if the signature is
+ * valid.
+ */
 export class WebhookError extends ClientError {
   override readonly name = "WebhookError";
   readonly fault: WebhookFault;

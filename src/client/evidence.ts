@@ -41,8 +41,8 @@ export interface ActivityEvidence<T> {
 }
 
 /**
- * Fetches an activity. Null if the service does not know it, or does not offer this query: the interface does not
- * promise it. Rejects with {@link ClientError}.
+ * Fetches an activity. Null if the service does not know it, or does not offer this query, which the interface does not
+ * promise. Rejects with {@link ClientError}.
  */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
@@ -96,8 +96,8 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * Fetches the boot proof of the enclave of an application that booted last. Null if there is none. Only the unsigned
- * label `enclaveApp` names the application. Rejects with {@link ClientError} (`answer`) if it names another one.
+ * Fetches the boot proof of the application's enclave that booted last. Null if there is none. Only the unsigned label
+ * `enclaveApp` names the application. Rejects with {@link ClientError} (`answer`) if the label has another name.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
@@ -130,7 +130,9 @@ export function hasAppProofs(activity: JsonValue): boolean {
   return [activity, outcomeOf(activity).repetition].some((holder) => !isEmpty(holder?.["appProofs"]));
 }
 
-/** Throws if the answer has evidence outside of `member`. It would be dropped without verification. */
+/**
+ * Throws if the answer has evidence outside of `member`, because that evidence would be dropped without verification.
+ */
 function refuseMore(operation: string, answer: JsonValue, [member, piece]: readonly [string, Piece]): void {
   const beside = evidenceBesideMember(answer, member, piece);
   if (beside.length > 0) throw answerError(operation, beside, "none");
@@ -143,7 +145,7 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
   };
 }
 
-/** Returns a source of boot proofs that the caller has. It cannot fetch missing app proofs. */
+/** Returns a source with the boot proofs that the caller passed. It cannot fetch missing app proofs. */
 export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
   const byKey = new Map(copyPlain(bootProofs).map((bootProof) => [keyOfBootProof(bootProof), bootProof]));
   const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {

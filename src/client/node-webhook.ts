@@ -1,18 +1,18 @@
 /**
- * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, and `raw` of Fastify and Koa.
- * This file declares Node's types itself, and imports nothing of Node.
+ * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, and the raw requests of
+ * Fastify and Koa. This file declares Node's types itself, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
 export interface NodeRequest {
   readonly method?: string | undefined;
-  /** Names and values alternate. */
+  /** The headers as a list in which names and values alternate. */
   readonly rawHeaders: readonly string[];
   /** Whether any of the body was read. */
   readonly readableDidRead?: boolean;
   readonly destroyed?: boolean;
-  /** The body of a framework, which is used only if it is bytes, as with `express.raw()`. */
+  /** The body as a framework read it. It is used only if it is bytes, as with `express.raw()`. */
   readonly body?: unknown;
   /** The raw bytes that some body parsers keep. */
   readonly rawBody?: unknown;
@@ -76,7 +76,8 @@ function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, strin
 }
 
 /**
- * Limit of bytes that are read and dropped. Some senders read the response only after they have sent the whole body.
+ * Limit of bytes that are read and dropped. They are read because some senders read the response only after they have
+ * sent the whole body.
  */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 

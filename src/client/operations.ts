@@ -172,7 +172,7 @@ const tvcDeploymentShape = openObject({
 export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
 const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
 
-/** Details in base64 (client/README.md, "Applications of your own"). */
+/** Provisioning details (client/README.md, "Applications of your own"). Both members are base64. */
 const provisioningDetailsShape = openObject({ attestationDocument: nonEmptyText, manifestEnvelope: nonEmptyText });
 export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
 const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
@@ -282,7 +282,7 @@ export interface QueryOperation {
   readonly maxResponseBytes?: number;
 }
 
-/** 1 MiB for the boot proof, and the rest for its wrapper. */
+/** Limit of a response with a boot proof, in bytes: 1 MiB for the boot proof, and 1 KiB for its wrapper. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 type SubmitRules = typeof SUBMIT_RULES;

@@ -28,7 +28,7 @@ export type PayloadSchemas = Readonly<Record<string, StandardSchema>>;
 export type SchemaOutput<Schema> = Schema extends StandardSchema<infer Output> ? Output : never;
 
 interface ValidatedPayload {
-  /** Place of the payload in faults. */
+  /** Path of the payload, with which the paths of faults begin. */
   readonly path: string;
   readonly type: string;
   readonly json: JsonObject;

@@ -12,7 +12,7 @@ import type { Signal } from "./platform.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
-  /** Another organization than the client's, such as its child. */
+  /** An organization other than the client's, such as its child. */
   readonly organizationId?: string;
   readonly signal?: Signal;
 }
@@ -111,7 +111,7 @@ function checkedParameters(
   given: unknown,
 ): JsonObject {
   const { name } = operation;
-  // The copy is checked and sent.
+  // The copy is checked and sent, so later changes by the caller have no effect.
   const parameters = copyPlain(given);
   if (!/^[a-z0-9_]+$/.test(name))
     throw requestError("request", [{ path: "name", message: "expected lower-case letters, digits and _" }]);

@@ -52,8 +52,8 @@ export interface SessionOpener<Answer> {
 }
 
 /**
- * Creates a session and opens its key. Resolves to the response of `createReadWriteSession`, with `session`. Rejects
- * with {@link ClientError} (`answer`) if the activity is not completed.
+ * Creates a session and opens its key. Resolves to the response of `createReadWriteSession`, to which `session` is
+ * added. Rejects with {@link ClientError} (`answer`) if the activity is not completed.
  */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
   client: SessionOpener<Answer>,

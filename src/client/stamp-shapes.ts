@@ -37,9 +37,9 @@ const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 const published = new WeakSet<object>();
 
 /**
- * Stamps a body with a stamper of either shape. Only the stamp shows the shape, so the stamper first gets bytes that
- * convert to their own text. If the stamp of a published stamper is not valid for the body, the stamper stamps the
- * text. Rejects with {@link ClientError} (`stamp`) for any other result, and with the stamper's own error.
+ * Stamps a body with a stamper of either shape. Only its result shows the shape, so the stamper first gets bytes that
+ * convert to their own text. If the stamp of a published stamper is not valid for the body, it then gets the text.
+ * Rejects with {@link ClientError} (`stamp`) for any other result, and with the stamper's own error.
  */
 export async function stampBy(
   stamper: AnyStamper,
@@ -57,7 +57,7 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** UTF-8 bytes whose `toString` returns their text. That of other bytes returns a list of numbers. */
+/** UTF-8 bytes whose `toString` returns their text. For an ordinary Uint8Array it returns a list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();

@@ -21,24 +21,26 @@ export interface Stamper {
   stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
 }
 
-/** A stamp of a published stamper of this family. Its header is one of {@link Stamp}'s, in any letter case. */
+/**
+ * A stamp of a published stamper for this family of services. Its header is one of {@link Stamp}'s, in any letter case.
+ */
 export interface PublishedStamp {
   readonly stampHeaderName: string;
   readonly stampHeaderValue: string;
 }
 
 /**
- * A stamper for a client: a {@link Stamper}, or a published stamper of this family. The latter gets the body as text,
- * and returns a {@link PublishedStamp}.
+ * A stamper for a client: a {@link Stamper}, or a published stamper for this family of services, which gets the body as
+ * text and returns a {@link PublishedStamp}.
  */
 export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
 export interface ApiKey {
-  /** The point, 33 bytes compressed or 65 uncompressed. */
+  /** The public point in hex: 33 bytes compressed, or 65 uncompressed. */
   readonly publicKey: string;
-  /** The scalar, 32 bytes. */
+  /** The private scalar in hex, 32 bytes. */
   readonly privateKey: string;
 }
 
@@ -209,7 +211,7 @@ function assertionOf(
   };
 }
 
-/** Returns the bytes of a view or a buffer, also of another realm; null for anything else. */
+/** Returns the bytes of a view or a buffer, even of another realm; null for anything else. */
 function bytesOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;

@@ -38,7 +38,7 @@ export interface Transport {
 interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
-  /** `literal` returns numbers as they are written. Default: `value`. */
+  /** `literal` keeps numbers as they are written; `value` converts them. Default: `value`. */
   readonly numbers?: "value" | "literal";
 }
 
@@ -55,7 +55,10 @@ export function checkedBaseUrl(text: string): string {
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
-/** Longest `Retry-After` after which a request is repeated. For a longer one, the error has it in `retryAfterMs`. */
+/**
+ * Longest `Retry-After`, in milliseconds, after which a request is repeated. For a longer one, the error has it in
+ * `retryAfterMs`.
+ */
 const MAX_RETRY_AFTER_MS = 30_000;
 
 interface StampedRequest {
@@ -102,7 +105,7 @@ async function stampOf(
   } catch (error) {
     if (error instanceof ClientError) throw error;
     if (signal.aborted) throw new ClientError("aborted", ABORTED, { operation: name });
-    // Only the name is used: the platform's message may quote the signed bytes or the signer.
+    // Only the error's name is used: the platform's message may quote the signed bytes or the signer.
     const reason = error instanceof Error ? error.name : "unknown reason";
     throw new ClientError("stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
   }

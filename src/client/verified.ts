@@ -76,7 +76,7 @@ export type VerifiedSubmitFunctions = {
 };
 
 export interface VerifyActivityOptions extends CallOptions {
-  /** Known part of the request: id, type, parameters, time, addresses. */
+  /** What the caller knows of the request, such as id, type, parameters, time and addresses. */
   readonly expected?: Partial<Expected>;
 }
 

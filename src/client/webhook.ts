@@ -1,6 +1,6 @@
 /**
  * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"). The signature is Ed25519 over
- * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
+ * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`. Headers contain all parts but the body.
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -338,7 +338,7 @@ export function webhookReceiver(given: WebhookHandlerOptions): (request: Receive
     if (request.method !== "POST") return 405;
     const rawBody = await request.body(maxBodyBytes);
     if (rawBody === null) return 413;
-    // Anyone may send requests here: keys are fetched only for a well-formed id.
+    // Anyone may send requests here, so keys are fetched only for a well-formed id.
     const received = { headers: copyPlain(request.headers), now: now() };
     const headers = readHeaders({ ...options, ...received });
     const delivery = await verifyUnder(headers, {

@@ -16,7 +16,7 @@ export interface ActivityRule {
   /** Parameters that the service may fill in. */
   readonly filledIn: readonly string[];
   readonly repeats: readonly Repetition[];
-  /** A list of the result that must contain these members of the intent, as one entry. */
+  /** A list in the result. One of its entries must have these members of the intent. */
   readonly lists?: { readonly result: string; readonly members: readonly string[] };
 }
 

@@ -90,8 +90,8 @@ const OWN_NAMES: NamesRead = {
 };
 
 /**
- * Returns a fault for each name that folds to the name that a check reads there, but has another spelling. It searches
- * the members of the activity, its intent and result, and its repetition. The activity may be unfinished.
+ * Returns a fault for each name that has the same folded form as a name that a check reads, but another spelling. It
+ * searches the members of the activity, its intent and result, and its repetition. The activity may be unfinished.
  */
 export function foldedNames(activity: JsonObject): FaultList {
   const faults = new FaultList();

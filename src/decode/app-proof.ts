@@ -167,7 +167,7 @@ export interface AddressDerivationProof {
   readonly address: string;
 }
 
-/** The proof of a policy's outcome. Protobuf's JSON omits empty members. */
+/** The proof of a policy's outcome. Members are optional because Protobuf's JSON omits empty ones. */
 export interface PolicyOutcomeProof {
   readonly organizationId: string;
   readonly outcome: PolicyOutcome;
@@ -210,7 +210,7 @@ export interface PolicyOutcomePayload extends TimedPayload {
 /** A payload of an application's own type, or of a type that is newer than this package. */
 export interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
-  /** Same time as in {@link TimedPayload}, or null if the policy allows none for the type (`appProofs.untimed`). */
+  /** Same time as in {@link TimedPayload}. Null if there is none and the policy allows that (`appProofs.untimed`). */
   readonly timestampMs: number | null;
   readonly addressDerivationProof?: undefined;
   readonly policyOutcomeProof?: undefined;
@@ -227,7 +227,7 @@ declare const otherPayloadType: unique symbol;
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**
- * Decodes the payload of an app proof. The types in `untimed` may have no `timestampMs`. Throws {@link MalformedError}
+ * Decodes the payload of an app proof. The types in `untimed` need no `timestampMs`. Throws {@link MalformedError}
  * (`json` or `app-proof-payload`) with every fault. A number that a double cannot hold exactly is a fault
  * (decode/README.md, "App proofs").
  */

@@ -46,7 +46,7 @@ export class BorshReader {
   #items = 0;
 
   constructor(bytes: Uint8Array) {
-    // Slices of a `Buffer` would be views.
+    // Slices of a `Buffer` would be views, not copies.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }

@@ -118,7 +118,7 @@ class ProfileReader {
     return text;
   }
 
-  /** Reads an array. The list grows by item, because the count may be false. */
+  /** Reads an array. The list grows item by item, because the stated count may be false. */
   #array(count: number, depth: number): CborValue[] {
     const items: CborValue[] = [];
     for (let left = count; left > 0; left--) items.push(this.#item(depth + 1));

@@ -18,7 +18,7 @@ export interface CoseSign1 {
 
 export const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
-/** Maximum length of a message: the largest payload and room for the rest. Longer input is not parsed. */
+/** Maximum length of a message: the largest payload, and room for the other parts. Longer input is not parsed. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 
 /** Decodes a message with or without tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */

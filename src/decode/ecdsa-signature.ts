@@ -18,7 +18,7 @@ export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array 
 
 /** Returns the content of a positive INTEGER in its shortest form, and null for anything else. */
 function derInteger(der: Uint8Array, at: number): Uint8Array | null {
-  // An undefined length fails the comparison below.
+  // At the end of the bytes, the length is undefined and fails the comparison below.
   const length = der[at + 1]!;
   if (der[at] !== 0x02 || at + 2 + length > der.length) return null;
   const integer = der.subarray(at + 2, at + 2 + length);

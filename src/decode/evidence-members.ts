@@ -71,7 +71,7 @@ interface PieceMembers {
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** A value of this kind has at least one of these members, unless it is wrapped. Its reader reports others. */
+  /** An unwrapped value of this kind has at least one of these members. Its reader refuses any other value. */
   readonly marks: readonly string[];
   /** Members for evidence of another kind that belongs inside. */
   readonly inside: readonly string[];
@@ -79,7 +79,7 @@ interface PieceMembers {
 
 const SERVICE_FORM = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
 const BOOT_PROOF = [...SERVICE_FORM, ...PROVISIONING_FORMS.map(({ document }) => document)];
-/** Names that are evidence next to other evidence. They are too general to make any object evidence. */
+/** Names that mean evidence only next to other evidence. They are too general to mean evidence alone. */
 const ENVELOPES = PROVISIONING_FORMS.map(({ envelope }) => envelope.name);
 const PIECES: Readonly<Record<Piece, PieceMembers>> = {
   "boot proof": {
@@ -103,7 +103,7 @@ export function wrappersOf(piece: Piece): readonly [one: string, list: string] {
   return [PIECES[piece].one, PIECES[piece].list];
 }
 
-/** Names of evidence that no reader here decodes. */
+/** Names of evidence that has no row in `PIECES`. */
 const OTHERS = ["bundle", "attestation"];
 
 /** Folded names of evidence. `app_proofs` and `AppProofs` name app proofs, too. */
@@ -114,8 +114,8 @@ const NAMES: ReadonlySet<string> = new Set(
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
 
 /**
- * Returns a fault for each evidence that would be ignored: next to the value or list that is read from `input`, or at a
- * wrong place inside it. There are no faults if `input` is neither object nor array. `path` is the place of `input`.
+ * Returns a fault for each piece of evidence that would be ignored: next to the value or list that is read from
+ * `input`, or at a wrong place inside. If `input` is neither object nor array, there are none. `path` is its place.
  */
 export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
   const faults = new FaultList();
@@ -199,8 +199,8 @@ function isSigned(value: unknown): boolean {
 }
 
 /**
- * Returns the value inside its wrapper. If the wrapper has other evidence too, returns it whole, and the reader reports
- * that.
+ * Returns the value inside its wrapper. If the wrapper also has other evidence, returns the whole wrapper, and the
+ * reader reports the other evidence.
  */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];

@@ -1,6 +1,6 @@
 /**
  * Detection of names that some decoders confuse with another name (decode/README.md, "Activities"), such as `Addresses`
- * and `addresses`. Such a decoder would read another value than the verified one.
+ * and `addresses`. Such a decoder could read a value other than the verified one.
  */
 import { type Fault, shownName } from "../errors.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject, memberPath } from "./json.js";

@@ -1,7 +1,7 @@
 /**
- * Readers of members of evidence. They return valid members, and collect the faults of the others (decode/README.md,
- * "Shapes"). They return undefined at a fault. Only {@link integerField} and {@link hexField} return a blank value,
- * because manifests use them, and any fault of a manifest throws in the end.
+ * Readers of members of evidence. They return a valid member, and collect the fault of an invalid one
+ * (decode/README.md, "Shapes"). At a fault they return undefined. Only {@link integerField} and {@link hexField} return
+ * a blank value, because manifests use them, and any fault of a manifest throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
@@ -56,14 +56,14 @@ export class MemberReader {
     return MemberReader.of(this.get(name), this.at(name), this.faults);
   }
 
-  /** Returns the items that `item` reads, without those for which it returns undefined. */
+  /** Returns what `item` reads from each item of a list. Items for which it returns undefined are omitted. */
   array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
     const value = this.get(name);
     if (!Array.isArray(value)) return this.fault(name, `expected an array, got ${jsonKind(value)}`);
     return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
   }
 
-  /** Returns the objects in a list as {@link array} does. Another item is a fault. */
+  /** Returns the objects in a list as {@link array} does. An item that is not an object is a fault. */
   objects<T>(name: string, item: (reader: MemberReader) => T | undefined): T[] | undefined {
     return this.array(name, (value, path) => {
       const reader = MemberReader.of(value, path, this.faults);

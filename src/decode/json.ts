@@ -36,7 +36,7 @@ export class JsonNumber {
 const MAX_DEPTH = 64;
 /**
  * Maximum number of members and items of one text. Two bytes of text can take 230 in memory, so a limit of the text's
- * size is not enough. The densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
+ * size is not enough. The densest genuine text of 1 MiB, a manifest of small numbers, has a fifth of this number.
  */
 const MAX_VALUES = 250_000;
 /** Maximum number of parts before they are joined. A string built by appending retains every part. */
@@ -163,7 +163,7 @@ function isScalar(value: unknown): value is null | boolean | number | JsonNumber
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
 }
 
-/** Refuses lone surrogates. UTF-8 replaces them by U+FFFD, so different values would become equal. */
+/** Refuses lone surrogates. UTF-8 replaces each with U+FFFD, so different values would become equal. */
 function refuseLoneSurrogate(value: unknown): void {
   if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }

@@ -17,7 +17,7 @@ const MAX_CHECKPOINT_SIGNATURES = 100;
 const MAX_CERTIFICATES = 10;
 const MAX_CERTIFICATE_BYTES = 16 * 1024;
 const MAX_EXTENSIONS = 64;
-/** Maximum number of characters. A Sigstore library may make a regular expression of the name. */
+/** Maximum characters of a log's name, because a Sigstore library may make a regular expression of the name. */
 const MAX_CHECKPOINT_NAME = 256;
 
 /** Types of bundles that may have a certificate chain. A newer bundle has only the signer's certificate. */
@@ -115,7 +115,7 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   return { value: { text, certificate, payload, statement }, faults };
 }
 
-/** Returns the signer's certificate, which is the first of a chain. A Sigstore library uses the same. */
+/** Returns the signer's certificate. It is the first of a chain, because a Sigstore library also uses the first. */
 function certificateOf(material: MemberReader, mayHaveChain: boolean): Certificate | undefined {
   if (material.get("publicKey") !== undefined) material.fault("publicKey", "expected a certificate, not a public key");
   const [one, chain] = [material.get("certificate"), material.get("x509CertificateChain")];
@@ -132,7 +132,7 @@ function certificateOf(material: MemberReader, mayHaveChain: boolean): Certifica
   return certificateIn(leaf);
 }
 
-/** Reads a certificate. Only the signer's certificate is used: another one is a fault only if it exceeds a limit. */
+/** Reads a certificate. Only the signer's certificate is used, so in any other only an exceeded limit is a fault. */
 function certificateIn(reader: MemberReader | undefined, isSigner = true): Certificate | undefined {
   const bytes = reader && base64Member(reader, "rawBytes");
   if (bytes === undefined) return undefined;
@@ -162,10 +162,13 @@ function checkSignedTimes(material: MemberReader): void {
   if (timestamps) membersIn(timestamps, "rfc3161Timestamps", MAX_TIMESTAMPS);
 }
 
-/** Names without characters that have a meaning in regular expressions, some of which take exponential time. */
+/**
+ * Pattern of log names. It excludes characters with a meaning in regular expressions, because a Sigstore library may
+ * make one of the name, and some take exponential time.
+ */
 const CHECKPOINT_NAME = /^[\w.:/%~@-]*$/;
 
-/** Checks that the inclusion proof has the size and root of its checkpoint, which a Sigstore library uses. */
+/** Checks that the inclusion proof has the size and root of its checkpoint, because only the checkpoint is signed. */
 function checkInclusion(proof: MemberReader | undefined): void {
   const note = proof?.nested("checkpoint")?.string("envelope");
   if (proof === undefined || note === undefined) return;
@@ -176,7 +179,7 @@ function checkInclusion(proof: MemberReader | undefined): void {
     proof.fault("checkpoint", `a name of more than ${MAX_CHECKPOINT_NAME} characters`);
   else if (!names.every((name) => CHECKPOINT_NAME.test(name)))
     proof.fault("checkpoint", "a name with characters that are not allowed in a log's name");
-  // A Sigstore library needs half a second for a number of a million digits.
+  // A Sigstore library needs half a second for a number of a million digits, so a long number is refused.
   if (!isInteger(proof.get("logIndex"))) proof.fault("logIndex", "expected an integer of 64 bits");
   const [, treeSize, rootHash] = note.split("\n", 3);
   if (!isInteger(treeSize)) proof.fault("checkpoint", "its second line is not the size of a log");

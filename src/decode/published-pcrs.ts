@@ -11,7 +11,7 @@ import { PCR_LENGTH } from "./lengths.js";
 const WANTED = [0, 1, 2];
 const OPTIONAL = [8];
 const LINE = new RegExp(`^([0-9a-fA-F]{${2 * PCR_LENGTH}})[ \\t]+PCR([0-9]{1,2})$`);
-/** Maximum length of a line. Lines of this form are shorter. */
+/** Maximum length of a line. Genuine lines are shorter. */
 const MAX_LINE = 256;
 const MEMBER = /^PCR(0|[1-9][0-9]?)$/;
 const MEASUREMENTS = "Measurements";

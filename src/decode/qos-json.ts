@@ -3,7 +3,7 @@ import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";
 
-/** A value to write. Null and undefined members are omitted, bytes become hex, and integers decimal strings. */
+/** A value to write. Null and undefined members are omitted, bytes become hex, and integers become decimal strings. */
 export type QosJsonInput =
   | null
   | undefined

@@ -49,7 +49,7 @@ export interface Place {
   /** The number of all faults so far. */
   readonly faults: number;
   at(step: string | number): Place;
-  /** Adds a fault, so that the shape's result is discarded. A function is called only if the fault is kept. */
+  /** Adds a fault, so that the shape's result is discarded. A message function is called only if the fault is kept. */
   fault<T = undefined>(message: string | (() => string)): T;
 }
 

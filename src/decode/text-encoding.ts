@@ -18,7 +18,7 @@ export function decodeFile(file: Uint8Array): DecodedFile {
   return base64 === null ? { bytes: file, encoding: "binary" } : { bytes: base64, encoding: "base64" };
 }
 
-/** Returns text without white space, or null if not printable ASCII. A regular expression could overflow its stack. */
+/** Returns the text without white space, or null if not printable ASCII. A regular expression could overflow here. */
 function asciiText(file: Uint8Array): string | null {
   const kept = new Uint8Array(file.length);
   let length = 0;

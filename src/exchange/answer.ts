@@ -29,8 +29,8 @@ export interface ReadAnswer {
 }
 
 /**
- * The limit admits long lists: an answer has at most 8 MiB, a value takes 24 bytes, and an account of a wallet has 30
- * bytes a value.
+ * Limit of JSON values in an answer: 8 MiB, the client's limit, at 24 bytes a value. Long lists fit, since an account
+ * of a wallet takes 30 bytes a value.
  */
 export const MAX_ANSWER_VALUES = 350_000;
 
@@ -91,8 +91,8 @@ export function readActivityAnswer({ value: answer, faults: parsed }: ReadAnswer
 }
 
 /**
- * Returns faults for other members of a past activity's wrapper. Values of another SDK repeat members of the result
- * there.
+ * Returns faults for other members in the wrapper of a past activity. Members of the result are no fault, because other
+ * SDKs repeat them there.
  */
 export function besideFaults(value: JsonValue): string[] {
   const activity = isJsonObject(value) && Object.hasOwn(value, "activity") ? value["activity"] : null;
@@ -107,7 +107,7 @@ export function besideFaults(value: JsonValue): string[] {
 
 const quoted = (name: string): string => JSON.stringify(shownName(name));
 
-/** Whether a value has a member `__proto__` at any depth. A program that assigns it sets a prototype. */
+/** Whether a value has a member `__proto__` at any depth. A program that copies it by assignment sets a prototype. */
 function hasPrototypeMember(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasPrototypeMember);
   if (!isJsonObject(value)) return false;
@@ -118,7 +118,10 @@ export function isCompleted({ status }: JsonObject): boolean {
   return status === COMPLETED;
 }
 
-/** Whether the status says that the activity is unfinished. Without a status it is not: verification then fails. */
+/**
+ * Whether the status says that the activity is unfinished. False without a status, so the activity is verified, and
+ * fails.
+ */
 export function isUnfinished(activity: JsonObject): boolean {
   return activity["status"] !== undefined && !isCompleted(activity);
 }
@@ -161,7 +164,7 @@ function picked(object: JsonObject, names: readonly string[]): JsonObject {
   return kept;
 }
 
-/** Returns the answer to a query without results, or why it is refused. */
+/** Returns the answer to a list or query, or why it is refused: it must not contain an activity with a result. */
 export function readUnverifiedAnswer(
   { kind }: UnverifiedQuestion,
   answer: JsonValue,
@@ -186,7 +189,7 @@ function listAnswer(answer: JsonValue): { readonly value: JsonValue } | { readon
 
 /**
  * Whether a value has an activity with a result at any depth. Names are compared without regard to case and separators,
- * as some decoders match them. The value may be any object of a program, also with cycles.
+ * as some decoders match them. The value may be any object of a program, even one with cycles.
  */
 export function holdsResult(value: unknown, name = "", seen = new Set<unknown>()): boolean {
   if (typeof value !== "object" || value === null || seen.has(value)) return false;

@@ -9,9 +9,9 @@ interface Binding {
   readonly size: number;
 }
 
-/** Most characters of all bindings together. */
+/** Limit of the total size of all bindings, about one for each character. */
 const MAX_SIZE = 64 * 1024 * 1024;
-/** Size that each entry adds to its characters. */
+/** Size of a binding besides its characters. */
 const ENTRY_SIZE = 512;
 
 /**

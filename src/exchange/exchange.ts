@@ -25,7 +25,7 @@ export interface AskedActivity {
   readonly activity: JsonValue;
   /** What the activity is compared with; null if the answer must not have an activity. */
   readonly expected: ExpectedOfOwner | null;
-  /** Reasons to refuse the answer whatever its app proofs say. They fail `activity.request`. */
+  /** Reasons to refuse the answer whatever its app proofs say. They fail the check `activity.request`. */
   readonly refusals: readonly string[];
   /** The submitted operation; null for an activity that was not submitted by this call. */
   readonly operation: string | null;
@@ -48,7 +48,7 @@ export type Settled<V> =
 
 export interface Polling {
   readonly attempts: number;
-  /** Asks `get_activity` after a while. */
+  /** Waits, then sends `get_activity`. */
   readonly ask: (activityId: string) => Promise<ReadAnswer>;
 }
 
@@ -68,7 +68,7 @@ export class Exchange {
   /** Id and type of the activity in the first answer to a submit or vote. */
   #first: { readonly id: string; readonly type: string | undefined } | null = null;
 
-  /** `submitter` is only the name under which the bindings count the size. */
+  /** `submitter` is used only to count the size of bindings for each submitter. */
   constructor(question: ServiceQuestion, bindings: Bindings, submitter = "") {
     this.question = question;
     this.#bindings = bindings;
@@ -100,7 +100,7 @@ export class Exchange {
     return { kind: "verified", activity: finishedActivity(verified.activity as JsonObject), verified };
   }
 
-  /** Does what {@link settle} does, and sends `get_activity` while the activity is pending, up to `attempts` times. */
+  /** Does what {@link settle} does. While the activity is pending, it sends `get_activity` up to `attempts` times. */
   async settlePolled<V>(answer: ReadAnswer, verify: Verify<V>, { attempts, ask }: Polling): Promise<Settled<V>> {
     let settled = await this.settle(answer, verify);
     for (let left = attempts; left > 0 && settled.kind === "unfinished" && isPending(settled.activity); left--)

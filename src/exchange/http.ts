@@ -31,7 +31,7 @@ interface ReceivedRequest {
   readonly stamp: string;
 }
 
-/** Names in any case, each with its value. */
+/** Header names in any letter case, each with its value. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 const STAMP_NAMES = ["X-Stamp", "X-Stamp-WebAuthn", "X-Stamp-Attested"];
@@ -92,7 +92,7 @@ function textOf(base64url: string): string {
   return fromUtf8(fromBase64(base64.padEnd(Math.ceil(base64.length / 4) * 4, "=")) ?? new Uint8Array()) ?? "";
 }
 
-/** An answer as received. Nothing but HTTP has decoded it. */
+/** An answer as received. Its body is not parsed yet. */
 interface ReceivedAnswer {
   readonly status: number;
   /** Returns the values of a header by its name in lower case. */

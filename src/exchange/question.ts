@@ -61,7 +61,7 @@ export function operationOf(path: string): Operation | null {
   return { kind: VOTES.has(name) ? "vote" : "submit", name };
 }
 
-/** An object without members, also without inherited ones. */
+/** An object without members, not even inherited ones. */
 const NO_MEMBERS = Object.create(null) as JsonObject;
 
 /** Returns the question of a request, or its fault. `body` is undefined if it is not JSON. */

@@ -194,7 +194,9 @@ function attestersOf({ evidence }: Report): string[] {
   return subjects.length > 0 ? subjects : ["evidence"];
 }
 
-/** Returns the best status that any evidence can have, since verdict and warnings are about all of it. */
+/**
+ * Returns the best status that any piece of evidence can have, since verdict and warnings are about all the evidence.
+ */
 function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGoodVerdict(report.verdict) || hasBadChecks(report) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
@@ -203,8 +205,8 @@ function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
 }
 
 /**
- * Whether the report has warnings, except the one about another root: if the policy names that root, the caller relies
- * on it. `hardware` is then not affirmed.
+ * Whether the report has warnings other than the one about another root. A policy that names that root relies on it, so
+ * that warning is ignored here; `hardware` is then not affirmed.
  */
 function hasWarnings({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
   const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
@@ -254,7 +256,7 @@ interface Circumstances {
   readonly isPinned: boolean;
 }
 
-/** Returns a value for each claim: the worst one against it, or else the value of what was verified. */
+/** Returns a value for each claim: the worst value against it or, if there is none, the value of what was verified. */
 function vectorOf(checks: readonly Check[], boot: BootProofClaims | undefined, how: Circumstances): TrustVector {
   const against = valuesAgainst(checks, boot);
   const value = (claim: TrustClaim): number => {
@@ -270,7 +272,7 @@ function valuesAgainst(
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
     const group = checkRow(check.id)?.claim;
-    // AR4SI has no claim about the age of evidence or about the content that an enclave signs.
+    // Checks of age or of signed content have no rows, since AR4SI has no claim about them.
     const rows = group === undefined ? [] : SPEAKS[group];
     const affected = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
     return affected.flatMap(({ claim, fail, warn }) => {
@@ -315,7 +317,7 @@ interface Verified {
   readonly matches: boolean;
 }
 
-/** What is affirmed. The other claims are left without a statement. */
+/** The value of each claim that can be affirmed. The other claims are left without a statement. */
 const WORTH: Readonly<Partial<Record<TrustClaim, (verified: Verified) => number>>> = {
   "instance-identity": ({ boot, passed, matches }) =>
     matches && namesOperator(boot, passed) ? AFFIRMED : NO_STATEMENT,
@@ -412,7 +414,10 @@ async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
   return sign(printableJson(JSON.stringify(claims)), key, TYPE);
 }
 
-/** Returns a key that signs, after a trial with its public half. Throws TypeError; no message shows the key. */
+/**
+ * Returns a signing key after its public half has verified a trial signature. Throws TypeError; no message shows the
+ * key.
+ */
 export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
   const key = signingKeyOf(jwk);
   const { compactVerify, importJWK } = await import("jose");

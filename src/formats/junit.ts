@@ -71,7 +71,7 @@ function isFailed({ status }: Check): boolean {
   return status === "fail";
 }
 
-/** Returns UTC without a zone, which the schemas do not allow. */
+/** Returns the time in UTC without the suffix `Z`, because the schemas allow no time zone. */
 function timestampOf({ verifiedAt }: Report): string {
   return verifiedAt.replace(/(?:\.\d+)?Z$/, "");
 }

@@ -9,7 +9,7 @@ import { grouped, provenStatements } from "../report/statements.js";
 import { WANTED, verdictSentence } from "../report/text.js";
 import { badChecks, besideVerdict, detailOf, openParts, reasonLines, whoOf } from "./parts.js";
 
-/** The limit of each list in bytes. GitHub shows nothing of a step summary above 1 MiB. */
+/** Limits of the lists in bytes, because GitHub shows nothing of a step summary above 1 MiB. */
 const MAX_FAILURES = 250_000;
 const MAX_STATEMENTS = 100_000;
 const MAX_DETAILS = 150_000;

@@ -1,7 +1,4 @@
-/**
- * The output formats of reports, one row each. The table is total over `REPORT_FORMATS`. Large formats are loaded on
- * demand.
- */
+/** The output formats of reports, one row for each of `REPORT_FORMATS`. Large formats are loaded on demand. */
 import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";

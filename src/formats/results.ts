@@ -7,7 +7,7 @@ import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
 
-/** The tool as a package URL (ECMA-427), which is unique. */
+/** The tool as a package URL (ECMA-427), which no other tool has. */
 export const TOOL_URI = "pkg:npm/bootproof";
 /** Name of our own claim in an EAR, and of our own member in a VSA. As a URI, it collides with no other name. */
 export const OWN_CLAIM = `${TOOL_URI}#report`;
@@ -59,7 +59,7 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
 }
 
 /**
- * Returns why the evidence does not pass a policy of the caller, or passes it and is not accepted. Null if it passes.
+ * Returns why the evidence does not pass a policy of the caller, or is not accepted although it passes. Null otherwise.
  */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle") return "the policy came with the bundle: the bundle's maker chose it";

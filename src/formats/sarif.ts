@@ -135,8 +135,8 @@ interface Result {
 }
 
 /**
- * Returns a result for the verdict, or none if other results already show it. It is needed if the report is not good
- * without a failed check, and if a warning belongs to no check.
+ * Returns a result for the verdict, or none if it is not needed. A good report needs it to show warnings. Any other
+ * report needs it if no check failed, or if the bundle has notices.
  */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report);

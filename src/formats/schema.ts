@@ -1,6 +1,6 @@
 /**
  * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that report/report.ts and
- * checks.ts declare, so the compiler reports here every member that is new, is optional or changed its type.
+ * checks.ts declare, so the compiler fails here if a member is added, becomes optional or changes its type.
  */
 import type { BundleFacts } from "../bundle/text.js";
 import { QUESTIONS } from "../appraise/questions.js";
@@ -202,7 +202,7 @@ const REPORT: MembersOf<Report> = {
 
 type Packed = NonNullable<BundleFacts["packed"]>;
 
-/** The members beside the report of a bundle (`reports.ts`). */
+/** The member `bundle` that a report from a bundle has (`reports.ts`). */
 const BUNDLE = objectOf<BundleFacts>({
   policyFrom: oneOf("caller", "bundle"),
   packed: nullable(

@@ -21,7 +21,7 @@ import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, why
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 
-/** Our own level, since the prefix `SLSA_` is reserved for SLSA. */
+/** Our own levels, since the prefix `SLSA_` is reserved for SLSA. */
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
 const VERIFIED_WITH_WARNINGS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
@@ -134,8 +134,8 @@ function inputAttestations({ evidence }: Report): object {
 }
 
 /**
- * Returns the subjects of a boot proof: what it shows, or else the digest of the evidence. Other evidence has no
- * subjects.
+ * Returns the subjects of a boot proof: what it shows or, if it shows nothing, the digest of the evidence. Other
+ * evidence has no subjects.
  */
 async function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Promise<Subject[]> {
   if (!subject.startsWith("boot[")) return [];
@@ -217,7 +217,10 @@ function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
   return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
 }
 
-/** Returns the subjects if no boot proof has any: the other evidence, or the report itself as JSON. */
+/**
+ * Returns the subjects if no boot proof has any: all evidence with a digest or, without such evidence, the report as
+ * JSON.
+ */
 async function otherSubjects(report: Report): Promise<Subject[]> {
   const pieces = report.evidence.flatMap(({ subject }) =>
     pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),

@@ -71,7 +71,7 @@ export interface WatchedState {
 
 export interface QueueState extends HealthQueue {
   readonly outages: number;
-  /** Last time at which the server was connected. */
+  /** Time at which this process was last connected to the queue's server. */
   readonly contactAt: Date | null;
 }
 
@@ -82,7 +82,8 @@ export interface HealthState {
   readonly version: string;
   readonly startedAt: Date;
   /**
-   * Time of the last good poll of a watch, or of the last contact with the queue or judged batch of a worker or audit.
+   * Time of the last success: a good poll of a watch, or, for a worker or audit, a contact with the queue or a judged
+   * batch.
    */
   readonly goodAt: Date | null;
   readonly isReady: boolean;
@@ -99,7 +100,7 @@ export interface HealthState {
   readonly queue: QueueState | null;
 }
 
-/** The queue is not available if its last contact is older than this. A worker contacts it every two seconds. */
+/** Milliseconds since the last contact after which the queue is unavailable. A worker contacts it every two seconds. */
 const AWAY_MS = 15_000;
 const RATE_MS = 60_000;
 const SAMPLE_MS = 1000;

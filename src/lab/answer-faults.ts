@@ -201,7 +201,7 @@ export const ACTIVITY_FAULTS = behaviours({
   },
 });
 
-/** Faults whose answer is that to another request, or has another result. */
+/** Faults in which the answer belongs to another request, or its contents were changed. */
 export const ANSWER_FAULTS = behaviours({
   "earlier-answer": {
     what: "every response is an activity that made a wallet, with its genuine app proofs",

@@ -21,7 +21,7 @@ const PKCS8_P256 = fromHex(
   "304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""),
 )!;
 
-/** Returns the X-Stamp header for a body (client/README.md, "Stamps"). Tests and scripts without a client use it. */
+/** Returns the X-Stamp header for a body (client/README.md, "Stamps"), for tests and scripts that have no client. */
 export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
   const bytes = typeof body === "string" ? toUtf8(body) : body;
   const privateKey = createPrivateKey({

@@ -26,7 +26,7 @@ export interface AppProofForm {
 }
 
 export interface SignOptions extends AppProofForm {
-  /** The fault to use for this proof instead of the application's; null means none. */
+  /** The fault to use for this proof instead of the application's fault; null means no fault. */
   readonly fault?: ApplicationFaultName | null;
   /** The place of the caller's challenge in the payload, as a JSON pointer. Default: `/challenge`. */
   readonly challenge?: string;
@@ -44,8 +44,8 @@ export interface Signed {
 interface ApplicationFaultFacts {
   readonly what: string;
   /**
-   * The checks that fail for the app proof and the boot proof of the application's `ephemeralKey`, under its policy.
-   * The caller expects the values of the request, and a challenge that it has not sent before.
+   * The checks that fail for the app proof and the boot proof of the application's `ephemeralKey`, under its policy, if
+   * the caller expects the values of its request and a challenge that it has not sent before.
    */
   readonly fails: readonly CheckId[];
 }
@@ -172,7 +172,8 @@ export const APPLICATION_FAULTS: readonly ApplicationFault[] = Object.entries(BE
 );
 
 /**
- * Returns how an app proof with this fault is made; null means without a fault. Throws RangeError for an unknown name.
+ * Returns how an app proof with this fault is made. For null, returns how one without a fault is made. Throws
+ * RangeError for an unknown name.
  */
 export function behaviourOf(name: string | null): ApplicationBehaviour {
   return name === null ? {} : faultNamed<ApplicationFaultName, ApplicationBehaviour>(BEHAVIOURS, name);
@@ -305,7 +306,7 @@ function halves(raw: Uint8Array): [r: Uint8Array, s: Uint8Array] {
   return [raw.slice(0, P256_SCALAR_LENGTH), raw.slice(P256_SCALAR_LENGTH)];
 }
 
-/** Returns whether the highest bit is set: as a two's complement the number would be negative. */
+/** Returns whether the highest bit is set. DER would read such an integer as negative. */
 function isHigh(integer: Uint8Array): boolean {
   return integer[0]! > 0x7f;
 }

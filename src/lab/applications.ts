@@ -30,7 +30,7 @@ export type ApplicationAnswer = (payload: string, proof: JsonObject) => JsonObje
 
 /** One of the caller's applications. */
 export interface ApplicationOptions {
-  /** The name: 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under it. */
+  /** The name: 1 to 64 letters, digits, `.`, `_` and `-`. A data folder keeps the application under this name. */
   readonly name: string;
   /** The manifest's pivot hash, as 32 bytes or their hex. */
   readonly binaryDigest: string | Uint8Array;
@@ -166,7 +166,7 @@ export class RunningApplication implements LabApplication {
   readonly #wanted: WantedApplication;
   readonly #parts: Parts;
   #fault: ApplicationFaultName | null = null;
-  /** The last data that was signed without a fault. */
+  /** The last data signed without a fault, which a replay returns again. */
   #last: Signed | null = null;
 
   constructor(wanted: WantedApplication, release: SavedRelease, parts: Parts) {
@@ -268,7 +268,7 @@ export function deploymentJson(application: SavedApplication, release: SavedRele
   };
 }
 
-/** Returns a stable UUID of version 8 (RFC 9562). */
+/** Returns a UUID of version 8 (RFC 9562), always the same for the same text. */
 function idOf(text: string): string {
   const hex = toHex(sha256(toUtf8(text)));
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

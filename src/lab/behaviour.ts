@@ -54,7 +54,7 @@ export interface Behaviour extends FaultFacts {
   readonly forge?: AlterForge;
   /** Replaces the finished boot proof. */
   readonly bootProof?: (honest: JsonObject, target: TargetEnclave) => JsonObject;
-  /** Whether boot proofs are returned for unknown keys, too. */
+  /** Whether the service returns a boot proof even for a key that it does not know. */
   readonly anyKey?: boolean;
   /** Returns alterations of an app proof, which is then signed again. */
   readonly appProof?: (target: TargetEnclave, answering: Answering) => AppProofAlterations;
@@ -71,7 +71,7 @@ export function behaviours<Name extends string>(
   return rows;
 }
 
-/** Returns an application. Throws RangeError for an unknown name. */
+/** Returns the row of a fault. Throws RangeError for an unknown name. */
 export function faultNamed<Name extends string, Row>(rows: Readonly<Record<Name, Row>>, name: string): Row {
   if (Object.hasOwn(rows, name)) return rows[name as Name];
   throw new RangeError(`there is no fault ${name}: expected one of ${Object.keys(rows).join(", ")}`);

@@ -10,7 +10,7 @@ import { generateKeyPair } from "./keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, keyUsage } from "./pki.js";
 import { approve, manifestHash, memberSet, qosKeyPair, sha256 } from "./qos.js";
 
-// Each of these helpers alters one thing.
+// Each of the helpers below alters one part of the evidence.
 
 const document =
   (alterDocument: DocumentAlterations): AlterForge =>

@@ -35,7 +35,7 @@ export interface LabOperation {
   readonly carryOut: CarryOut<JsonObject>;
 }
 
-/** Makes an operation. The names of its path and its members follow from its type. */
+/** Makes an operation. Its path, its intent member and its result member are named after its type. */
 export function operation<T>(
   type: string,
   parameters: Shape<T>,

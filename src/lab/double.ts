@@ -4,7 +4,7 @@ import { copyPlain } from "../decode/input.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 
 /**
- * Returns the shape of a verified call with this result, for unit tests without a service. Nothing in it was verified:
+ * Returns a value like a verified call with this result, for unit tests without a service. Nothing in it was verified:
  * `requireVerified` and `requireAuthentic` throw TypeError for it and its report, and `VerifiedActivity.isVerified` is
  * false. `activity` has members that replace the defaults.
  * @example

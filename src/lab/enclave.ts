@@ -29,8 +29,8 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 }
 
 /**
- * `legacy` enclaves attest only PCR0..15. Newer ones lock all 32, and commit to their setup key in PCR16 and their live
- * key in PCR17 (verify/README.md, "Commitments").
+ * `legacy` enclaves attest only PCR0..15. Newer enclaves lock and attest all 32, and commit to their setup key in PCR16
+ * and their live key in PCR17 (verify/README.md, "Commitments").
  */
 export type Generation = "legacy" | "setup" | "live";
 
@@ -49,7 +49,7 @@ export function labMeasurements(image = "signer"): Measurements {
   };
 }
 
-/** The changes, in the order in which they apply. */
+/** The alterations, listed in the order in which they apply. */
 export interface DocumentAlterations {
   readonly pcrs?: Alter<Map<number, Uint8Array>>;
   /** Alters the certificates, root first. */
@@ -76,7 +76,7 @@ interface EnclaveDocument {
   readonly rootCertificate: Uint8Array;
 }
 
-/** The changes, in the order in which they apply. */
+/** The alterations, listed in the order in which they apply. */
 export interface AppProofAlterations {
   readonly payload?: Alter<JsonObject>;
   readonly text?: Alter<string>;
@@ -213,7 +213,7 @@ export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObj
   };
 }
 
-/** `facts` replaces the invented values of the payload. */
+/** Returns the payload of a policy outcome proof. `facts` replaces its invented values. */
 export function policyOutcomePayload(
   at: Date,
   organizationId: string,

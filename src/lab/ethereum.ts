@@ -24,7 +24,7 @@ export function signedEthereum(unsigned: Uint8Array, sign: Sign): Uint8Array {
   if (members.length !== 6 && members.length !== 9) throw unreadable();
   const chainId = members.length === 9 ? numberOf(members[6] as Uint8Array) : undefined;
   const { r, s, yParity } = sign(keccak_256(unsigned));
-  // `v` holds the chain (EIP-155).
+  // `v` also encodes the chain id, if there is one (EIP-155).
   const v = BigInt(yParity) + (chainId === undefined ? 27n : chainId * 2n + 35n);
   return encodeRlp([...members.slice(0, 6), minimal(v), trimmed(r), trimmed(s)]);
 }

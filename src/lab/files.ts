@@ -14,7 +14,7 @@ export interface LabFiles {
   /** Id of the activity that created the wallet. It has app proofs of the wallet's addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
-  /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */
+  /** The URL of the faults. GET returns them, and PUT with `{"faults": ["name"]}` sets them. */
   readonly faultsUrl: string;
   /** A root user of the child organization. */
   readonly child: {
@@ -32,7 +32,7 @@ const PUBLIC = 0o644;
 
 /**
  * Writes the files into a folder that is empty, new, or a lab's, each completely or not at all, `lab.json` last.
- * Replaces only files of a lab. Otherwise rejects with {@link LabFolderError} and writes nothing.
+ * Rejects with {@link LabFolderError}, and writes nothing, if it would replace a file that no lab wrote.
  */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const { child, operator } = lab;

@@ -83,12 +83,12 @@ function loadMember({ alias, key }: SavedMember): LabMember {
   return { alias, key: loadQosKeyPair(key) };
 }
 
-/** Returns the options for a setup document: it was made before the shares arrived, so there are no share approvals. */
+/** Returns the options for a setup document. It is made before the key shares arrive, so it has no share approvals. */
 export function setupOptions(liveKey: QosKeyPair): Partial<ForgeOptions> {
   return { generation: "setup", otherKey: liveKey, alterManifest: { shareApprovals: () => [] } };
 }
 
-/** The parts of a forge that a release decides. */
+/** The parts of a forge that depend on the release. */
 type ReleaseParts = Pick<SavedApplication, "quorumKey" | "operators" | "shareholders"> &
   Omit<NonNullable<ConstructorParameters<typeof Forge>[0]>, "quorumKey">;
 
@@ -137,7 +137,10 @@ export class Fleet {
     });
   }
 
-  /** Returns a policy that pins one deployment of the caller. A setup document has no labels. */
+  /**
+   * Returns a policy that pins one deployment of the caller. With commitment `setup` it pins no labels, since setup
+   * documents have none.
+   */
   deploymentPolicy(release: SavedRelease, commitment: "live" | "setup"): JsonObject {
     const { name } = this.#applications.get(release.app)!;
     const { labels, ...pins } = labDeployment(this.forge(release), release.manifestVersion);
@@ -233,7 +236,7 @@ export class Fleet {
     this.#running.delete(enclaveId);
   }
 
-  /** Makes an app proof. Calls use the application's enclaves in turn. */
+  /** Makes an app proof. The application's enclaves sign in turn, one for each call. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
     const running = this.#replicas(app);
     const chosen = running[this.#turn++ % running.length];
@@ -277,7 +280,7 @@ export class Fleet {
     }).bootProof;
   }
 
-  /** Returns a boot proof over a nonce. Throws RangeError for an unknown enclave. */
+  /** Returns a new boot proof with this nonce. Throws RangeError for an unknown enclave. */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject {
     const running = this.#running.get(enclaveId);
     if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -304,7 +307,7 @@ export class Fleet {
       pki: this.#pki,
       labels: { deploymentLabel: release.name, enclaveApp: release.app, owner: "lab" },
       quorumKey: key,
-      // The key is a placeholder, since each boot has its own.
+      // This key is a placeholder, since each boot passes its own key.
       ephemeralKey: key,
       manifestMembers: operators.map(loadMember),
       shareMembers: shareholders.map(loadMember),
@@ -327,7 +330,10 @@ export class Fleet {
     };
   }
 
-  /** Returns the parts for a release of a caller's application. All run in one image, which loads their binaries. */
+  /**
+   * Returns the parts for a release of a caller's application. All applications run in one image, which loads their
+   * binaries.
+   */
   #partsOfDeployment({ app, nonce, deployment }: SavedRelease): ReleaseParts {
     const { quorumKey, operators, shareholders } = this.#applications.get(app)!;
     return {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
 
-/** The error if another program wrote the folder or a file in it. Nothing was changed. */
+/** Another program wrote the folder or a file in it. Nothing was changed. */
 export class LabFolderError extends Error {
   override readonly name = "LabFolderError";
 }
@@ -83,7 +83,7 @@ class LabFolder {
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));
-    // The marker is written first, so that it lists every file even after a kill.
+    // The marker is written first, so that it lists every file even if the process is killed later.
     const known = files.map(({ name, text }, index): [string, string[]] => {
       return [name, [...new Set([...(before[index] === null ? [] : [before[index]!]), digestOf(text)])]];
     });
@@ -100,7 +100,10 @@ class LabFolder {
     if ((await this.#own(name)) !== null) await rm(join(this.#path, name), { force: true });
   }
 
-  /** Returns the content of a lab's file. Null if there is no file. */
+  /**
+   * Returns the digest of a lab's file; null if there is no file. Rejects with {@link LabFolderError} if no lab wrote
+   * it.
+   */
   async #own(name: string): Promise<string | null> {
     const content = await contentOf(join(this.#path, name));
     if (content === null) return null;

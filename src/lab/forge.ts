@@ -1,6 +1,6 @@
 /**
- * Makes complete evidence. A test can make one value wrong. All later hashes, signatures and encodings are computed
- * from that value, and correct.
+ * Makes complete evidence. A test can make one value wrong: all later hashes, signatures and encodings are computed
+ * correctly from the wrong value.
  */
 import { byteCopy, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
@@ -69,7 +69,7 @@ const PARTS: MembersOf<Partial<ForgeParts>> = {
 
 /**
  * The fixed parts of forged evidence. By default, keys and members are new; measurements, namespace, pivot hash,
- * arguments and labels are always the same. Use a forge again where you can: making its keys is slow.
+ * arguments and labels are always the same. Reuse a forge where you can: making its keys is slow.
  */
 export class Forge {
   readonly pki: NitroPki;
@@ -110,7 +110,7 @@ export class Forge {
   }
 }
 
-/** The changes, in the order in which they apply. */
+/** The alterations, listed in the order in which they apply. */
 export interface ManifestAlterations {
   /** Alters a manifest of v0 to v2, before its hash, approvals and attestation are made. */
   readonly manifest?: Alter<PivotManifest>;
@@ -127,7 +127,7 @@ export interface ManifestAlterations {
   /** Alters only the manifest outside of the envelope, for v0 to v2. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
-  /** Alters the JSON of encodings in JSON. */
+  /** Alters the manifest outside of the envelope as JSON, if it is encoded as JSON. */
   readonly json?: Alter<JsonObject>;
   readonly envelopeJson?: Alter<JsonObject>;
   readonly bytes?: Alter<Uint8Array>;
@@ -140,9 +140,9 @@ export interface ForgeOptions {
   readonly at: Date;
   /** The version of the manifest. Default: v2. */
   readonly version?: ManifestVersion;
-  /** The encoding of the manifest. Default: Borsh, and JSON from v2 on. */
+  /** The encoding of the manifest. Default: Borsh before v2, JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** The encoding of the envelope. Default: that of the manifest. */
+  /** The encoding of the envelope. Default: the manifest's encoding. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
   readonly spelling?: JsonSpelling;
   /** The generation of the enclave. Default: `live`. */

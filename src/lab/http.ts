@@ -1,4 +1,4 @@
-/** Serves the service on a loopback socket. It responds with JSON, also to invalid requests. */
+/** Serves the service on a loopback socket. It responds with JSON, even to invalid requests. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
@@ -8,14 +8,15 @@ import { Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * Limit of bytes that are read of a body that is too large: some clients send all of it before they read the response.
+ * Number of bytes that are read even if a body is too large, because some clients send all of it before they read the
+ * response.
  */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** A resource, whose functions throw Refusal. */
+/** A resource with a function for each HTTP method. The functions throw Refusal. */
 export interface Resource {
   readonly get: () => JsonObject;
   readonly put?: (json: JsonValue) => JsonObject;

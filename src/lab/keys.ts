@@ -16,8 +16,8 @@ export interface KeyPair {
 }
 
 /**
- * Generates a pair and imports it from its encoding. When Node 20 exports a generated key as JWK during garbage
- * collection, it can deadlock.
+ * Generates a pair and imports it from its encoding, because Node 20 can deadlock if it exports a generated key as JWK
+ * during garbage collection.
  */
 export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
   const privateKeyEncoding = { type: "pkcs8", format: "der" } as const;
@@ -48,19 +48,19 @@ export function loadKeyPair(saved: string): KeyPair {
   return pairOf(Buffer.from(saved, "base64"));
 }
 
-/** Returns the point as uncompressed SEC1. */
+/** Returns the public point, uncompressed (SEC1). */
 export function publicPoint(pair: KeyPair): Uint8Array {
   const spki = subjectPublicKeyInfo(pair);
   const isP384 = keyObject(pair.publicKey).asymmetricKeyDetails?.namedCurve === "secp384r1";
   return spki.slice(isP384 ? -P384_POINT_LENGTH : -P256_POINT_LENGTH);
 }
 
-/** Returns the key in DER. */
+/** Returns the public key as SubjectPublicKeyInfo in DER. */
 export function subjectPublicKeyInfo(pair: KeyPair): Uint8Array {
   return new Uint8Array(keyObject(pair.publicKey).export({ type: "spki", format: "der" }));
 }
 
-/** Returns the private key of P-256, 32 bytes. */
+/** Returns the 32-byte private key of a P-256 pair. */
 export function privateScalar(pair: KeyPair): Uint8Array {
   // An ECPrivateKey (RFC 5915 section 3) has 7 bytes before the key.
   return new Uint8Array(keyObject(pair.privateKey).export({ type: "sec1", format: "der" }).subarray(7, 39));

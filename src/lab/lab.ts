@@ -43,13 +43,13 @@ export interface LabOptions {
   readonly now?: () => Date;
   /** The faults that are on from the start. */
   readonly faults?: readonly GivenFaultName[];
-  /** The version of both first releases in a new lab. Default: v1 and v2. */
+  /** The manifest version of both first releases in a new lab. Default: v1 for `lab.1`, v2 for `lab.2`. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
   /** The caller's applications, which run in their own enclaves with manifests v2. Default: none. */
   readonly applications?: readonly ApplicationOptions[];
   /** Waits between two attempts of a delivery. */
   readonly sleep?: Sleep;
-  /** This is called for every attempt. */
+  /** Receives each attempt to deliver an activity to a webhook. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 
@@ -79,7 +79,7 @@ export interface Lab extends Seed {
   application(name: string): LabApplication;
   /** The enclaves of the service. If a fault alters boots, these are the enclaves that booted with it. */
   readonly enclaves: readonly EnclaveInfo[];
-  /** The URL of the faults: GET reads and PUT sets `{"faults": ["name"]}`. */
+  /** The URL of the faults. GET returns them, and PUT with `{"faults": ["name"]}` sets them. */
   readonly faultsUrl: string;
   readonly faults: readonly FaultName[];
   /** Turns these faults on and all others off. Null turns all off. Throws RangeError for an unknown name. */
@@ -94,7 +94,7 @@ export interface Lab extends Seed {
    */
   stopEnclave(enclaveId: string): void;
   /**
-   * Returns a boot proof over a verifier's nonce. The service itself does not offer this. Throws RangeError for an
+   * Returns a boot proof with a verifier's nonce. The service itself does not offer this. Throws RangeError for an
    * unknown id.
    */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
@@ -165,7 +165,7 @@ async function openStore(dataFolder: string | undefined): Promise<Store> {
   const openStoreIn = await loadLevelStore();
   const folder = await claimFolder(dataFolder);
   const store = await openStoreIn(join(dataFolder, "store"));
-  // An earlier file has an outdated address.
+  // The file of an earlier run has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -186,7 +186,8 @@ async function openInstallation(
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else bootAgain(fleet, tx);
   });
-  // The seed needs running enclaves, so it has its own transaction. A start after a kill between the two creates it.
+  // The seed needs running enclaves, so it has its own transaction. If the process is killed between the two
+  // transactions, the next start creates the seed.
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
@@ -198,7 +199,8 @@ async function openInstallation(
 }
 
 /**
- * Boots an old and a new release of each application. They run at the same time and, by default, have both encodings.
+ * Boots an old and a new release of each application, which run at the same time. By default the old one has a Borsh
+ * manifest and the new one a JSON manifest.
  */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
@@ -208,7 +210,7 @@ function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Tr
 }
 
 function bootAgain(fleet: Fleet, tx: Transaction): void {
-  // Boot proofs of applications that do not run this time may be altered, too.
+  // All saved applications are added: faults may alter boot proofs even of those that do not run this time.
   for (const application of tx.all("applications")) fleet.addApplication(application);
   for (const release of tx.all("releases")) {
     const { app } = release;
@@ -224,7 +226,7 @@ function deployAll(
   return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
-/** Returns a route for clients that cannot call {@link Lab.setFault}. */
+/** Returns the resource that clients use if they cannot call {@link Lab.setFault}. */
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
   return {

@@ -1,6 +1,6 @@
 /**
- * Alters responses, but not the state of the service. If a fault alters boots, new enclaves boot with it. Clients with
- * cached boot proofs then detect it, too.
+ * Alters responses, but not the state of the service. If a fault alters boots, new enclaves boot with it, so that
+ * clients with cached boot proofs detect the fault, too.
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -94,7 +94,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** Returns the activity with the faults that are on. `operation` is the one whose response it is in. */
+  /** Returns the activity with the faults that are on. `operation` names the operation that returns the activity. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);

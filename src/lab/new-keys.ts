@@ -85,11 +85,11 @@ const subOrganization = object({
   wallet: optional(wallet),
 });
 
-/** The path at which a key is derived from each seed, since private keys have no paths. */
+/** The path at which a private key is derived from its seed, since the operation takes no path. */
 export const PRIVATE_KEY_PATH = "m/0'";
 type HasAccounts = Pick<Wallet, "accounts">;
 const NO_ACCOUNTS: HasAccounts = { accounts: [] };
-/** The number of words. */
+/** Default number of words in the mnemonic of a wallet. */
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_OPERATIONS = {

@@ -33,7 +33,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Returns no extension results. Some clients call this method. */
+  /** Returns no extension results. It exists because some clients call it. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 
@@ -57,8 +57,8 @@ export class SoftwarePasskey implements PasskeyRegistration {
   }
 
   /**
-   * Acts as `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError for another
-   * passkey.
+   * Acts as `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError if only other
+   * passkeys are allowed.
    */
   async get(options: AssertionOptions): Promise<Assertion> {
     const own = copyPlain(options.publicKey!);

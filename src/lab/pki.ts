@@ -58,7 +58,7 @@ export interface CertificateSpec {
   readonly outerAlgorithm: Uint8Array;
   /** The digest of the signature. Null if the key's algorithm implies it. */
   readonly digest: Digest | null;
-  /** The extensions, omitted if empty. */
+  /** The extensions. If there are none, the certificate has no list of extensions. */
   readonly extensions: readonly ExtensionSpec[];
   readonly signature?: (signature: Uint8Array) => Uint8Array;
   /** Replaces the finished certificate. */
@@ -79,12 +79,12 @@ export const OID = {
   ecdsaWithSha384: "1.2.840.10045.4.3.3",
 } as const;
 
-/** The bits of RFC 5280 section 4.2.1.3. */
+/** The bit numbers of KeyUsage (RFC 5280 section 4.2.1.3). */
 export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** The lifetimes that certificates of the hardware have. */
+/** Lifetime of a leaf certificate in milliseconds, as real hardware issues it. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
@@ -224,7 +224,7 @@ function extension(spec: ExtensionSpec): Uint8Array {
   return derSequence(derOid(spec.id), ...(spec.critical ? [derTrue()] : []), derOctetString(spec.value));
 }
 
-/** Returns the parts of a specification that follow from the key, its holder and the digest of its issuer. */
+/** Returns a specification without validity and extensions. `digest` is the one that the issuer's signature uses. */
 export function certificate(
   key: KeyPair,
   subject: Uint8Array,

@@ -84,7 +84,7 @@ export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet
   readonly args: readonly string[];
 }
 
-/** Makes a manifest with all optional parts of the version. */
+/** Makes a manifest of this version, with all its optional parts. */
 export function makeManifest<V extends ManifestVersion>(version: V, parts: ManifestParts): ManifestByVersion[V] {
   return MAKERS[version](parts);
 }
@@ -157,7 +157,10 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** How numbers and bytes are written in JSON. Readers accept all forms; QOS sends v2 as canonical JSON. */
+/**
+ * How numbers and bytes are written in JSON. Readers accept all of these forms, but QOS itself writes v2 as canonical
+ * JSON.
+ */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";
@@ -274,7 +277,10 @@ export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** Returns PCR3 for the role's ARN, or PCR4 for the instance id. */
+/**
+ * Returns a PCR that was zeros and is extended with `data`, such as PCR3 with the role's ARN or PCR4 with the instance
+ * id.
+ */
 export function extendedPcr(data: Uint8Array): Uint8Array {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), data));
 }

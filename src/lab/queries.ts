@@ -217,7 +217,7 @@ export const QUERIES: readonly Query[] = [
   ...UNDOCUMENTED,
 ];
 
-/** Returns the activity with the faults that are on. `operation` is the one whose response it is in. */
+/** Returns the activity with the faults that are on. `operation` names the operation that returns the activity. */
 export function shown(
   { activity }: ActivityRecord,
   operation: string,

@@ -56,7 +56,7 @@ interface Owned {
 
 export interface UserRecord extends Owned {
   readonly user: User;
-  /** The relying parties by credential id. */
+  /** The domain of the relying party by credential id. */
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +65,7 @@ interface UserTag extends Owned {
   readonly userTagName: string;
 }
 
-/** An account. In older data folders it has only address and path, and its wallet has no seed: it cannot sign. */
+/** An account. In older data folders it has only address and path, and its wallet has no seed, so it cannot sign. */
 interface WalletAccount {
   readonly address: string;
   readonly path: string;
@@ -131,7 +131,7 @@ export interface ActivityRecord {
 
 export interface SavedRelease
   extends Required<Omit<ReleaseOptions, "app" | "spelling">>, Pick<ReleaseOptions, "spelling"> {
-  /** One of the service's applications, or the id of a {@link SavedApplication}. */
+  /** Name of one of the service's applications, or the id of a {@link SavedApplication}. */
   readonly app: string;
   readonly nonce: number;
   /** The deployment, only for a {@link SavedApplication}. Its id is the name of the release. */

@@ -14,7 +14,7 @@ const KINDS = {
 
 type RefusalCategory = keyof typeof KINDS;
 
-/** The error for a request that changed nothing. */
+/** A request was refused and changed nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly category: RefusalCategory;

@@ -5,7 +5,7 @@ import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { Generation } from "./enclave.js";
 import type { JsonSpelling, ManifestEncoding } from "./qos.js";
 
-/** The service's own applications. The policy engine decides about requests, and the signer derives addresses. */
+/** The service's own applications. The policy engine decides on requests, and the signer derives addresses. */
 export const APPS = ["policy-engine", "signer"] as const;
 export type App = (typeof APPS)[number];
 
@@ -19,13 +19,13 @@ export interface ReleaseOptions {
   readonly name: string;
   /** The version of the manifest. Default: v2. */
   readonly manifestVersion?: ManifestVersion;
-  /** The encoding. Default: Borsh, and canonical JSON from v2 on. */
+  /** The encoding of the manifest. Default: Borsh before v2, canonical JSON from v2 on. */
   readonly encoding?: ManifestEncoding["encoding"];
   /** How JSON is written. Default: canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
   /** The generation of the enclave. Default: `live`. */
   readonly generation?: Generation;
-  /** Whether the lab's policy pins it. Default: true. */
+  /** Whether the lab's policy pins the release. Default: true. */
   readonly pinned?: boolean;
 }
 
@@ -40,7 +40,7 @@ export const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
 };
 
 /**
- * Returns the id of a release, such as `signer lab.1`. The service's enclave of the release has the same id, also after
+ * Returns the id of a release, such as `signer lab.1`. The service's enclave of the release has the same id, even after
  * a restart.
  */
 export function releaseId({ app, name }: { readonly app: string; readonly name: string }): string {

@@ -20,7 +20,7 @@ import type { Reader, Transaction } from "./state.js";
 import { isRoot, owned, ownedOf } from "./users.js";
 import type { Webhooks } from "./webhooks.js";
 
-/** Limits of a request's age. The interface does not define them. */
+/** Limits of a request's age in milliseconds. The interface defines none, so they are the lab's own. */
 const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
 interface Request {
@@ -43,7 +43,7 @@ interface Handling {
   readonly tx: Transaction;
 }
 
-/** The facts default to the present state. */
+/** A decision to prove. `facts` default to those of the present state. */
 type Decided = Pick<Outcome, "addresses"> & { readonly outcome: string; readonly facts?: JsonObject };
 
 type Envelope = ReadOf<ReturnType<typeof submitBody>> & { readonly parameters: JsonObject };
@@ -287,7 +287,7 @@ export class Service {
     };
   }
 
-  /** Delivers the activity to the webhooks that the organization and its parent had before it. */
+  /** Delivers the activity to the webhooks that the organization and its parent had before the activity. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#parts.state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
@@ -318,7 +318,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ]),
 ]);
 
-/** Returns the operation of a request. Its type selects one of two versions. */
+/** Returns the operation of a request. The request's type selects one of its versions. */
 function submitOf(name: string, json: JsonValue): LabOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
@@ -371,7 +371,7 @@ function withOneAppProofFlag(json: JsonValue): JsonValue {
   if (!isJsonObject(json) || !isJsonObject(given) || !("generateAppProofs" in given)) return json;
   const { generateAppProofs: among, ...parameters } = given;
   const { generateAppProofs: beside } = json;
-  // If one of the two is not a boolean, it is kept, and the schema refuses it.
+  // If one of the two flags is not a boolean, that flag is kept, so that the schema refuses the request.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
   return {
     ...json,

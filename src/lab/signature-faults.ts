@@ -53,7 +53,10 @@ function signedAnew(other: (key: WalletKey) => WalletKey): AlterActivity {
   return (activity, answering) => transactions(payloads(activity, answering), answering);
 }
 
-/** Returns another payload. It has the same length, since some signatures do not hash their payload. */
+/**
+ * Returns another payload. If it is not text it has 32 bytes, the length of a digest, since some signatures do not hash
+ * it.
+ */
 function otherPayload(intent: SignedPayload): SignedPayload {
   if (intent.encoding === "PAYLOAD_ENCODING_TEXT_UTF8") return { ...intent, payload: `${intent.payload} ` };
   const otherDigest = { encoding: "PAYLOAD_ENCODING_HEXADECIMAL", payload: "11".repeat(32) } as const;

@@ -36,7 +36,7 @@ const transaction = object({
   type: oneOf("TRANSACTION_TYPE_ETHEREUM", "TRANSACTION_TYPE_SOLANA"),
 });
 
-/** Operations that sign. `""` means that the name of the result member has no version. */
+/** Operations that sign. The last argument `""` means that the name of the result member has no version. */
 export const SIGNING_OPERATIONS = {
   signRawPayload: operation(
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",

@@ -1,7 +1,7 @@
 /**
  * The lab's own Sigstore: a certificate authority for identities, its logs, and its trusted root. It attests builds as
- * a build service does. A test can make one value wrong; all later log entries and signatures are computed from it, and
- * correct.
+ * a build service does. A test can make one value wrong: all later log entries and signatures are computed correctly
+ * from the wrong value.
  */
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
@@ -35,7 +35,7 @@ export interface LabBuild {
   readonly repositoryId: string;
   /** Path of the workflow in the repository. With `repository` and `ref` it makes extension .18. */
   readonly workflow: string;
-  /** The ref (extension .14). */
+  /** The Git ref (extension .14). */
   readonly ref: string;
   /** The commit in 40 hex digits (extension .13). */
   readonly commit: string;
@@ -73,7 +73,7 @@ const SCT_LIST = "1.3.6.1.4.1.11129.2.4.2";
 const MINUTE = 60_000;
 const YEAR = 365 * 24 * 60 * MINUTE;
 
-/** The changes, in the order in which they apply. */
+/** The alterations, listed in the order in which they apply. */
 export interface ProvenanceAlterations {
   readonly statement?: Alter<JsonObject>;
   /** Alters the bytes of the statement before they are signed. */
@@ -143,7 +143,8 @@ const SIGSTORE_OPTIONS: MembersOf<LabSigstoreOptions> = {
 };
 
 /**
- * One instance. `@sigstore/verify` accepts its bundles with its trusted root. Reuse it, since making its keys is slow.
+ * One instance. `@sigstore/verify` accepts its bundles with its trusted root. Reuse an instance: making its keys is
+ * slow.
  * @example
  * ```ts
  * const sigstore = new LabSigstore();
@@ -361,7 +362,7 @@ function logEntry(
   };
 }
 
-/** The long validity of an instance's certificates, so that tests need no clock. */
+/** The validity of certificates and keys starts here and lasts for decades, so that tests need no clock. */
 const VALID_FOR = { start: "2020-01-01T00:00:00.000Z" };
 
 function logJson(baseUrl: string, key: KeyPair): JsonObject {

@@ -24,7 +24,10 @@ export interface Caller {
 const P256_SPKI = fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!;
 const USER_PRESENT = 1;
 
-/** Returns the caller of a request. Throws {@link Refusal} unless it has exactly one stamp, which is valid. */
+/**
+ * Returns the caller of a request. Throws {@link Refusal} unless the request has exactly one stamp, and that stamp is
+ * valid.
+ */
 export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, reader: Reader, now: Date): Caller {
   const apiKey = headers["x-stamp"];
   const passkey = headers["x-stamp-webauthn"];

@@ -1,7 +1,7 @@
 /**
  * Stores of the lab's state: in memory, or in a folder.
  *
- * The folder uses LevelDB (`classic-level`) without a server. Batches are atomic, with `sync` durable, and partial
+ * The folder uses LevelDB (`classic-level`) without a server. Batches are atomic, durable with `sync`, and partial
  * writes of a killed process are dropped. The package has compiled code and an install script, so it is an optional
  * peer. Node 20 has no SQLite, and SQLite's packages download compiled code.
  */
@@ -17,7 +17,7 @@ export interface Change {
 
 export interface Store {
   read(): Promise<readonly Required<Change>[]>;
-  /** Writes the changes atomically. They survive a crash once it resolves. */
+  /** Writes the changes atomically. Once it resolves, the changes survive a crash. */
   write(changes: readonly Change[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,12 +26,12 @@ export function memoryStore(): Store {
   return { read: async () => [], write: async () => {}, close: async () => {} };
 }
 
-/** The error if another process uses the folder. */
+/** Another process uses the folder. */
 export class StoreInUseError extends Error {
   override readonly name = "StoreInUseError";
 }
 
-/** The error if the package classic-level is not installed, or does not support this platform. */
+/** The package classic-level is not installed, or does not support this platform. */
 export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }

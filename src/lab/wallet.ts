@@ -9,7 +9,7 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** By curve: how private keys are derived, and how long public keys are (33 or 32 bytes). */
+/** By curve: how a private key is derived, and how its public key is made (33 or 32 bytes). */
 export const CURVES = {
   CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
   CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: ed25519KeyOf },
@@ -41,7 +41,10 @@ export interface WalletKey {
   readonly publicKey: Uint8Array;
 }
 
-/** Returns why the lab cannot derive the account, or undefined. SLIP-10 defines only hardened Ed25519 keys. */
+/**
+ * Returns why the lab cannot derive the account, or undefined. Ed25519 paths must be hardened: SLIP-10 defines no
+ * others.
+ */
 export function accountFault({ path, addressFormat, curve = "CURVE_SECP256K1" }: Account): string | undefined {
   const { curves }: { curves: readonly Curve[] } = ADDRESS_FORMATS[addressFormat];
   if (!curves.includes(curve)) return `${curve} has no ${addressFormat}`;
@@ -83,7 +86,7 @@ function ed25519KeyOf(key: Uint8Array): Uint8Array {
   return ed25519.getPublicKey(key);
 }
 
-/** Derives a key of Ed25519 (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
+/** Derives an Ed25519 key (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
 function ed25519KeyAt(seed: Uint8Array, path: string): Uint8Array {
   let node = hmacSha512(toUtf8("ed25519 seed"), seed);
   for (const step of path.split("/").slice(1)) {

@@ -63,7 +63,7 @@ export class Webhooks {
     this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
   }
 
-  /** The keys (RFC 7517 and RFC 8037). */
+  /** The keys that verify deliveries (RFC 7517 and RFC 8037). */
   get jwks(): JsonObject {
     return { keys: [{ ...this.#jwk, kid: this.keyId, alg: "EdDSA", use: "sig" }] };
   }

@@ -132,7 +132,7 @@ function markAsOther(): void {
 class Verifier {
   #files: ListedFile[] = [];
   #addedValues = 0;
-  /** Number of changes of files and form. */
+  /** Number of changes to files and form. A result is dropped if the number changed while it was made. */
   #changes = 0;
 
   start(): void {
@@ -204,7 +204,7 @@ class Verifier {
     this.#forget();
     this.#list();
     this.#say(`${label} removed.`);
-    // The list keeps the keyboard focus.
+    // The pressed button is gone, so another element gets the keyboard focus.
     const buttons = find(IDS.list)!.querySelectorAll("button");
     (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
   }

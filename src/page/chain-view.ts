@@ -43,7 +43,10 @@ const MEANINGS: Readonly<Record<LinkState, string>> = {
   unproven: "nothing failed, and nothing is proven",
 };
 
-/** Returns a list of all chains, then each chain to unfold. The first failed chain is unfolded, or else the first. */
+/**
+ * Returns a list of all chains, then each chain to unfold. The first failed chain is unfolded, or the first of all if
+ * none failed.
+ */
 function severalChains(chains: readonly (readonly Link[])[], report: Report): Markup[] {
   const failed = chains.findIndex((links) => links.some(({ state }) => state === "failed"));
   const open = Math.max(0, failed);

@@ -188,7 +188,7 @@ function ifWord({ id, claims }: Findings): Judged | null {
   const speaker = claims === undefined ? null : speakerOf(claims);
   if (!SAID_BY_IMAGE.has(id) || claims === undefined || speaker === null) return null;
   if (speaker === "its application") {
-    // The policy also pins PCRs, which the hardware attests, so its link depends on more than the application.
+    // The link of the policy rests on more than the application: it also pins PCRs, which the hardware attests.
     return id === "policy" ? null : { state: "word", reason: `${LEGACY_WORD} ${WORTHLESS}` };
   }
   const why = claims.image.pinned

@@ -34,7 +34,7 @@ export function valueList(entries: readonly (readonly [name: string, value: Mark
   );
 }
 
-/** Shows failed checks, and the others to unfold, with their number. */
+/** Shows failed checks, then the number of the others, which the reader can unfold. */
 export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
   const bad = checks.filter(isBad);
   const others = checks.filter((check) => !isBad(check));

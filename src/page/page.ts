@@ -124,7 +124,7 @@ function documentText(document: Uint8Array | NamedEvidence): string {
 async function bundleText(evidence: Evidence, options: PlainOptions, { report, bundle }: JudgedPage): Promise<string> {
   const file = packed(evidence, options, bundle?.policyFrom === "bundle" ? "bundle" : undefined);
   const remade = (await verifyAsPacked(decodeBundle({ ...file, report })))!;
-  // In a bundle, anchors are not named after their files.
+  // The names of anchors may differ, because a bundle does not keep the names of their files.
   const [difference] = remade.packed.differences.filter(({ place }) => !place.endsWith(".hardware.trustAnchor"));
   if (difference !== undefined) {
     const { place, packed, anew } = difference;

@@ -119,8 +119,8 @@ function expectedPart(): Markup[] {
 export const VALUE_INPUTS = { type: "type", pointer: "pointer", value: "value", challenge: "challenge" } as const;
 
 /**
- * Returns the inputs for one expected value. `key` makes their ids unique; {@link valueTitle} changes when others are
- * removed.
+ * Returns the inputs for one expected value. `key` makes their ids unique: a title ({@link valueTitle}) would not,
+ * since it changes when other values are removed.
  */
 export function expectedValueView(key: number): Markup {
   const id = (name: string): string => `expected-${name}-${key}`;

@@ -168,7 +168,7 @@ function piecesOf(of: FilesOf, activity: ListedFile | undefined, faults: string[
   };
 }
 
-/** Returns the items of a list, each named by its position, or else the file's only value. */
+/** Returns the items of the list, each named by its position. Without a list, returns the file's only value. */
 function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidence[] {
   if (list === null) return [named(file, parseJson(file.bytes))];
   return list.map((value, index) => named(file, value, `${file.name}[${index}]`));
@@ -236,7 +236,7 @@ function withUnused(message: string, unused: readonly ListedFile[]): string {
   return `${message} No policy: ${unused.map(({ name, is }) => `${name} (${is})`).join("; ")}.`;
 }
 
-/** Reads a policy. It names anchor files by path, but a page knows only their names. */
+/** Reads a policy. A policy names anchor files by path, but a page knows only the names of files. */
 function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
   const { name } = file;
   const text = textOf(file.bytes);
@@ -350,7 +350,7 @@ function withoutOwner(of: FilesOf, addresses: readonly string[], payload: Expect
   ];
 }
 
-/** The expectations for one type. Each type has one object, as on the command line. */
+/** The expectations for one type. As on the command line, all values for a type are in one object. */
 interface TypeValues {
   readonly type: string;
   readonly values: Record<string, JsonValue>;

@@ -28,7 +28,7 @@ export interface JudgedPage {
   readonly bundle: BundleFacts | null;
 }
 
-/** Browsers have no Sigstore library, and a page must never accept what it cannot check. */
+/** Fault of a policy that demands provenance, since a page must never accept what it cannot check. */
 export const NO_PROVENANCE =
   "demands provenance, which a page cannot verify: browsers have no Sigstore library. Run bootproof verify " +
   "--provenance FILE --policy FILE instead";

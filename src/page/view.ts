@@ -92,7 +92,7 @@ function firstFailure({ checks, ...report }: Report): Markup | null {
   return element("ul", { class: "first-failure" }, checkItem(first, { checks, ...report }));
 }
 
-/** Returns a link to the part about what is not proven. A narrow page shows it further down. */
+/** Returns a link to the part about what is not proven, which is further down on a narrow page. */
 function openCount(report: Report): Markup {
   const words = unprovenWords(report).flatMap(({ statements }) => statements);
   const count = words.length + unprovenStatements(report).length;

@@ -1,4 +1,4 @@
-/** A report, a result of an audit, or an entry of a watch's log, with the members that decide acceptance. */
+/** The members that decide acceptance. Reports, results of an audit and entries of a watch's log have them. */
 export interface Judged {
   readonly verdict: string;
   readonly refusedFor?: readonly string[];

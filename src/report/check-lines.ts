@@ -43,7 +43,7 @@ export function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evide
 
 type Pieces = Report["evidence"];
 
-/** Index of evidence by subject. Every check needs a label, and a report can have thousands. */
+/** Index of evidence by subject. It saves a search for each check, because a report can have thousands. */
 const PLACES = new WeakMap<Pieces, ReadonlyMap<CheckSubject, number>>();
 
 export function evidencePiece(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {

@@ -32,13 +32,13 @@ interface Conclusion {
     };
   }[];
   readonly checklists: readonly Checklist[];
-  /** Verified evidence, with null for each that was rejected. */
+  /** Verified evidence, with null for each rejected piece. */
   readonly pieces: readonly unknown[];
   readonly appraisal: Appraisal | null;
   /** Checks of provenance. They follow the checks of the policy, because the policy decides what they compare. */
   readonly provenance?: readonly Checklist[];
   readonly validationTime: Date | null;
-  /** Makes the claims. It is called only if nothing was rejected. */
+  /** Makes the claims. It is called only if no evidence was rejected. */
   readonly claims: () => Claims;
 }
 

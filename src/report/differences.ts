@@ -2,11 +2,11 @@
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 
-/** Maximum number of differences. A report with more has nothing in common with the other. */
+/** Maximum number of differences. Reports with more have nothing in common. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
 
-/** A difference with both values as JSON text. Long ones are truncated, and a missing one is null. */
+/** A difference with both values as JSON text. A long value is truncated, and a missing value is null. */
 interface ReportDifference {
   readonly place: string;
   readonly theirs: string | null;

@@ -103,7 +103,7 @@ interface HeadlineFacts {
   /** Time of verification in RFC 3339. */
   readonly verifiedAt: string;
   /**
-   * The facts as text without the time of verification, in a line for each of up to `most` boot proofs, or one for all.
+   * The facts as text without the time of verification. Each boot proof has a line; more than `most` share one line.
    * For rejected evidence, the text only names the boot proofs.
    */
   readonly lines: readonly string[];
@@ -129,7 +129,7 @@ function enclaveFacts(boot: BootProofClaims, index: number, report: Report): Enc
   };
 }
 
-/** Units in milliseconds. A unit is used for at least two of it, so that rounding hides less than half of an age. */
+/** Units in milliseconds. An age of at least two units uses that unit, so that rounding hides less than half of it. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [
   ["days", 86_400_000],
   ["hours", 3_600_000],

@@ -112,7 +112,7 @@ function piecesParagraphs(
   };
   const lines = pieces.flatMap(({ subject, checks, label }) => {
     const status = statusOf(checks);
-    // Skipped checks of a subject that passed are not counted: they are only for members that its policy does not pin.
+    // If the subject passed, checks are skipped only for members that its policy does not pin, so they are not counted.
     const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
     const text = `${padded(label, column)}  ${countWords(counted, report)}`;
     return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];

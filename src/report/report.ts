@@ -94,7 +94,7 @@ export interface ProvenanceClaims {
     readonly deployment: string;
     /** The workload. Null means the application. */
     readonly workload: string | null;
-    /** SHA-256. */
+    /** SHA-256 of the application binary or the workload's image, in lower-case hex. */
     readonly digest: string;
   }[];
   readonly predicateType: string;
@@ -107,7 +107,7 @@ export interface ProvenanceClaims {
   readonly demanded: ProvenanceThresholds;
 }
 
-/** Identity in the certificate that signed. A missing extension is null. */
+/** Identity in the certificate that signed. A member is null if its extension is missing. */
 export interface BuildSignerClaims {
   readonly issuer: string | null;
   readonly repository: string | null;
@@ -201,16 +201,16 @@ export interface ManifestClaims {
 }
 
 export interface AppProofClaims {
-  /** Index of the boot proof that attests its key. */
+  /** Index of the boot proof that attests the key of this app proof. */
   readonly bootProof: number;
   readonly type: string;
-  /** Time of the payload. Null means that it has none. */
+  /** Time of the payload in RFC 3339. Null means that it has none. */
   readonly time: string | null;
   /** The signed payload in full. */
   readonly payload: JsonObject;
   /** Index in `expected.payload` of the expectation that the payload meets, or null if none names its type. */
   readonly expectation: number | null;
-  /** The caller's challenge that the payload repeats, so it was signed later. Null without a challenge. */
+  /** The caller's challenge, which the payload repeats, so the payload is newer. Null without a challenge. */
   readonly answers: { readonly pointer: string; readonly value: string } | null;
 }
 
@@ -219,8 +219,8 @@ export interface ActivityClaims {
   readonly organizationId: string;
   readonly type: string;
   /**
-   * Members that the caller specified of `organizationId`, `id`, `type`, `parameters`, `requestedAt` and `addresses`.
-   * If there are none, it is not known whose activity it should be.
+   * Which of `organizationId`, `id`, `type`, `parameters`, `requestedAt` and `addresses` the activity was compared
+   * with. If there are none, it is not known whose activity it should be.
    */
   readonly asked: readonly string[];
   /**
@@ -265,7 +265,7 @@ const REPORTS = /* @__PURE__ */ privateMark<Report>();
 
 /**
  * Makes the report, and freezes it and its parts at every depth. Throws Error if the parts contradict each other: a
- * failed check or no claims under a good verdict, claims under `rejected`, `stale` with a failure that is not of age.
+ * failed check or no claims under a good verdict, claims under `rejected`, `stale` with a failure other than age.
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;

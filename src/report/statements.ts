@@ -29,7 +29,7 @@ type Wording = Pick<Page, "hex" | "detail">;
 
 const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
 
-/** A statement. For a list of many, `alike` is its text without the values in which boot proofs differ. */
+/** A statement. In a list of many, `alike` replaces `text`: it omits the values in which boot proofs differ. */
 type Statement = string | { readonly text: string; readonly alike: string };
 
 /** Returns statements on what is proven. There are none if the evidence was rejected. */
@@ -233,7 +233,7 @@ const BASES: Readonly<Record<RestsOn, string>> = {
   manifestSet: `; the policy pins who approves it (manifestSet), ${UNCOMMITTED}`,
 };
 
-/** Returns the reason. Undefined if there is none, or if a report of another version has an unknown value. */
+/** Returns why the manifest is the booted one. Undefined if `restsOn` is null, or unknown to this version. */
 function basisOf({ restsOn }: ImageClaims): string | undefined {
   return restsOn === null ? undefined : known(BASES, restsOn);
 }
@@ -402,7 +402,7 @@ export function isAws(report: Report, index: number): boolean {
   return passedFor(report, "chain.anchor", index);
 }
 
-/** Whether the document has the caller's nonce. The nonce of a bare document may be another party's. */
+/** Whether the document has the caller's nonce (`bind.nonce`). A bare document may have another party's nonce. */
 export function carriesNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);

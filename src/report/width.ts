@@ -9,7 +9,7 @@ const MARK = /[\p{Mn}\p{Me}]/u;
 const KEYCAP = "\u20e3";
 
 /**
- * East Asian Width W and F, and emoji except halves of flags. MARK is tested before, so marks in these ranges have no
+ * East Asian Width W and F, and emoji except halves of flags. MARK is tested first, so marks in these ranges have no
  * width.
  */
 const WIDE = new RegExp(

@@ -27,8 +27,8 @@ import {
 import type { Expectation, Expected } from "./expectation.js";
 
 /**
- * Types whose results have new addresses. For them, an address in the result needs an app proof even if the intent
- * repeats it, because an end user may have chosen that text.
+ * Activity types that make keys, so their results have new addresses. Such an address needs an app proof even if the
+ * intent repeats it, because an end user may have chosen the address in the intent.
  */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
@@ -50,7 +50,7 @@ type ReadActivity = Reading<Activity>["value"];
 export interface ActivityReading {
   readonly checklist: Checklist;
   readonly value: ReadActivity;
-  /** The whole activity, or null if it has a fault. */
+  /** The activity, or null if any part of it has a fault. */
   readonly whole: Activity | null;
 }
 
@@ -129,7 +129,7 @@ export function checkActivity(
   };
 }
 
-/** Identifies the activity that uses app proofs by its id, and by the submitted request if there is one. */
+/** Returns what identifies the activity that uses app proofs: its id and, if there is one, the submitted request. */
 export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
@@ -172,7 +172,7 @@ interface Organizations {
   readonly subOrganizationId: string | null;
 }
 
-/** Returns the contradictions of proofs that name neither the activity's organization nor the one that it creates. */
+/** Returns contradictions: organizations that proofs name, other than the activity's and the one that it creates. */
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
@@ -215,7 +215,7 @@ function textMember(value: JsonValue | undefined, name: string): string | null {
 
 interface ActivityWallet {
   readonly id: string | null;
-  /** The wallet in the result. If it is not null, a proof without a wallet contradicts it. */
+  /** Id of the wallet in the result. If it is not null, a proof that names no wallet is a contradiction. */
   readonly inResult: string | null;
   readonly contradictions: readonly string[];
 }
@@ -335,8 +335,7 @@ type Unverified = "unasked" | "unread" | "unproven";
 /**
  * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
  * activity signs but the caller gave no request. Returns `unread` if the activity could not be read, or `unproven` if
- * an app proof was rejected. In both cases no signature is verified, because whoever made the activity must not cause
- * work.
+ * an app proof was rejected. In these two cases no signature is verified, so that forged evidence causes no work.
  */
 export async function signaturesOf(
   expectation: Expectation | null,
@@ -377,7 +376,7 @@ function checkSignatures(signatures: ActivityDemands["signatures"], checklist: C
 
 const MAX_WITHOUT_PROOF = 100;
 
-/** Returns paths of the result that no app proof covers. An object or list is split only if part of it is covered. */
+/** Returns paths of the result that no app proof covers. A list is split only if some of its items are covered. */
 function membersWithoutProof(
   { result }: Activity,
   proofs: readonly VerifiedAppProof[],

@@ -17,8 +17,8 @@ export class VerifiedActivity {
   /** Members of the expectation that the activity was compared with. The list is empty if nothing was expected. */
   readonly asked!: readonly (keyof Expected)[];
   /**
-   * Strongest comparison with the caller's request, or null if nothing of it was expected. `request` means that the
-   * caller's parameters were compared with the intent, and `id` that the id was compared, but no parameters.
+   * Strongest comparison with the caller's request, or null if no parameters, id or fingerprint were compared.
+   * `request` means that the caller's parameters were compared with the intent, and `id` that only the id was compared.
    * `fingerprint` means that this is the answer to the caller's vote, and only the unsigned fingerprint was compared.
    */
   readonly question!: ActivityQuestion | null;

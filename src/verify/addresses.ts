@@ -10,15 +10,15 @@ interface Place {
   /** Comparable form of the address. */
   readonly key: string | null;
   /**
-   * Derivation path of the account at this position, or null if no account is known for it. Undefined for an address
-   * that is not in a list for the intent's accounts.
+   * Derivation path of the intent's account at the same position, or null if it is not known. Undefined for an address
+   * outside the result's lists that belong to the intent's accounts.
    */
   readonly derivationPath?: string | null;
 }
 
 export interface Coverage {
   readonly covered: readonly string[];
-  /** Addresses without a proof. For a value that is not an address, its path is listed. */
+  /** Addresses that no proof covers. A value that is not an address is listed by its path. */
   readonly uncovered: readonly string[];
   readonly coveredPaths: readonly string[];
   /** Proofs that match no address of the result. */
@@ -44,8 +44,8 @@ export function coverageOf({ intent, result, walletId, makesKeys, proofs }: Cove
   const backed = (place: Place): boolean => index.backs(place);
   const coveredPlaces = positional.filter(backed);
   const proven = new Set(coveredPlaces.map(({ key }) => key));
-  // If the intent has accounts, an address outside their lists is covered only if it is also a covered address in a
-  // list.
+  // If the intent has accounts, an address outside the accounts' lists is covered only if the same address is covered
+  // inside a list.
   const coveredElsewhere = elsewhere.filter(accounts === undefined ? backed : ({ key }) => proven.has(key));
   const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
   const places = [...positional, ...elsewhere];
@@ -86,7 +86,8 @@ function fitsNone(places: readonly Place[]): ProofTest {
 }
 
 /**
- * Returns a test for proofs that match no account. If addresses and accounts differ in number, any account's path fits.
+ * Returns a test for proofs that match no account. If addresses and accounts differ in number, it is not known whose
+ * address is whose, so the path of any account fits.
  */
 function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[]): ProofTest {
   const exact = new Set<string>();
@@ -129,8 +130,8 @@ function addressLists(result: JsonValue | undefined): AddressList[] {
 }
 
 /**
- * Returns a place for each address in the lists, with the account's path if accounts and addresses are equally many. A
- * missing address has a place, too.
+ * Returns a place for each address in the lists, with the account's path if a list has as many addresses as there are
+ * accounts. A missing address has a place, too.
  */
 function positionalPlaces(lists: readonly AddressList[], accounts: readonly JsonValue[]): Place[] {
   const pathOf = (index: number, list: readonly JsonValue[]): string | null => {

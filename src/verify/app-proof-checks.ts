@@ -104,7 +104,7 @@ export interface SignedPayload {
 
 /** Tools that the loading file passes, so that this bundled file has no copies of them. */
 interface AppProofTools {
-  /** Verifies a signature by the cryptography that the process chose. */
+  /** Verifies a signature with the cryptography that the process chose. */
   readonly verifies: AppProofSetting["verifies"];
   readonly checklistOf: (subject: CheckSubject) => Checklist;
 }
@@ -135,7 +135,7 @@ export async function runAppProofChecks(
   return { facts, checklists: [...missing, ...decoded.map(({ checklist }) => checklist)] };
 }
 
-/** Returns texts for expected payloads that no proof has and, unless there is an activity, for expected addresses. */
+/** Returns a text for each expected payload that no proof has. Without an activity, also for each expected address. */
 function missingFromAll(
   decoded: readonly DecodedAppProof[],
   expectation: Expectation | null,
@@ -150,7 +150,7 @@ function missingFromAll(
       );
   const payloads = [...(expectation?.payload ?? []).entries()].filter(([index, { type }]) => {
     const isMet = decoded.some(({ compared }) => compared.met.includes(index));
-    // If a proof of the type meets no expectation, its own check fails and says how it differs.
+    // A proof of the type that meets no expectation fails its own check, which says how it differs.
     return !isMet && !decoded.some(({ payload, compared }) => payload.type === type && compared.met.length === 0);
   });
   return [
@@ -189,7 +189,7 @@ async function checkAppProof(decoded: DecodedAppProof, setting: AppProofSetting)
   return { ...whole, bootProof: named.signer, ...met };
 }
 
-/** Returns the expected payload that the proof meets, and its challenge. A payload with a challenge is preferred. */
+/** Returns the expectation that the proof meets, and its challenge. An expectation with a challenge is preferred. */
 function metExpectation(
   { compared }: DecodedAppProof,
   expectation: Expectation | null,
@@ -230,7 +230,10 @@ function checkKey(
   return NO_BOOT_PROOF;
 }
 
-/** Fault of an ambiguous signing half. The order of boot proofs must not decide which key a caller encrypts to. */
+/**
+ * Fault if boot proofs with different keys share a signing half. Otherwise the order of the boot proofs would decide to
+ * which key a caller encrypts.
+ */
 const SHARED_HALF = "boot proofs of different keys attest this signing half: only the whole key tells which one signed";
 
 /** Whether a proof's key is the attested one. A proof names the whole key or its signing half. */
@@ -283,13 +286,13 @@ interface TimeBounds {
   readonly answers: Challenge | null;
 }
 
-/** Runs `app.time`. `timestampMs` is undefined if it could not be read, and null if its type may have none. */
+/** Runs `app.time`. `timestampMs` is undefined if it could not be read, and null if its type needs no time. */
 function checkTime(timestampMs: number | null | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
   if (timestampMs === undefined) return checklist.skip("app.time", "timestampMs could not be read");
   if (timestampMs === null) return checkUntimed(bounds, checklist);
   const { bootProof } = bounds;
   const beforeBoot = bootProof === null ? null : bootFault(timestampMs, bootProof);
-  // An enclave that attests its key at any time may make its document after it signed the app proof.
+  // An enclave that attests its key at any time may do so after it signed the app proof, so the app proof may be older.
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
   if (faults.length > 0) {

@@ -33,7 +33,7 @@ export class AppProofUses {
     const use = { activityId, submitted };
     for (const name of proofs.filter(isCounted).map(nameOf)) {
       const known = this.#uses.get(name);
-      // An activity first read by its id may later be read as the response to its request.
+      // An activity first read by its id may later be read as the response to its request. The request is then added.
       this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
       if (this.#uses.size > this.#limit) this.#uses.delete(this.#uses.keys().next().value!);
     }
@@ -46,12 +46,12 @@ function isSame(known: UsedFor, use: UsedFor): boolean {
   return known.activityId === use.activityId;
 }
 
-/** Identifies a proof by key and payload. A payload can have many valid signatures, and a signature two encodings. */
+/** Identifies a proof by key and payload, not by its signature, because a payload can have many valid signatures. */
 function nameOf({ bootProof, payloadDigest }: VerifiedAppProof): string {
   return `${toHex(bootProof.ephemeralKey)}:${toHex(payloadDigest)}`;
 }
 
-/** Whether uses of the proof are recorded. Without a time, two honest activities may have equal payloads. */
+/** Whether uses of the proof are recorded: not without a time, since two honest activities may have equal payloads. */
 function isCounted({ payload }: VerifiedAppProof): boolean {
   return payload.timestampMs !== null;
 }

@@ -4,9 +4,7 @@ import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
-/**
- * `stranger` means that no member of the set has this alias and key. `repeated` is a member's second valid approval.
- */
+/** `stranger` means that no member has this alias and key, `repeated` that the member has another valid approval. */
 export type ApprovalStatus = "valid" | "stranger" | "invalid" | "repeated";
 
 interface CheckedApproval {
@@ -17,7 +15,7 @@ interface CheckedApproval {
 }
 
 interface CheckedApprovals {
-  /** Faults of the set, followed by those of the approvals. */
+  /** Faults of the set, followed by faults of the approvals. */
   readonly faults: readonly string[];
   readonly repeated: readonly string[];
   /** Members with a valid approval, each once. */
@@ -26,7 +24,7 @@ interface CheckedApprovals {
   readonly approvals: readonly CheckedApproval[];
 }
 
-/** Verifies every approval of the hash, also repeated ones. The caller checks repetition and threshold. */
+/** Verifies every approval of the hash, even repeated ones. The caller checks repetition and threshold. */
 export async function checkApprovals(
   approvals: readonly Approval[],
   set: MemberSet,

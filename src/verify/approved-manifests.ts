@@ -3,11 +3,11 @@ import { equalBytes } from "../bytes.js";
 import type { Check } from "../checks.js";
 
 const MAX_MANIFESTS = 16;
-/** Maximum size of a manifest and its envelope. Genuine ones have ten thousand bytes together. */
+/** Maximum bytes of a manifest and its envelope together. Genuine ones have about ten thousand. */
 const MAX_BYTES = 131_072;
 
 interface Fields {
-  /** The manifest outside the envelope. Null if only the envelope has one, and undefined if unreadable. */
+  /** The manifest outside the envelope. Null if only the envelope contains a manifest, and undefined if unreadable. */
   readonly manifest?: Uint8Array | null | undefined;
   readonly manifestEnvelope?: Uint8Array | undefined;
   readonly declaredManifestVersion?: string | null | undefined;
@@ -21,7 +21,7 @@ interface Entry<Checked> {
   readonly checks: readonly Check[];
 }
 
-/** Cache of a few checked manifests. Its key is manifest, envelope and declared version: the checks need no more. */
+/** Cache of a few checked manifests. Its key is all that the checks read: manifest, envelope and declared version. */
 export class ApprovedManifests<Checked> {
   #entries: Entry<Checked>[] = [];
 
@@ -70,7 +70,7 @@ function isSame(a: Fields, b: Fields): boolean {
 
 /**
  * Cache of the last value for each verified object, kept while the object lives. The value must depend only on the
- * object and on `under`. It is made again if any value in `under` is another one.
+ * object and on `under`. It is made again if any item of `under` has changed.
  */
 export class Remembered<T> {
   readonly #known = new WeakMap<object, { readonly under: readonly unknown[]; readonly value: T }>();

@@ -60,7 +60,7 @@ export class VerifiedBootProof {
   readonly commitment!: CommitmentKind;
   /** Whether PCR18 also commits to this manifest. */
   readonly manifestCommitted!: boolean;
-  /** Whether the enclave runs in debug mode, which the caller allowed. */
+  /** Whether the enclave runs in debug mode. It is true only if the caller allowed debug mode. */
   readonly debug!: boolean;
   /** Form of the evidence. `provisioning` means provisioning details, which share holders see. */
   readonly form!: BootProofForm;
@@ -281,7 +281,7 @@ async function checkManifest(
   return known.checked;
 }
 
-/** Caches the manifest of a verified boot proof. Forged ones are not cached: they would displace genuine ones. */
+/** Caches the manifest of a verified boot proof. Others are not cached: forged ones would displace genuine ones. */
 function keepManifest(
   proof: ReadBootProof,
   checked: CheckedManifest,
@@ -314,7 +314,7 @@ async function askManifest(
 
 type Hashable = Pick<ReturnType<typeof readManifest>, "hashInput"> | undefined;
 
-/** Returns the hash of each. The same bytes are hashed once. */
+/** Returns the hashes of both manifests. If their bytes are equal, they are hashed once. */
 async function hashesOf(shown: Hashable, approved: Hashable): Promise<readonly (Uint8Array | undefined)[]> {
   const hash = shown && (await sha256(shown.hashInput));
   if (shown && approved && equalBytes(approved.hashInput, shown.hashInput)) return [hash, hash];

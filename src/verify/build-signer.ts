@@ -60,7 +60,7 @@ function nameFaults({ san }: BuildIdentity, { identity }: ProvenanceDemand): Pro
     : [differing("another subject alternative name", identity, san)];
 }
 
-/** Checks that the certificate is that of the build's workflow or, if the demand names a signer, of that signer. */
+/** Checks that the certificate was issued to the build's workflow or, if the demand names a signer, to that signer. */
 function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
   const { signer, san, buildConfig } = identity;
   const what = extensionText("signer");

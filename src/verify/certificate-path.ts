@@ -142,7 +142,7 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
           ? []
           : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
         ...(signed ? [] : [fault("is not signed by the certificate above it")]),
-        // Two copies of a self-signed root are not a link.
+        // A copy of a self-signed root verifies under that root, so it must be refused separately.
         ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is a copy of the certificate above it")] : []),
       ];
     }),

@@ -114,8 +114,8 @@ export async function checkCommitment(
 const SHARE_HOLDER = "Release no share for this document, and report it.";
 
 /**
- * Returns the kind whose register commits to this key. The other register commits to the enclave's other key. Null if
- * neither commits to it, or if a PCR is missing.
+ * Returns the kind whose register commits to this key. The other register may hold a commitment to the enclave's other
+ * key. Null if neither commits to this key, or if a PCR is missing.
  */
 async function matchCommitment(
   pcrs: Pcrs,

@@ -15,10 +15,10 @@ export interface VerifyContext {
   readonly nonce: Uint8Array | null;
   /** The caller's expectation. Null means that nothing is expected. */
   readonly expectation: Expectation | null;
-  /** Types of app proof that may have no time. */
+  /** Types of app proof that need no time. */
   readonly untimed: readonly string[];
   readonly cache: SignatureCache;
-  /** Whether valid signatures of app proofs are not cached. */
+  /** Whether valid signatures of app proofs bypass the cache. */
   readonly appProofsOnce?: boolean;
 }
 

@@ -70,7 +70,8 @@ export function activityContradictions(expectation: Expectation, activity: ReadA
   const votedOn = isVotedOn(expectation, activity);
   const rule = ruleOf(activity.type);
   const { organizationId, id, type } = expectation;
-  // With an activity the organization is never null. Null would compare nothing, so an empty text replaces it.
+  // No activity is compared without an expected organization. If one were, null would match any organization, but an
+  // empty text matches none.
   const wanted = { organizationId: organizationId ?? "", id, type: votedOn ? null : type };
   return [
     ...identityContradictions(wanted, activity),

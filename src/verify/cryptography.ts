@@ -107,7 +107,7 @@ async function choose<T>(
       const candidate = offer();
       if (candidate !== undefined && (await isRight(candidate))) return candidate;
     } catch {
-      // An imitation may throw anything.
+      // An imitation may throw anything, so a candidate that throws is not chosen.
     }
   }
   return own();
@@ -118,8 +118,8 @@ function offers<T>(
   ofWeb: (subtle: SubtleCrypto) => T,
 ): Offer<T>[] {
   const { process, crypto, navigator } = globalThis as Runtime;
-  // Node before 21 has no userAgent. Other runtimes offer WebCrypto first, because it is better tested than their
-  // imitations of `node:crypto`.
+  // Node before 21 has no userAgent, so a runtime without one counts as Node. Other runtimes offer WebCrypto first,
+  // because it is better tested than their imitations of `node:crypto`.
   const isNode = /^Node\.js\//.test(navigator?.userAgent ?? "Node.js/");
   const node: Offer<T> = () => {
     const module = process?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
@@ -208,7 +208,7 @@ async function ed25519Right(candidate: Ed25519): Promise<boolean> {
 }
 
 interface NodeCrypto {
-  /** Hashes in half the time of `createHash`. Node has it since 20.12. */
+  /** Hashes in half the time of `createHash`. Node has this function since 20.12. */
   hash?(algorithm: string, bytes: Uint8Array, encoding: "buffer"): Uint8Array;
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
   createPublicKey(input: object): NodeKey;
@@ -234,7 +234,7 @@ const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-38
 
 let usesOneThread = false;
 
-/** Makes `node:crypto` verify in the calling thread. This is for a pool of threads, which leaves no core idle. */
+/** Makes `node:crypto` verify in the calling thread. It is for pools of threads, which already keep all cores busy. */
 export function useOneThread(): void {
   usesOneThread = true;
 }

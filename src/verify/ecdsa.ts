@@ -1,5 +1,5 @@
 /**
- * Encodings of points and signatures of ECDSA over P-256 and P-384. A high `s` is valid, and half of the genuine
+ * Encodings of points and signatures of ECDSA over P-256 and P-384. A high `s` is valid, because half of the genuine
  * documents have one.
  */
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
@@ -7,7 +7,7 @@ import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
-/** Returns the uncompressed point, or null for any other key. */
+/** Returns the uncompressed point of a key on this curve, or null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   const prefix = SPKI_PREFIX[curve];
   if (spki.length !== prefix.length + 1 + 2 * CURVES[curve].scalarLength) return null;

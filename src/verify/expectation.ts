@@ -29,8 +29,8 @@ export type { ExpectedPayload } from "./expected-payload.js";
 /** What the caller requested. Never take it from the evidence. */
 export interface Expected {
   /**
-   * Organization that owns the activity or, without an activity, the app proofs. Optional with a `payload` and no
-   * activity.
+   * Organization that owns the activity or, without an activity, the app proofs. It may be absent only if there is a
+   * `payload` and no activity.
    */
   readonly organizationId?: string;
   /** Id of the activity. */
@@ -43,7 +43,7 @@ export interface Expected {
   readonly requestedAt?: Date | number | string;
   /** Addresses, each of which an app proof must back. */
   readonly addresses?: readonly string[];
-  /** Expected payloads. An app proof must meet each. Every app proof of an expected type must meet one of them. */
+  /** Expected payloads. An app proof must meet each, and every app proof of an expected type must meet one of them. */
   readonly payload?: readonly ExpectedPayload[];
 }
 

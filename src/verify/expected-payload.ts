@@ -35,7 +35,7 @@ export interface Challenge {
   readonly value: string;
 }
 
-/** Shape of {@link ExpectedPayload}. It refuses what would compare less than the caller means. */
+/** Shape of {@link ExpectedPayload}. It refuses an expectation that would compare less than the caller means. */
 export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
   options<ExpectedPayload>({
     type: nonEmptyText,

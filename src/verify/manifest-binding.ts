@@ -40,7 +40,7 @@ export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined
   return comparePcrs("bind.pcrs", pcrs, wanted, checklist);
 }
 
-/** Runs `bind.image`, which checks that the document attests every PCR that the caller pinned, if there are any. */
+/** Runs `bind.image` if the caller pinned PCRs. It checks that the document attests every pinned PCR. */
 export function checkImage(
   pcrs: Pcrs | undefined,
   wanted: ReadonlyMap<number, Uint8Array> | null,

@@ -8,7 +8,7 @@ const MAX_REMEMBERED = 256;
 const MAX_TEXT = 65_536;
 
 /**
- * Returns a verifier that caches the outcomes of this one. This is safe, because an outcome depends only on bundle,
+ * Returns a verifier that caches the outcomes of `verifier`. This is safe, because an outcome depends only on bundle,
  * root and thresholds, and not on a clock. The least recently used outcome is dropped first. Errors are not cached.
  */
 export function rememberingVerifier(verifier: ProvenanceVerifier): ProvenanceVerifier {

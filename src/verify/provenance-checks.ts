@@ -192,8 +192,8 @@ function compare(piece: Piece, { demand, digest }: HeldDemand): Compared {
 }
 
 /**
- * Returns the rank of a bundle, 0 for a match. The right binary of a wrong signer is nearer than the wrong binary of
- * the right signer.
+ * Returns the rank of a bundle, 0 for a match. A bundle of the right binary by a wrong signer is nearer than one of the
+ * wrong binary by the right signer.
  */
 function distance({ piece, signer, subject }: Compared): number {
   if (piece.bundle === null) return 4;
@@ -233,7 +233,7 @@ function subjectFaults(
   ];
 }
 
-/** Compares digests as text. The demanded digest is lower-case hex, so a digest in another spelling differs. */
+/** Compares digests as text. The demanded digest is lower-case hex, so a digest with upper-case letters differs. */
 function digestFaults(
   subjects: ProvenanceStatement["subjects"],
   workload: string | null,

@@ -50,9 +50,9 @@ export interface ProvenanceVerifier {
 
 /** A trusted root that a policy names. Roots are never merged. */
 export interface TrustedRoot {
-  /** The file's name in the policy, with its line if the file has several roots. */
+  /** The file's name in the policy, with the line number if the file has several roots. */
   readonly name: string;
-  /** JSON text of the root, which is the file, or the line without its line break. */
+  /** JSON text of the root: the whole file, or one line of it without the line break. */
   readonly text: string;
   /** The file that the policy names, or null if the policy has the text itself. */
   readonly file: { readonly name: string; readonly text: string } | null;
@@ -78,13 +78,13 @@ export interface ProvenanceDemand {
   readonly trustedRoots: readonly TrustedRoot[];
 }
 
-/** Members that a demand may declare open instead of having them. */
+/** Members that a demand may omit if it declares them open. */
 export const PROVENANCE_QUESTIONS = ["ref", "workflow"] as const;
 export type ProvenanceQuestion = (typeof PROVENANCE_QUESTIONS)[number];
 
 /** A demand of the deployment that a boot proof matched. */
 export interface HeldDemand {
-  /** The boot proof, or `policy` if there is none and a binary was measured. */
+  /** The boot proof, or `policy` if a binary was measured and there is no boot proof. */
   readonly about: CheckSubject;
   readonly deployment: string;
   /** Index in the deployment's list. */

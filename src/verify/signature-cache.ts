@@ -42,7 +42,7 @@ export class SignatureCache {
 
   /**
    * `limit` is the maximum number of signatures of each curve, and of keys. The least recently used are dropped first.
-   * Throws TypeError unless it is a whole number of 1 or more.
+   * Throws TypeError unless `limit` is a whole number of 1 or more.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: expected a whole number of 1 or more");
@@ -61,8 +61,8 @@ export class SignatureCache {
 
   async verifyBy(key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (key.point.length !== POINT_LENGTHS[key.curve]) return false;
-    // Callers cannot change this copy during verification. The name includes the signature's length, so that bytes
-    // cannot move between signature and message.
+    // Callers cannot change this copy during verification. Its name in the cache includes the signature's length, so
+    // that bytes cannot move between signature and message.
     const whole = concatBytes(key.point, signature, message);
     const proof = whole.subarray(key.point.length, key.point.length + signature.length);
     const signed = whole.subarray(key.point.length + signature.length);

@@ -215,7 +215,7 @@ function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKe
   return attempt(() => ed25519.verify(signature, message, publicKey, { zip215: false })) === true;
 }
 
-/** Returns the compressed key that verifies. v must fit, and a high s is valid. */
+/** Returns the compressed key under which the signature, with its `v`, verifies. A high `s` is valid. */
 function verifyEcdsa({ r, s, yParity }: Ecdsa, digest: Uint8Array, signer: Signer): Uint8Array {
   const key = recovered({ r, s, yParity }, digest);
   if (signer.kind === "id") return key ?? wrong();
@@ -230,7 +230,7 @@ function wrong(): never {
   throw new WrongSignatureError(WRONG);
 }
 
-/** Verifies under P-256, whose keys have the same form as those of secp256k1. */
+/** Verifies under P-256. Its keys have the same form as keys of secp256k1, so both curves are tried. */
 function verifyP256(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): Uint8Array | null {
   const key = compressed(p256, publicKey);
   const isValid = (): boolean => p256.verify(signature, digest, key!, { prehash: false, lowS: false });
@@ -300,7 +300,7 @@ interface SolanaTransaction {
 function readSolana(bytes: Uint8Array): SolanaTransaction | null {
   const count = bytes[0] ?? 0;
   const message = bytes.subarray(1 + count * SIGNATURE_LENGTH);
-  // A version's byte has its highest bit set. A compact length below 128 takes one byte.
+  // Only a message with a version begins with a byte of 0x80 or more. A compact length below 0x80 takes one byte.
   const header = message[0]! >= 0x80 ? 1 : 0;
   const [required, keys] = [message[header], message[header + 3] ?? 0];
   const start = header + 4;

@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { MalformedError } from "../errors.js";
 import { keccak_256, sha256 } from "./noble-signatures.js";
 
-/** Thrown if a signature cannot be checked, since this version does not know what the caller submitted. */
+/** Thrown if a signature cannot be checked because this version does not support what the caller submitted. */
 export class UncheckedError extends Error {}
 
 /** Returns the bytes of hex in either case, with or without 0x, or null for any other value. */
@@ -69,7 +69,7 @@ interface UnsignedEthereum {
   readonly signatureOf: (signed: Uint8Array) => { r: Uint8Array; s: Uint8Array; yParity: number } | null;
 }
 
-/** Reads an unsigned transaction, legacy or of a type in the table above. Throws {@link UncheckedError} for others. */
+/** Reads an unsigned transaction, legacy or of a type in `TYPED`. Throws {@link UncheckedError} for any other type. */
 export function unsignedEthereum(unsigned: Uint8Array): UnsignedEthereum {
   const type = unsigned[0] ?? 0;
   const isTyped = type < 0xc0;
@@ -114,7 +114,7 @@ function listItems(bytes: Uint8Array): Uint8Array[] | null {
   return itemsIn(bytes.subarray(whole.start, whole.end));
 }
 
-/** Maximum number of items, which are the 11 members of EIP-4844 and a signature. */
+/** Maximum number of items: EIP-4844 has 11 members, and a signature adds 3. */
 const MAX_ITEMS = 14;
 
 function itemsIn(content: Uint8Array): Uint8Array[] | null {
@@ -128,7 +128,7 @@ function itemsIn(content: Uint8Array): Uint8Array[] | null {
   return items;
 }
 
-/** Returns where an item's content begins and ends. Returns null unless its length is canonical and inside. */
+/** Returns where an item's content begins and ends, or null if its length is not canonical or exceeds the bytes. */
 function itemAt(bytes: Uint8Array, at: number): { start: number; end: number } | null {
   const first = bytes[at];
   if (first === undefined) return null;
@@ -174,7 +174,7 @@ function authorizationDigest({ address, chainId, nonce }: JsonObject): Uint8Arra
   const addressBytes = fixedBytes(address, 20);
   const list = [rlpInteger(integer(chainId, 0n, 256n)), concatBytes(Uint8Array.of(0x94), addressBytes)];
   const content = concatBytes(...list, rlpInteger(integer(nonce, 0n, 64n)));
-  // The content has at most 64 bytes. A list of less than 56 has the short prefix.
+  // The content has at most 64 bytes. Below 56 bytes, the prefix of an RLP list is a single byte.
   const prefix = content.length < 56 ? [0xc0 + content.length] : [0xf8, content.length];
   return keccak_256(concatBytes(Uint8Array.of(5, ...prefix), content));
 }
@@ -186,7 +186,7 @@ function rlpInteger(value: bigint): Uint8Array {
 }
 
 /**
- * Bounds on typed data, which are checked before anything is hashed. Real typed data stays far below them. A bulk order
+ * Bounds on typed data, which are checked before anything is hashed. Real typed data stays far below them: a bulk order
  * of Seaport has 24 array levels, five types and under 300 values.
  */
 const LIMITS = {
@@ -198,10 +198,10 @@ const LIMITS = {
   "levels of values": 48,
 } as const;
 
-/** Bounds on all typed data of one request together. The text of a type includes those of types that it refers to. */
+/** Bounds on all typed data of one request. A type's text includes the texts of all types that it refers to. */
 const BUDGET = { values: 10_000, "characters in the texts of its types": 256 * 1024 } as const;
 
-/** The rest of the budget. */
+/** What is left of {@link BUDGET}. */
 export type TypedDataBudget = Record<keyof typeof BUDGET, number>;
 
 export function typedDataBudget(): TypedDataBudget {
@@ -285,8 +285,8 @@ function typesOf(given: JsonValue | undefined): Types {
 }
 
 /**
- * Refuses a type with two members of one name: the value would be hashed again for each. Solidity and ethers also
- * refuse such types.
+ * Refuses a type with two members of one name, because the value would be hashed again for each. Solidity and ethers
+ * also refuse such types.
  */
 function differentlyNamed(members: readonly Member[]): readonly Member[] {
   if (new Set(members.map(({ name }) => name)).size === members.length) return members;

@@ -1,4 +1,7 @@
-/** The lines of a log in a row: whether each follows its predecessor, and what later lines show where one does not. */
+/**
+ * Checks that each line of a log follows the line before it. Where one does not, later lines show how the log was
+ * changed.
+ */
 import { toHex } from "../bytes.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
@@ -8,12 +11,12 @@ import { type LogEnd, type LogLine, NO_LINE, continuedIn, lineAt, readLine } fro
 /** The first fault of a log. `message` names all lines that it is about. */
 export interface LogFault {
   /**
-   * Number of the line, counted from 1 over all files of the log; in an intact log, the entry's `n`. The first doubtful
-   * line may be an earlier one: see `entries` of {@link LogVerification}.
+   * Number of the line, counted from 1 over all files of the log; in an intact log, the entry's `n`. Earlier lines may
+   * be doubtful, too: see `entries` of {@link LogVerification}.
    */
   readonly line: number;
   /**
-   * - `unfinished`: the last line has no line feed, as after a kill during a write.
+   * - `unfinished`: the last line has no line feed, as if the process was killed during a write.
    * - `malformed`: the line is too long, or is not exactly as an entry is written.
    * - `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
    * - `head`: the last line's hash differs from the head that was kept elsewhere.
@@ -46,7 +49,7 @@ export interface VerifyLogOptions {
   /** The origin that the checkpoint must have. Default: any. */
   readonly origin?: string;
   /**
-   * The last entry of a part that was verified before. With `any`, the log may begin with a later entry than 1.
+   * The last entry of a part that was verified before. With `any`, the log may begin with an entry after entry 1.
    * Default: the first line is entry 1.
    */
   readonly after?: LogEnd | "any";
@@ -68,7 +71,7 @@ export interface RawLine {
   readonly ended: boolean;
 }
 
-/** Number of lines whose hashes are kept. Messages about an inserted line name the line before it. */
+/** Number of lines whose hashes are kept, so that the message about an inserted line can name the line before it. */
 const REMEMBERED = 4096;
 
 /** A line that does not follow the line before it. Later lines show the reason. */
@@ -76,7 +79,9 @@ interface Break {
   readonly line: number;
   readonly found: LogLine;
   next: LogLine | null;
-  /** Numbers of the line that should be here, and of the line that this entry follows. */
+  /**
+   * Number of the line that should be here, then number of the line that this entry follows; null until it is found.
+   */
   successor: number | null;
   predecessor: number | null;
 }

@@ -132,7 +132,7 @@ interface OpenedNote {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Size limit of a note. Verifiers must accept sixteen signatures of 5 kB each, and those fit. */
+/** Size limit of a note in bytes. Verifiers must accept sixteen signatures of 5 kB each, so the limit is higher. */
 const MAX_NOTE_BYTES = 256 * 1024;
 const KEY_ID_LENGTH = 4;
 

@@ -28,14 +28,14 @@ import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/2";
-/** The `previous` of the first line. */
+/** The member `previous` of the first line, which follows no line. */
 export const NO_LINE = "0".repeat(64);
 /**
- * Limit of a boot proof as JSON text. A response has at most half as many bytes, but rewriting can lengthen its
+ * Limit of a boot proof as JSON text, in bytes. It is twice the limit in a response, because rewriting can lengthen
  * numbers.
  */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
-/** Limit of a line. The largest boot proof fits in it, even if every character is escaped twice. */
+/** Limit of a line in bytes. The largest boot proof fits in it, even if every character is escaped twice. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const MAX_VALUES = 400_000;
 
@@ -70,7 +70,7 @@ export interface Finding {
   /** The key in lower-case hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
   readonly verdict: Verdict;
-  /** Whether its age is the only reason for the rejection. */
+  /** Whether the age of the boot proof is the only reason for the rejection. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
   /** Reasons to refuse a good verdict under `strict` acceptance. Absent if there are none. */
@@ -81,7 +81,7 @@ export interface Finding {
   /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
   readonly policyDigest: string | null;
   /**
-   * SHA-256, in hex, of everything but the time that decides a verdict: policy, the files that it names, bundles,
+   * SHA-256, in hex, of everything that decides a verdict, except the time: policy, the files that it names, bundles,
    * options.
    */
   readonly settingDigest: string;
@@ -121,7 +121,9 @@ export interface OutageEnded extends Happened {
   readonly event: "outage-ended";
   readonly watched: readonly Watched[];
   readonly since: string;
-  /** Number of failed polls of the process that saw the outage end. It is 0 if they were all of an earlier process. */
+  /**
+   * Number of failed polls of the process that saw the outage end. It is 0 if only earlier processes had failed polls.
+   */
   readonly failedPolls: number;
 }
 
@@ -195,14 +197,14 @@ export interface LogLine<E extends LogEntry = LogEntry> {
 }
 
 export function watchedName(watched: Watched | Finding): string {
-  // A finding about a key has the member `app`, too: null.
+  // In a finding about a key, `app` is null.
   const app = Object.hasOwn(watched, "app") ? (watched as Finding).app : null;
   return app !== null ? `app ${app}` : `key ${(watched as Finding).ephemeralKey}`;
 }
 
 /**
- * Returns a text that identifies a standing. A finding is recorded only if its text differs from that of the name's
- * newest entry.
+ * Returns a text that identifies the result of a finding. A finding is recorded only if its text differs from that of
+ * the newest finding about the same name.
  */
 export function standingOf({ evidenceDigest, settingDigest, verdict, failed, refusedFor }: Finding): string {
   const refused = refusedFor === undefined ? [] : [refusedFor];
@@ -302,7 +304,7 @@ function parsed(bytes: Uint8Array): JsonValue {
 
 function textOf(entry: LogEntry): string {
   const shape: ObjectShape<LogEntry> = isFinding(entry) ? FINDING : EVENTS[entry.event];
-  // JSON.stringify leaves out what is undefined.
+  // JSON.stringify leaves out members that are undefined.
   const members = Object.keys(shape.members).map((name) => [name, entry[name as keyof LogEntry]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }

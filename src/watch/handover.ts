@@ -6,7 +6,7 @@ import type { LogLine } from "./entry.js";
 import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
 import type { LogStore } from "./store.js";
 
-/** It takes the lines of one kind. */
+/** Delivers a line of one kind, either a refusal or an outage. */
 type Deliver = (line: never, signal: Signal) => Promise<void>;
 
 interface HandoverOptions {

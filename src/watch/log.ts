@@ -84,7 +84,10 @@ export async function verifyLog(
   return { ...verification, intact: false, fault: { line, kind: "checkpoint", message: found.message, file: null } };
 }
 
-/** Resolves to the error if the key or the origin does not fit. */
+/**
+ * Reads the checkpoint; null if none was passed. Resolves to the error if its signature or origin is not the expected
+ * one.
+ */
 async function checkpointOf({
   checkpoint: note,
   key,
@@ -107,7 +110,7 @@ interface NamedStream {
   readonly stream: LogStream;
 }
 
-/** Verifies as {@link verifyLog} does. The next file is found while a file is read. */
+/** Verifies as {@link verifyLog} does. The next file need not be known before the file before it is read. */
 export async function verifyFiles(
   files: Iterable<NamedStream> | AsyncIterable<NamedStream>,
   given: VerifyFilesOptions,
@@ -167,7 +170,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
       offset += bytes.length + 1;
       [parts, length, rest] = [[], 0, rest.subarray(end + 1)];
     }
-    // The stream may reuse its buffer.
+    // The bytes are copied, because the stream may reuse its buffer.
     if (rest.length > 0) parts.push(new Uint8Array(rest));
     length += rest.length;
     if (length > MAX_LINE_BYTES) break;

@@ -52,7 +52,7 @@ export function runCommand(
       };
       child.on("error", (error) => settle(`could not be run: ${error.message}`));
       child.on("close", (code, name) => settle(why ?? endOf(code, name)));
-      // A command that does not read its stdin may still succeed.
+      // A command that does not read its stdin may still succeed, so errors of the pipe are ignored.
       child.stdin!.on("error", () => {});
       child.stdin!.end(Buffer.concat([line.bytes, Buffer.from("\n")]));
       if (signal.aborted) stop();

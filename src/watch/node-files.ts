@@ -35,7 +35,10 @@ function logError(error: unknown, beside?: string): unknown {
   return reason === null ? error : new LogError(beside === undefined ? reason : `${beside}: ${reason}`);
 }
 
-/** Turns errors of the disk and the lock into those of a log. The message names a file beside the log. */
+/**
+ * Turns errors of the disk and the lock into errors of a log. `beside` is a file beside the log, which the message then
+ * names.
+ */
 export async function asLogError<T>(work: Promise<T>, beside?: string): Promise<T> {
   return work.catch((error: unknown) => {
     throw logError(error, beside);
@@ -150,8 +153,8 @@ export async function readAt(
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
 /**
- * Whether the bytes from `offset` on may be part of a line. A kill during a write may leave the beginning of a line,
- * then zeros.
+ * Whether the bytes from `offset` on may be part of a line. If a process is killed during a write, the file may end
+ * with the beginning of a line, then zeros.
  */
 export async function isPartOfLine(file: LogHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
@@ -160,8 +163,8 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
 }
 
 /**
- * The last delivered line of its kind. It is kept in a file of its own; without that file all lines are delivered
- * again. `all` means that lines until the next start are treated as delivered, because nothing delivers them.
+ * The last delivered line of its kind. It is kept in its own file; without that file, all lines are delivered again.
+ * `all` means that lines are treated as delivered until the next start, because nothing delivers them.
  */
 export interface Mark {
   readonly n: number;

@@ -62,9 +62,9 @@ export interface OpenLogOptions {
 
 /** A file ends after the first entry that reaches one of these limits. */
 export interface RotateOptions {
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   readonly bytes?: number;
-  /** Time from the file's first entry to its last, by their `at`. */
+  /** Milliseconds from the file's first entry to its last, by their `at`. */
   readonly afterMs?: number;
 }
 
@@ -141,7 +141,10 @@ interface Opening {
   readonly onNote: (text: string) => void;
 }
 
-/** Limits of the lines after the newest signed state. A start after a kill verifies those lines again. */
+/**
+ * Limits of the lines after the newest signed state, in number and bytes. A start after a crash verifies those lines
+ * again.
+ */
 const STATE_LINES = 256;
 const STATE_BYTES = 8 * 1024 * 1024;
 
@@ -317,7 +320,7 @@ class FileLog implements OpenedLog {
     const [place] = this.#contents.waiting[what];
     if (place === undefined) return null;
     const line = await readLine(await this.#bytesAt(place)).catch(() => null);
-    // The same bytes are the same kind of entry.
+    // The line is unchanged, so its entry still has the type E.
     if (line?.hash === place.hash) return line as LogLine<E>;
     throw new LogError(`line ${place.n} was changed while the log was in use`);
   }

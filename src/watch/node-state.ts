@@ -28,13 +28,13 @@ type PerDelivered<T> = Readonly<Record<Delivered, T>>;
 export type Marks = PerDelivered<Mark | null>;
 export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
 
-/** What a start must know of the lines up to the last one, so that it need not read them again. */
+/** What a start must know of the lines that the state covers, so that it need not read them again. */
 interface PlainState extends PlainLogState {
   /** Place of the last line. */
   readonly place: LinePlace;
-  /** Time in the first line of the last line's file, RFC 3339. */
+  /** Time, RFC 3339, in the first line of the file that has the last line. */
   readonly firstAt: string;
-  /** Name of the next file, if the last line names one; else null. */
+  /** Name of the next file; null if the last line names none. */
   readonly next: string | null;
   readonly waiting: PerDelivered<readonly LinePlace[]>;
   readonly marks: Marks;
@@ -76,7 +76,7 @@ export class LogContents {
   size = 0;
   firstAt: string | null = null;
   last: LinePlace | null = null;
-  /** Name of the next file, if the last line names one; else null. */
+  /** Name of the next file; null if the last line names none. */
   next: string | null = null;
   /** Number of the last entry that a signed state covered; 0 without a signed state. */
   signedEntries = 0;
@@ -251,8 +251,8 @@ async function* filesOf(
 }
 
 /**
- * Yields the bytes of a file from `start` on. A missing file yields nothing: a kill may have come before it was
- * created.
+ * Yields the bytes of a file from `start` on. A missing file yields nothing: the process may have been killed before it
+ * created the file.
  */
 async function* streamOf(path: string, start: number): AsyncGenerator<Uint8Array> {
   const file: LogHandle | null = await asLogError(openExisting(path));

@@ -24,7 +24,7 @@ export interface Failure {
   readonly retryAfterMs: number | null;
 }
 
-/** A `newest` rejects with this error to set the kind of the failure. */
+/** The function `newest` of a watch rejects with this error to choose the kind of the failure. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   readonly kind: FailureKind;
@@ -51,7 +51,7 @@ export type WatchMessage =
       readonly again: boolean;
     }
   /**
-   * The boot proofs of these names can be fetched and read again. `failedPolls` counts failed polls of this process; it
+   * The boot proofs of these names can be fetched and read again. `failedPolls` counts failed polls of this process: it
    * is 0 if only an earlier process saw the outage.
    */
   | {
@@ -95,7 +95,7 @@ export type WatchMessage =
 /** What is delivered: a refusal to `onRefusal`, or an entry of an outage to `onOutage`. */
 export type Delivered = "refusal" | "outage";
 
-/** Returns a `newest` for a watch that uses a client of the service. */
+/** Returns a function `newest` for a watch that uses a client of the service. */
 export function askService(
   client: Pick<Client, "query">,
 ): (watched: Watched, signal: Signal) => Promise<JsonValue | null> {
@@ -140,10 +140,12 @@ export function failureOf(error: unknown): Failure {
 }
 
 const FIRST_WAIT_MS = 5000;
-/** Longest wait, also if the service requests a longer one. */
+/** Longest wait in milliseconds, even if the service requests a longer one. */
 const MAX_WAIT_MS = 300_000;
 
-/** Returns the wait after failed attempts. It doubles with each attempt up to a limit, and half of it is jitter. */
+/**
+ * Returns the wait after failed attempts, in milliseconds. It doubles with each attempt up to a limit; half is jitter.
+ */
 export function backoffMs(attempts: number, random: number): number {
   const bound = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts, 16));
   return Math.round(bound * (0.5 + random / 2));
@@ -152,7 +154,7 @@ export function backoffMs(attempts: number, random: number): number {
 interface Outage {
   readonly watched: Watched;
   readonly since: Date;
-  /** Failed polls of this process. */
+  /** Number of failed polls of this process. */
   readonly failedPolls: number;
   /** The newest failure; null if this process has seen none. */
   readonly failure: Failure | null;
@@ -327,7 +329,8 @@ function grouped<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
 }
 
 /**
- * Reports names whose last good poll is too long ago. It uses timers, since clocks step and a request may never end.
+ * Reports names whose last good poll is too long ago. It uses timers, because clocks may be set and a request may never
+ * end.
  */
 export class Silence {
   /** Resolves when the limit is reached. */
@@ -340,7 +343,7 @@ export class Silence {
     this.#onSilent = onSilent;
   }
 
-  /** Restarts the time of this name. */
+  /** Restarts the timer of this name. */
   seen(watched: Watched): void {
     const name = watchedName(watched);
     this.#timers.get(name)?.abort();

@@ -41,8 +41,8 @@ export interface SettingReload {
    */
   readonly read: () => Promise<WatchSetting | SettingRefusal>;
   /**
-   * Is called once at the start with a function that requests a reload. The function that it returns is called at the
-   * end.
+   * Is called once, when the watch starts, with a function that requests a reload. Returns a function that is called
+   * when the watch ends.
    */
   readonly when: (ask: () => void) => () => void;
 }

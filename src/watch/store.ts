@@ -19,7 +19,7 @@ export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" |
 
 export interface Standing {
   readonly verdict: Verdict;
-  /** Whether the boot proof is rejected, or refused under strict acceptance. Default: the verdict decides. */
+  /** Whether the boot proof is rejected, or refused under `strict` acceptance. If absent, only the verdict decides. */
   readonly isRefused?: boolean;
   /** The text that `standingOf` returns. A finding with the same text as the one before is not recorded. */
   readonly key: string;
@@ -48,8 +48,8 @@ export interface LogStore {
   /** Marks the entries of outages up to and including entry `n` as delivered. */
   markOutageHandedOn(n: number): Promise<void>;
   /**
-   * Marks all lines of this kind as delivered, also those appended until the log is opened again. It is called before
-   * the first `append`.
+   * Marks all lines of this kind as delivered, including those appended until the log is opened again. It is called
+   * before the first `append`.
    */
   countAsDelivered(what: Delivered): Promise<void>;
 }

@@ -53,7 +53,7 @@ export interface WatchOptions extends WatchSetting {
   /** Receives each entry once it is in the log. */
   readonly onEntry?: (line: LogLine) => void;
   /**
-   * Delivers each refusal at least once, in order, one at a time. A rejected delivery is repeated, also after a
+   * Delivers each refusal at least once, in order, one at a time. A rejected delivery is repeated, even after a
    * restart.
    */
   readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
@@ -63,8 +63,8 @@ export interface WatchOptions extends WatchSetting {
    */
   readonly onOutage?: (line: LogLine<OutageEntry>, signal: Signal) => Promise<void>;
   /**
-   * Number of failed polls, 0 to 1,000,000. Beginning and end of an outage are recorded if more polls of this process
-   * failed. An outage without an end in the log continues after a restart. Default: 5.
+   * Number of failed polls, 0 to 1,000,000. Beginning and end of an outage are recorded only if more than this number
+   * of polls of this process failed. An outage without an end in the log continues after a restart. Default: 5.
    */
   readonly outageAfter?: number;
   /** Milliseconds between two messages about one outage, 60,000 to 604,800,000. Default: 3,600,000. */
@@ -76,8 +76,8 @@ export interface WatchOptions extends WatchSetting {
   readonly maxSilenceMs?: number;
   /**
    * Reloads policy and bundles while the watch runs, all of them or none. A changed setting is recorded in the log
-   * (`setting-changed`), and a poll uses it at once. A refused one is recorded, too (`setting-refused`), and the reload
-   * is tried again before each poll.
+   * (`setting-changed`), and a poll uses it at once. A refused reload is recorded, too (`setting-refused`), and is
+   * tried again before each poll.
    */
   readonly reload?: SettingReload;
   /** Receives the result of each poll, once its entries are in the log. */
@@ -192,7 +192,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
 
 function watchedBy(options: WatchOptions): Watched[] {
   const { apps = [], ephemeralKeys = [], intervalMs = DEFAULT_INTERVAL_MS, maxSilenceMs = Infinity } = options;
-  // With a shorter silence, every watch would end.
+  // With a limit up to the interval, the watch would end between two good polls.
   if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
   if (watched.length === 0) throw new TypeError("options.apps, options.ephemeralKeys: expected at least one name");
@@ -259,7 +259,7 @@ class Watch {
     signal?.addEventListener("abort", stop);
     const handovers = [this.#refusals, this.#outageEntries];
     const handing = handovers.map((handover) => handover.run(this.#stop.signal));
-    // The watch ends if delivery fails. The error is thrown below.
+    // If `run` rejects, the watch stops, and the `await` below throws the error.
     for (const one of handing) one.catch(stop);
     try {
       await this.#pollOn(once);
@@ -437,7 +437,10 @@ class Watch {
   }
 }
 
-/** Returns the answer as a line of the log has it. This value is verified, so the line reproduces its verdict. */
+/**
+ * Returns the answer in the form that a line of the log has. The watch verifies this form, so the line reproduces the
+ * verdict.
+ */
 function recordable(answer: JsonValue): JsonValue {
   return parseJson(JSON.stringify(copyJson(answer)));
 }

@@ -1,4 +1,4 @@
-/** Decoding of a release's file of one approval, in JSON or Borsh: `{signature, member: {alias, pubKey}}`. */
+/** Decoding of an approval file of a release, in JSON or Borsh: `{signature, member: {alias, pubKey}}`. */
 import { MalformedError } from "../../errors.js";
 import { readBorsh } from "../borsh.js";
 import { MemberReader } from "../json-members.js";
