@@ -27,7 +27,7 @@ const failed = refined(list(oneOf(...CHECK_IDS)), (ids, place) => {
   return isInOrder ? ids : place.fault<typeof ids>("not in the order of the checks");
 });
 
-/** Shape of a result without its number. Only the producer knows the numbers. */
+/** Shape of a result without the entry's number, which follows from the position of the result. */
 const members = objectOf<Form>({
   verdict,
   failed,
@@ -51,11 +51,14 @@ function isConsistent(read: Form): boolean {
   return read.verdict !== "malformed" || (read.failed.length === 0 && read.reason !== undefined);
 }
 
-/** Results of consecutive entries. Most of them differ only in their number, so each distinct form is written once. */
+/**
+ * Results of consecutive entries. Most differ only in the entry's number, so each distinct result is written once,
+ * without it.
+ */
 export interface WrittenResults {
   readonly first: number;
   readonly forms: readonly Form[];
-  /** The index of the form of each entry. */
+  /** For each entry, the index of its result in `forms`. */
   readonly order: readonly number[];
 }
 
@@ -86,7 +89,10 @@ export function readResults(value: unknown, first: number, entries: number): rea
   return expandResults({ first, forms, order });
 }
 
-/** Returns the results that {@link writeResults} wrote in a thread of this process. They need no validation. */
+/**
+ * Returns the results that {@link writeResults} wrote. They come from a thread of this process, so they are not
+ * validated.
+ */
 export function expandResults({ first, forms, order }: WrittenResults): readonly AuditResult[] {
   return order.map((index, at) => ({ ...forms[index]!, n: first + at }));
 }

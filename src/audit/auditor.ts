@@ -25,10 +25,12 @@ import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 /** Maximum number of cached signatures and imported keys. A boot proof has about ten. */
 const MAX_SIGNATURES = 4096;
 const MAX_BOOT_PROOFS = 256;
-/** Maximum characters of JSON of a cached boot proof. Genuine ones have 20,000, but unsigned members have no limit. */
+/**
+ * Maximum length of a cached boot proof's JSON. Genuine ones have 20,000 characters, but unsigned members can be long.
+ */
 const MAX_REMEMBERED = 65_536;
 
-/** A boot proof of the setting: verified, or unverified if it was rejected. */
+/** A boot proof of the setting: the verified one or, if verification rejected it, the one that was given. */
 type Standing = unknown;
 
 export class Auditor {
@@ -109,7 +111,7 @@ export class Auditor {
     if (refused !== null) return refused;
     const setting = { ...this.#setting, context: { ...this.#setting.context, expectation } };
     if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence, setting);
-    // Without this condition, an expectation that needs missing app proofs would not fail.
+    // An entry with an expectation must fail if it has no app proofs, so it is not judged as boot proofs only.
     const bootProofsOnly = isBootProofs && expectation === null;
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
     const bootProofs = evidence.bootProofs.map(
@@ -127,7 +129,7 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** Caches the comparison of the setting's boot proofs with the setting, because no entry changes its result. */
+  /** Adds caches for the checks of the setting's boot proofs, whose results are the same for every entry. */
   #withRemembered(setting: VerifySetting): VerifySetting {
     const context = { ...setting.context, rechecks: this.#rechecks };
     return { ...setting, context, appraised: this.#appraised };
@@ -140,8 +142,8 @@ export class Auditor {
   }
 
   /**
-   * Returns all boot proofs that attest this key. A proof may name only the signing half: verification rejects it if
-   * boot proofs of different keys attest this half.
+   * Returns all boot proofs that attest this key. An app proof may name only the signing half of its key. If boot
+   * proofs of different keys have this half, verification rejects the app proof.
    */
   #standingOf(key: string): readonly Standing[] {
     const named = this.#standing.get(key);
@@ -185,7 +187,10 @@ interface StandingBootProofs {
   readonly judged: readonly EntryResult[];
 }
 
-/** Judges the setting's boot proofs. If several have the same key, the first accepted one is used, or the first. */
+/**
+ * Judges the setting's boot proofs. Of several with the same key, the first accepted one is used or, if none is
+ * accepted, the first one.
+ */
 async function standingBootProofs(
   { bootProofs, provenance = [] }: AuditSetting,
   setting: VerifySetting,

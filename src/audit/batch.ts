@@ -6,22 +6,25 @@ import type { AuditResult } from "./result.js";
 export interface Batch {
   /** The number of this batch in its run, from 0. */
   readonly index: number;
-  /** The number of the first entry in the batch. A judge numbers the results from it. */
+  /** The number of the first entry in the batch. A judge numbers the results consecutively from it. */
   readonly first: number;
-  /** The number of each entry in the input, if the batch leaves some out. The results get these numbers in the end. */
+  /**
+   * The number of each entry in the input, if the batch skips lines. It replaces the judge's number in the final
+   * result.
+   */
   readonly numbers?: readonly number[];
   /** Lines without line feeds, or files. An entry above the maximum size is truncated. */
   readonly entries: readonly Uint8Array[];
   /**
-   * What each entry must answer: JSON of an `Expected` from the caller, never from the entry. Null means that nothing
+   * The caller's expectation of each entry: JSON of an `Expected`, never taken from the entry. Null means that nothing
    * is expected of the entry.
    */
   readonly expected?: readonly (string | null)[];
 }
 
 /**
- * Copies the entries, so that the caller can reuse its buffers. Throws TypeError unless there is one expectation for
- * each entry, because entries would be compared with the expectations of other entries.
+ * Copies the entries, so that the caller can reuse its buffers. Throws TypeError if the number of entries differs from
+ * the number of expectations, because an entry would be compared with the expectation of another entry.
  */
 export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
@@ -44,12 +47,12 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
   { unknown: "ignore" },
 );
 
-/** Returns the number in the input of the entry that a judge numbered `n`. */
+/** Converts `n`, the judge's number of an entry, to the number of the entry in the input. */
 export function numberOf({ first, numbers }: Pick<Batch, "first" | "numbers">, n: number): number {
   return numbers?.[n - first] ?? n;
 }
 
-/** Some entries of a batch, with their numbers and expectations. */
+/** Returns the entries of a batch between two indices, with their numbers and expectations. */
 export function partOf(
   { first, numbers, entries, expected }: Omit<Batch, "index">,
   from: number,

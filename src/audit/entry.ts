@@ -69,8 +69,8 @@ function entryOfJson(json: JsonValue): Entry | null {
 }
 
 /**
- * Whether the object has the members of evidence. A bare activity does not, although it may have app proofs. An object
- * that names its format is of that format.
+ * Whether the object has members of evidence, such as `appProofs`. False for a bare activity, although it may have such
+ * a member, and for an object that names another format.
  */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
   if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
@@ -81,7 +81,10 @@ function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is J
 
 const KINDS_OF_MEMBERS: readonly EvidenceKind[] = ["bundle", "boot proofs", "app proofs"];
 
-/** Reads an object with members of evidence. Others are refused: evidence under a misspelt name would not be judged. */
+/**
+ * Reads an object with members of evidence. Other members are refused, because evidence under a misspelt name would not
+ * be judged.
+ */
 function entryOfMembers(json: JsonObject): Entry {
   const faults = new FaultList();
   const reader = new MemberReader(json, "", faults);

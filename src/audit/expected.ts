@@ -14,7 +14,7 @@ import type { EntryResult } from "./result.js";
 interface ExpectedLine {
   /** SHA-256 of the entry's bytes, in lowercase hex. */
   readonly entry: string;
-  /** The JSON of an `Expected`, as batches have it. */
+  /** The JSON of an `Expected`, as in `Batch.expected`. */
   readonly expected: string;
 }
 
@@ -41,7 +41,7 @@ export function expectedOfText(text: string): Expected {
   return readExpected(expectedJson, text, "expected");
 }
 
-/** Reads numbers exactly as written. A number that a double cannot hold is a fault: another would be compared. */
+/** Reads an expectation. A number that a double cannot hold is a fault, because a rounded number would be compared. */
 function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: string): T {
   const json = plainNumbers(parseJson(text, { numbers: "literal" }));
   const { value, faults } = json.faults.length > 0 ? json : readShape(shape, json.value, path);
@@ -50,8 +50,8 @@ function readExpected<T>(shape: Shape<T>, text: string | Uint8Array, path: strin
 }
 
 /**
- * Rejects an entry that cannot be compared with its expectation, because the expectation would not be checked. Returns
- * null if it can be compared.
+ * Returns a rejection if the entry has nothing to compare with its expectation, which would otherwise not be checked.
+ * Returns null if the entry can be compared.
  */
 export function incomparable(evidence: Evidence, expectation: Expectation): EntryResult | null {
   const { appProofs, activity } = evidenceMembers(evidence);

@@ -71,7 +71,8 @@ async function judgeEntry(
     try {
       return await auditor.judge(n, entry, read.value);
     } catch {
-      // An error is not a verdict. The entry is judged once more, and then reported as not judged.
+      // An error is not a verdict, so the entry is judged once more. After a second error, it is reported as not
+      // judged.
     }
   }
   return unjudgedResult(n);

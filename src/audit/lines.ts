@@ -5,14 +5,14 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** Whether a line is not an entry because it has only white space of JSON. */
+/** Whether a line has only JSON white space, and is thus not an entry. */
 export function isEmptyLine(line: Uint8Array): boolean {
   return line.every((byte) => byte === SPACE || byte === TAB || byte === CR);
 }
 
 /**
  * Cuts chunks into lines, without line feeds and the carriage returns before them. A line above the limit is truncated
- * to the limit and one byte, and the rest is not kept in memory.
+ * to one byte more than the limit, which shows that it is too long.
  */
 export class LineCutter {
   readonly #limit: number;
@@ -25,7 +25,8 @@ export class LineCutter {
   }
 
   /**
-   * Yields the lines that end in this chunk, each with the offset after its line feed. They may be views of the chunk.
+   * Yields the lines that end in this chunk, each with the offset after its line feed. The lines may be views of the
+   * chunk.
    */
   *cut(chunk: Uint8Array): Generator<{ readonly line: Uint8Array; readonly end: number }> {
     let start = 0;
@@ -44,7 +45,8 @@ export class LineCutter {
 
   #hold(part: Uint8Array): void {
     this.#length += part.length;
-    // Room for two bytes above the limit: one shows that the line is too long, and a carriage return does not count.
+    // Room for two bytes above the limit: one that shows that the line is too long, and a carriage return, which is
+    // removed.
     const room = this.#limit + 2 - this.#held;
     if (part.length === 0 || room <= 0) return;
     this.#parts.push(part.subarray(0, room));

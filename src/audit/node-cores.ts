@@ -1,4 +1,4 @@
-/** Number of threads that a process should start, by its cores and the limit of its container. */
+/** Computes how many threads a process should start, from its cores and the CPU limit of its container. */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize } from "node:path/posix";
@@ -21,7 +21,7 @@ export function defaultThreads(root = "/", cores = availableParallelism()): numb
 }
 
 interface Group {
-  /** Folders of `/sys/fs/cgroup` where the hierarchy may be mounted. */
+  /** Folders of `/sys/fs/cgroup` where the hierarchy may be mounted. An empty text means `/sys/fs/cgroup` itself. */
   readonly mounts: readonly string[];
   readonly path: string;
   /** Returns the limit in a folder, in cores. The list is empty if there is none. */
@@ -48,13 +48,16 @@ function foldersTo(mount: string, path: string): string[] {
   return Array.from({ length: names.length + 1 }, (_, depth) => join(mount, ...names.slice(0, depth)));
 }
 
-/** Reads the limit from a file with `QUOTA PERIOD` in microseconds, or `max PERIOD`. */
+/**
+ * Reads the CPU limit of cgroup version 2 from `cpu.max`: `QUOTA PERIOD` in microseconds, or `max PERIOD` without a
+ * limit.
+ */
 function limitOfVersion2(folder: string): readonly number[] {
   const [quota = "", period = ""] = (textAt(join(folder, "cpu.max")) ?? "").trim().split(/\s+/);
   return ratio(quota, period);
 }
 
-/** Reads the limit of version 1. A quota of -1 means no limit. */
+/** Reads the CPU limit of cgroup version 1. A quota of -1 means no limit. */
 function limitOfVersion1(folder: string): readonly number[] {
   const quota = textAt(join(folder, "cpu.cfs_quota_us")) ?? "";
   return ratio(quota.trim(), (textAt(join(folder, "cpu.cfs_period_us")) ?? "").trim());

@@ -85,7 +85,7 @@ class LineReader {
       return;
     }
     const { value, faults } = attempt(() => readExpectedLine(bytes));
-    // The parser counts lines from 1 in each text, so its line number is dropped.
+    // Each line is parsed as a text of its own, so the parser always reports line 1, which is removed from the message.
     for (const { path, message } of faults) this.#fault(path, message.replace("(line 1, column ", "(column "));
     if (value === undefined) return;
     const before = this.#byEntry.get(value.entry);
@@ -105,7 +105,7 @@ class LineReader {
   }
 }
 
-/** The lines of a file of expectations that an entry matched, with one bit for each. */
+/** Records, with one bit for each line, which lines of a file of expectations an entry has matched. */
 export class MetLines {
   #bits: Uint8Array;
 
@@ -135,7 +135,7 @@ export class MetLines {
 
 /** A batch with the expectations of its entries. */
 export interface ExpectedBatch extends InputBatch {
-  /** The lines of these expectations in their file. */
+  /** The line numbers of these expectations in their file. */
   readonly lines: readonly number[];
 }
 

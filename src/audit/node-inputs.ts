@@ -17,7 +17,7 @@ export const STDIN_INPUT = "-";
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
   readonly file: string;
-  /** What to do, such as a command for a shell. Null if the message says it. */
+  /** What to do, such as a command for a shell. Null if the message already says what to do. */
   readonly advice: string | null;
 
   constructor(file: string, message: string, advice: string | null = null) {
@@ -39,7 +39,7 @@ export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
 
 export const CHUNK = 1024 * 1024;
 
-/** The inputs of one run. If an input can be read only once, reading continues where {@link check} stopped. */
+/** The inputs of one run. For an input that can be read only once, `chunks` also yields what {@link check} has read. */
 export class LineInputs {
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #begun = new Map<string, AsyncIterable<Uint8Array>>();
@@ -91,10 +91,12 @@ export class LineInputs {
   }
 }
 
-/** Maximum bytes of an input that can be read only once: a whole entry, and the bytes that arrive with it. */
+/**
+ * Maximum bytes that are kept when an input that can be read only once is checked: a whole entry, and bytes after it.
+ */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
-/** Yields chunks that each have their own memory, since entries are views of them. */
+/** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await readable(path, open(path));
   try {
@@ -154,7 +156,7 @@ interface Packing {
   readonly magic: readonly number[];
   /** The program that unpacks a file to its stdout. */
   readonly program: string;
-  /** Unpacks data of this packing. Null means that this package cannot. */
+  /** Makes a stream that unpacks this format. Null means that this package cannot unpack it. */
   readonly engine: (() => Gunzip) | null;
 }
 
@@ -169,7 +171,7 @@ const PACKINGS: readonly Packing[] = [
     name: "Zstandard",
     magic: [0x28, 0xb5, 0x2f, 0xfd],
     program: "zstd -dc",
-    // Node 20 has no engine for it. The engine of Node 22.23 reports no error for a truncated file, and stops after the
+    // Node 20 cannot unpack Zstandard. Node 22.23 can, but reports no error for a truncated file, and stops after the
     // first frame.
     engine: null,
   },
@@ -180,7 +182,7 @@ function packingOf(start: Uint8Array): Packing | null {
   return PACKINGS.find(({ magic }) => magic.every((byte, at) => start[at] === byte)) ?? null;
 }
 
-/** Unpacks by the content of the input, because its name may be misleading. */
+/** Unpacks a compressed input. Its first bytes show whether it is compressed, because its name may be misleading. */
 async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = packed[Symbol.asyncIterator]();
   const held: Uint8Array[] = [];
@@ -197,7 +199,7 @@ async function* unpacked(name: string, packed: AsyncIterable<Uint8Array>): Async
   else yield* unpackedBy(packing, name, all);
 }
 
-/** Yields what was already read, and then the rest. */
+/** Yields the chunks that were already read, and then the rest of the input. */
 async function* continued(held: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* held;
@@ -231,7 +233,7 @@ async function* unpackedBy(
     engine.destroy();
     await feeding;
   }
-  // Zeros may pad the last block. Node silently drops all data after them.
+  // Zero bytes may pad the last block. Node silently drops all data after the padding, so such data is an error here.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
     throw new AuditInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
 }
@@ -291,8 +293,8 @@ function noLines(name: string, form: OtherForm, packing: Packing | null): AuditI
 }
 
 /**
- * Decides by the first lines of an input whether it is not NDJSON. A single odd line among others is only a malformed
- * entry. Otherwise the author of that line could stop the whole audit.
+ * Decides from the first lines whether an input is not NDJSON. One odd line is only a malformed entry, because its
+ * author could otherwise stop the whole audit.
  */
 class FirstLines {
   readonly #cutter = new LineCutter(MAX_ENTRY_BYTES);
@@ -309,7 +311,7 @@ class FirstLines {
   read(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
     for (const { line } of this.#cutter.cut(chunk)) if (!this.isDecided) this.#add(line);
-    // Too much was read of an input that can be read only once, so its lines are judged as they are.
+    // No more can be kept of an input that can be read only once, so its lines are judged as they are.
     if (this.#bytes > this.#most && !this.isDecided) this.#first = "line";
   }
 
@@ -324,7 +326,8 @@ class FirstLines {
   }
 
   /**
-   * The form of an input that is not NDJSON, or null for lines. It is known if `isDecided`, or at the end of the input.
+   * The form of an input that is not NDJSON, or null for NDJSON. The form is known once `isDecided` is true or the
+   * input has ended.
    */
   get form(): OtherForm | null {
     const rest = this.#hasEnded ? null : this.#cutter.rest();
@@ -339,8 +342,8 @@ class FirstLines {
   }
 
   /**
-   * Whether the value continues after brackets. If a whole entry follows and only closing brackets end it, the entry is
-   * the only item of a list. Otherwise the brackets are an odd line.
+   * Whether opening brackets on the first line begin a value over several lines. If the second line is a whole value,
+   * the third line must have only closing brackets. Otherwise the first line is only a malformed entry.
    */
   #goesOn(second: Uint8Array | undefined, third: Uint8Array | undefined): boolean {
     if (second === undefined || !isWhole(second)) return true;

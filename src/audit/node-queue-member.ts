@@ -86,7 +86,7 @@ export class QueueMember {
     let running: Promise<void> | null = null;
     const tick = (): void => {
       const { shown, isAway } = this.connection;
-      // The state is reported even while a command waits for a server that is away.
+      // The state is reported even while a command waits for a server that cannot be reached.
       this.#options.onQueue?.({ server: shown, isConnected: !isAway, waiting: this.#waiting });
       running ??= this.#count()
         .then(work)
@@ -104,7 +104,10 @@ export class QueueMember {
     if (this.#options.onQueue) this.#waiting = await this.connection.client.llen(this.queueKey("wait"));
   }
 
-  /** Announces this member for ten seconds, by the server's clock. Returns the living members of the other side. */
+  /**
+   * Announces, for ten seconds by the server's clock, that this member runs. Returns the running members of the other
+   * side.
+   */
   async meet(own: "producers" | "workers", others: "producers" | "workers"): Promise<Peer[]> {
     const keys = [this.key(own), this.key(others)];
     const found = await this.connection.client.eval(MEET, 2, ...keys, this.#announced);
@@ -132,7 +135,7 @@ export class QueueMember {
   }
 }
 
-/** Script with every kind of write that BullMQ's scripts make. */
+/** Script with every kind of write that BullMQ's scripts make, to find out whether the user has the rights for them. */
 const NEEDED = [
   "'HSET', KEYS[1], 'a', '1'",
   "'LPUSH', KEYS[1], '1'",

@@ -18,7 +18,7 @@ export interface QueueAddress {
 
 const FORM = /^(redis|rediss|rediss?\+(?:cluster|sentinel)|unix):\/\/(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?$/;
 const PORTS = { server: 6379, cluster: 6379, sentinel: 26_379, socket: 0 };
-/** Patterns of the path. A cluster has only the database 0. */
+/** Patterns of the path. A cluster has only the database 0, so its path names none. */
 const PLACES: Readonly<Record<QueueAddress["kind"], RegExp>> = {
   server: /^\/?(?<db>\d{0,5})$/,
   cluster: /^\/?(?<db>)$/,

@@ -18,7 +18,9 @@ import { readResults, writeResults } from "./answered.js";
 import { type Batch, type JudgedBatch, partOf } from "./batch.js";
 import { TOLD_SETTING, type ToldSetting } from "./setting.js";
 
-/** Version of the data. Increment it if an entry may get another line, or if the form of jobs or answers changes. */
+/**
+ * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
+ */
 const FORMAT = 5;
 export const DAY_SECONDS = 86_400;
 
@@ -164,7 +166,7 @@ export function readSetting(written: string): ToldSetting | undefined {
 export interface Peer {
   readonly id: string;
   readonly queue: string;
-  /** The first half of the policy's digest. */
+  /** The first half of the policy's digest, in hex. */
   readonly policy: string;
   readonly version: string;
 }
@@ -202,9 +204,8 @@ function jsonOf(written: string): unknown {
 }
 
 /**
- * Wraps a script of BullMQ. It sets a lifetime of a day on each key that the script was called with and on the jobs
- * that it returns, except for keys with a short lifetime, such as locks. Data of a killed producer is thus deleted
- * after a day.
+ * Wraps a script of BullMQ, so that the data of a killed producer is deleted after a day. Each key of the script and
+ * each job that it returns gets this lifetime, except for keys with a short one, such as locks.
  */
 export function withLifetime(lua: string): string {
   return `local function work()

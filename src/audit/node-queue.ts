@@ -1,4 +1,7 @@
-/** The producer's side of a queue. It keeps each batch until its answer arrives, so the server may lose its data. */
+/**
+ * The producer's side of a queue. It keeps each batch until its answer arrives, so no batch is lost if the server loses
+ * its data.
+ */
 import type { Queue, QueueEvents } from "bullmq";
 import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
@@ -35,11 +38,13 @@ const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: o
 const CONCURRENCY = 16;
 /** Maximum bytes of jobs that one producer has at a server. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Number of ticks after which the producer looks at each job. Usually, BullMQ's events wake the producer earlier. */
+/**
+ * Number of ticks, of a second each, between two looks at every job. BullMQ's events usually wake the producer earlier.
+ */
 const LOOK_TICKS = 3;
-/** Number of ticks without a worker before a note is reported. */
+/** Number of ticks, of a second each, without a worker before a note is reported. */
 const PATIENCE = 5;
-/** Number of parts of a failed job. It is small, because each part may end other workers. */
+/** Number of parts into which a failed job is split. It is small, because each part may end another worker. */
 const PARTS = 16;
 const TRIES = 3;
 const LOSSES = 3;
@@ -49,7 +54,9 @@ const SETTING_SECONDS = 10;
 /** Maximum length of the stream that wakes producers. */
 const MAX_EVENTS = 1000;
 const MAX_DEAD_LETTERS = 1000;
-/** The producer removes each job after it has read the answer. The counts limit the jobs of killed producers. */
+/**
+ * The producer removes each job after it has read the answer. The counts limit the jobs that killed producers leave.
+ */
 const JOB_OPTIONS = { attempts: 2, removeOnComplete: { count: 10_000 }, removeOnFail: { count: 10_000 } };
 
 /**
@@ -83,7 +90,10 @@ interface Task {
   turn: Promise<void>;
 }
 
-/** `failed` means that the workers did not answer. It is unsealed, so it only decides who judges the entries next. */
+/**
+ * `failed` means that the workers failed to judge the part. Failures have no seal and may be forged, so they only
+ * decide who judges the entries next.
+ */
 type Outcome = JudgedPart | "failed";
 
 class QueueJudge implements Judge {
@@ -146,7 +156,7 @@ class QueueJudge implements Judge {
   }
 
   async #leave(): Promise<void> {
-    // A tick that is still running would announce this producer again.
+    // This waits for a running tick, which could otherwise announce this producer again.
     await this.#stop();
     const { connection, peer } = this.#member;
     await Promise.allSettled([
@@ -160,7 +170,7 @@ class QueueJudge implements Judge {
     return this.#member.key("answers", this.#member.peer.id);
   }
 
-  /** Judges a part. A failed job is split into parts, and an entry is judged here after three failed jobs. */
+  /** Judges a part. A failed job is split into parts. After three failed jobs, an entry is judged in this process. */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
     if (failures === TRIES) return this.#judgeHere(part);
     const outcome = await this.#ask(part);
@@ -180,7 +190,7 @@ class QueueJudge implements Judge {
     return { results, ...(slowest && { slowest }) };
   }
 
-  /** Adds an entry that could not be judged to a list for people. If the list is lost, no result changes. */
+  /** Adds an entry that could not be judged to a list for the operator. If the list is lost, no result changes. */
   async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
     const { connection, peer } = this.#member;
     const list = this.#member.key("dead-letters");
@@ -249,7 +259,10 @@ class QueueJudge implements Judge {
     return (task.turn = task.turn.then(work).then(() => {}, sayError));
   }
 
-  /** Looks for the answer of a job. It is read after the state, because it is written before the job completes. */
+  /**
+   * Looks for the answer of a job. The answer is read after the job's state: it is written before the job completes, so
+   * a completed job has one.
+   */
   async #look(task: Task): Promise<void> {
     if (!task.isAdded) return;
     const { client } = this.#member.connection;
@@ -275,7 +288,8 @@ class QueueJudge implements Judge {
     }
     this.#lonelyTicks = 0;
     this.#room.grow(task.bytes);
-    // The worker's threads ended. This process must find out whether an entry is the cause.
+    // An unjudged entry means that the worker's threads ended. This process must find out whether the entry is the
+    // cause.
     return answer.results.some(({ reason }) => reason === UNJUDGED_REASON) ? "failed" : answer;
   }
 
@@ -290,7 +304,10 @@ class QueueJudge implements Judge {
     if (tasks.length > 0) this.#tellOfWorkers(workers);
   }
 
-  /** Announces this producer, and returns the living workers. They have their own policy and anchors. */
+  /**
+   * Announces this producer and its setting, without policy and trust anchors, which workers have already. Returns the
+   * running workers.
+   */
   async #announce(): Promise<Peer[]> {
     const { connection, peer } = this.#member;
     const key = this.#member.key("setting", peer.id);
@@ -300,7 +317,9 @@ class QueueJudge implements Judge {
     return this.#member.meet("producers", "workers");
   }
 
-  /** Takes a waiting job back if the server has too many: they may fill the memory that workers need to take jobs. */
+  /**
+   * Takes a waiting job back if the jobs at the server exceed the limit. They may fill the memory that workers need.
+   */
   async #takeBack(task: Task): Promise<void> {
     if (task.isAdded && this.#room.isOver(task.bytes) && (await this.#remove(task))) void this.#add(task);
   }

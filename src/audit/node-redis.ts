@@ -11,9 +11,14 @@ import { withLifetime } from "./node-queue-wire.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
-/** Arguments in the error of a server that does not know AUTH. The server quotes them, and they may be truncated. */
+/**
+ * Arguments in the error of a server that does not know AUTH. They are removed, because the server quotes the password
+ * there, possibly truncated.
+ */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
-/** Length from which a password is replaced everywhere. A shorter one is replaced only as a whole word. */
+/**
+ * Minimum length of a password that is replaced everywhere in a text. A shorter one is replaced only as a whole word.
+ */
 const LONG = 6;
 
 function messageOf(error: unknown, { password }: QueueAddress): string {
@@ -65,7 +70,7 @@ function retryAfter(attempt: number): number {
 
 const PATIENT: ClientOptions = {
   lazyConnect: true,
-  // Commands wait for a server that is away.
+  // Null means no limit: commands wait until the server can be reached again.
   maxRetriesPerRequest: null,
   retryStrategy: retryAfter,
   // If a server became a replica, the client connects to the current primary.
@@ -90,10 +95,10 @@ export class RedisConnection {
     this.#address = address;
     this.client = client;
     this.bullmq = bullmq;
-    // BullMQ sets no lifetime on its keys, so its scripts are changed.
+    // BullMQ sets no lifetime on its keys, so its scripts are wrapped to set one.
     const define = client.defineCommand.bind(client);
     client.defineCommand = (name, definition) => define(name, { ...definition, lua: withLifetime(definition.lua) });
-    // BullMQ duplicates clients and does not always close them, so they are remembered.
+    // BullMQ duplicates clients and does not always close them, so the duplicates are kept in a list.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
@@ -115,7 +120,7 @@ export class RedisConnection {
     return messageOf(error, this.#address);
   }
 
-  /** Waits for the first commands. If they fail, closes and throws QueueError. */
+  /** Waits for the first commands. If they fail, closes the connection and throws QueueError. */
   async first(work: Promise<unknown>): Promise<void> {
     try {
       await work;
@@ -152,7 +157,7 @@ interface ConnectOptions {
   readonly startMs?: number;
 }
 
-/** Throws QueueError if the packages are missing, or no server was reached within ten seconds. */
+/** Connects to a server. Throws QueueError if the packages are missing, or no server was reached within ten seconds. */
 export async function connectRedis(
   url: string,
   note: (text: string) => void,
@@ -194,7 +199,7 @@ function requirePem(member: keyof QueueTls, tls: QueueTls): void {
     if (!isPem) throw new Error("no such block");
     // Node silently ignores certificates of authorities that it cannot read, so each is parsed.
     if (member === "ca") for (const [block] of text.matchAll(CERTIFICATES)) new X509Certificate(block);
-    // The key must fit its certificate.
+    // This throws if the text is not valid, or if the key does not belong to the certificate.
     createSecureContext(member === "key" ? { key: tls.key, cert: tls.cert } : { [member]: text });
   } catch (error) {
     const reason = isPem ? ` (${(error as Error).message})` : "";
@@ -225,7 +230,7 @@ function clusterOf(Nodes: typeof Cluster, hosts: QueueAddress["hosts"], options:
   const cluster = new Nodes([...hosts], {
     lazyConnect: true,
     clusterRetryStrategy: retryAfter,
-    // Host names are kept, because certificates have them and a look-up here would replace them by addresses.
+    // Host names are kept, because certificates have them and a look-up here would replace them with addresses.
     dnsLookup: (host, done) => done(null, host),
     redisOptions,
   });
@@ -254,7 +259,7 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; ioredis: Ioredis
   }
 }
 
-/** Errors that do not end by waiting. */
+/** Errors that do not end by waiting, so that the first connection fails at once. */
 const LASTING = /NOAUTH|WRONGPASS|NOPERM|invalid password|DB index|cluster support disabled/i;
 
 function firstReady(client: Redis, address: QueueAddress, startMs: number): Promise<void> {
@@ -273,7 +278,7 @@ function firstReady(client: Redis, address: QueueAddress, startMs: number): Prom
       clearTimeout(timer);
       resolve();
     });
-    // The promise rejects after the first failure, but ioredis keeps trying.
+    // The promise rejects after the first failure, but ioredis keeps trying, so the rejection is ignored.
     client.connect().catch(() => {});
   });
 }

@@ -40,8 +40,8 @@ export class ResultsFile {
 
   /**
    * Creates the file, readable only by its owner, or overwrites it. With a mark, opens the file of an earlier run and
-   * truncates it to the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or has results
-   * that a new state does not cover.
+   * truncates it to the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or if it already
+   * has results and the state is new.
    */
   static async open(path: string, mark: ResultsMark | null, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, mark === null ? "a+" : "r+");

@@ -34,10 +34,10 @@ export interface AuditFilesOptions {
   /** Files of lines, folders, or `-` for `stdin`. */
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
-  /** What the entries must answer. Never take it from the entries. */
+  /** What the caller expects of the entries. Never take it from the entries. */
   readonly expected?: ExpectedEntries;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** A file, or a function that takes text. An existing file is overwritten, unless `state` exists. */
+  /** The path of a file, or a function that takes text. Without `state`, an existing file is overwritten. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
    * The file of the run's state. If it exists, the run is resumed: the inputs are read again and compared with the
@@ -87,7 +87,7 @@ export interface AuditFilesProgress {
 export interface AuditFilesEnd extends AuditEnd {
   /** The number of entries that earlier processes judged. */
   readonly before: number;
-  /** The number of lines of the whole input that are not entries. */
+  /** The number of empty lines, which are not entries. */
   readonly emptyLines: number;
   /** The slowest entry of this process. `file` is its file or, in a file of lines, `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;
@@ -155,7 +155,9 @@ async function resultsOf(out: AuditFilesOptions["out"], state: OpenedState | nul
   return null;
 }
 
-/** Makes the judge with the first batch. Without new entries, no thread is started and no queue is joined. */
+/**
+ * Makes the judge only when the first batch arrives. Without new entries, no thread is started and no queue is joined.
+ */
 function lateJudge(make: () => Judge | Promise<Judge>): Judge {
   let made: Promise<Judge> | null = null;
   let concurrency = 1;
@@ -204,7 +206,10 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
   }
 }
 
-/** Whether an earlier process ended at its first failure. This process then does not judge either. */
+/**
+ * Returns how to read the inputs. If `failFast` ended an earlier process at a failure, they are only compared with the
+ * state.
+ */
 function readingOf(
   { batchEntries, failFast = false }: AuditFilesOptions,
   keeper: Keeper,
@@ -253,7 +258,7 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
   return resultLine(file === null ? result : { ...result, file });
 }
 
-/** Writes the results before the state that refers to them. */
+/** Writes results first and then the state, because the state refers to the results. */
 class Keeper {
   readonly state: OpenedState | null;
   /** The progress to resume from. */

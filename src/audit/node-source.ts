@@ -15,8 +15,8 @@ export interface AuditPosition {
   /** Number of bytes read. For a compressed input, these are the unpacked bytes. */
   readonly bytes: number;
   /**
-   * Index of the current input, from 0. `offset` is how much of it was read: bytes as above or, for a folder, files.
-   * `inputLines` is the number of its lines or files.
+   * Index of the current input, from 0. `offset` is how much of this input was read: bytes, unpacked, or files of a
+   * folder. `inputLines` is the number of its lines or files that were read.
    */
   readonly input: number;
   readonly offset: number;
@@ -27,7 +27,7 @@ export interface AuditPosition {
 
 export interface InputBatch extends Batch {
   readonly end: AuditPosition;
-  /** The place of each entry. Null if its number is enough. */
+  /** The place of each entry, such as `FILE:LINE`. Null if the entry's number is enough to find it. */
   readonly files: readonly (string | null)[];
 }
 
@@ -41,7 +41,10 @@ export interface InputOptions {
   readonly batchEntries?: number;
 }
 
-/** Large enough that a handover costs little, and small enough that no thread waits long for the last batch. */
+/**
+ * The default number of entries in a batch: large enough that handing over a batch costs little, and small enough that
+ * no thread waits long for the last batch.
+ */
 const BATCH_ENTRIES = 512;
 
 /**
@@ -68,13 +71,16 @@ export interface SourceReading {
   readonly from: AuditPosition | null;
   readonly digest: boolean;
   readonly batchEntries: number | undefined;
-  /** Whether to yield nothing, and to stop at the position to resume from. */
+  /**
+   * Whether only to compare the inputs with the earlier run: nothing is yielded, and reading stops where it would
+   * resume.
+   */
   readonly comparesOnly: boolean;
   /** The inputs, which may already be open. */
   readonly opened: LineInputs;
 }
 
-/** Reads inputs as {@link inputBatches} does, with options of this package. */
+/** Reads inputs as {@link inputBatches} does, with options for internal use only. */
 export async function* readBatches(inputs: readonly string[], reading: SourceReading): AsyncGenerator<InputBatch> {
   const { comparesOnly, from, opened } = reading;
   await opened.check(inputs);
@@ -120,7 +126,7 @@ class InputReader {
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputLines: 0 };
     const isFolder = name !== STDIN_INPUT && (await readable(name, stat(name))).isDirectory();
     yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
-    // The input is shorter than in the earlier run.
+    // If the position was not reached, the input is shorter than in the earlier run.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
@@ -267,7 +273,7 @@ const LF = 0x0a;
 
 async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
-  // The file may grow while it is read, so the size is a limit.
+  // The file may grow while it is read, so its present size limits how much is read.
   return firstBytes(file, Math.min(size, MAX_ENTRY_BYTES) + 1);
 }
 

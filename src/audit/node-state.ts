@@ -190,7 +190,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   provenance: "--provenance",
 };
 
-/** Returns each option as one word or a digest. */
+/** Returns the options that a resumed run must repeat, each as text, a flag or a digest. */
 async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
   const { inputs, onlyFailures, failFast, setting, expected } = question;
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];

@@ -20,8 +20,8 @@ export interface PackedBatch {
 }
 
 /**
- * Results in short form: most differ only in their number, and copying each to the main thread took as long as parsing
- * an entry. Another module may return plain results.
+ * Results in short form: most differ only in the entry's number, and copying each to the main thread took as long as
+ * parsing an entry. A module of the caller (`ThreadOptions.module`) may return plain results.
  */
 export type PackedResults = Omit<JudgedBatch, "results"> & {
   readonly results: WrittenResults | JudgedBatch["results"];
@@ -29,9 +29,12 @@ export type PackedResults = Omit<JudgedBatch, "results"> & {
 
 let auditor: Promise<Auditor> | undefined;
 
-/** Returns the auditor. It is made for the first batch, because the setting exists only in a thread of a pool. */
+/**
+ * Returns the auditor. It is made with the first batch and not on import, because only threads of a pool have a
+ * setting.
+ */
 function auditorOfThread(): Promise<Auditor> {
-  // The pool uses the first item itself.
+  // The first item belongs to the pool.
   const [, setting] = workerData as readonly [unknown, AuditSetting];
   if (auditor === undefined) {
     useOneThread();

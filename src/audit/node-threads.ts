@@ -45,17 +45,23 @@ export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}):
   return new ThreadJudge(ownSetting(setting), { ...own, entryTimeoutMs });
 }
 
-/** Number of periods in which time is counted, so that a suspension of the process takes at most one of them. */
+/**
+ * Number of periods into which an entry's time limit is divided. If the process is suspended, at most one period is
+ * counted for the whole suspension.
+ */
 const PERIODS = 10;
 const TRIES = 2;
 
-/** Why a batch has no results. `suspects` are the entries that may be the cause, if the thread marked some. */
+/**
+ * Why a batch has no results. `suspects` are the indices of the entries that may be the cause, if the thread marked
+ * some.
+ */
 interface Failure {
   readonly isLate: boolean;
   readonly suspects: readonly number[];
 }
 
-/** Idle threads never end: nothing waits for their end, and starting a new one takes time. */
+/** Longest time that a timer accepts. Idle threads are kept, because starting a new one takes time. */
 const IDLE_MS = 2 ** 31 - 1;
 
 type PoolThread = Tinypool["threads"][number];
@@ -88,7 +94,7 @@ class ThreadJudge implements Judge {
       workerData: setting,
       ...(maxHeapMiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } }),
     });
-    // `#watch` handles these errors.
+    // `#watch` handles errors of threads. Without a listener here, the same errors would be thrown.
     this.#pool.on("error", () => {});
   }
 
@@ -175,7 +181,7 @@ class ThreadJudge implements Judge {
       thread.once("error", (error: Error) => {
         isDead = true;
         this.#deaths.add(error);
-        // The thread never started, so another one would not start either.
+        // If the thread never became ready, another one would not start either, so all pending work is rejected.
         if (isReady) return;
         for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
@@ -214,7 +220,10 @@ function pack({ entries, ...batch }: Batch): PackedBatch {
   return { ...batch, bytes, ends, marks: new Uint8Array(new SharedArrayBuffer(entries.length + 1)) };
 }
 
-/** Returns ranges of entries to judge again: each suspect and the ranges between or, without suspects, halves. */
+/**
+ * Returns ranges of entries to judge again: each suspect alone and the ranges between suspects. Without suspects, these
+ * are the two halves.
+ */
 function rangesOf(length: number, suspects: readonly number[]): readonly (readonly [from: number, to: number])[] {
   const cuts = suspects.length === 0 ? [Math.ceil(length / 2)] : suspects.flatMap((at) => [at, at + 1]);
   const places = [...new Set([0, ...cuts, length])];

@@ -55,8 +55,8 @@ const IDLE_MS = 30_000;
 const ANSWER_SECONDS = 600;
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret. Reports all other
- * producers. Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached
+ * Judges batches of producers with the same policy, trust anchors, package version and secret. Ignores other producers,
+ * with a note. Resolves after the signal was aborted. Rejects with {@link QueueError} if the server cannot be reached
  * within ten seconds or may drop jobs (`maxmemory-policy`), if its packages are missing, or if a judge rejects.
  */
 export async function runWorker(url: string, given: Held, givenOptions: RunWorkerOptions = {}): Promise<WorkerSummary> {
@@ -105,8 +105,8 @@ class QueueWorker {
     const error = await ended;
     if (error === undefined) this.#member.tell("ending after its current batches");
     const left = stop().then(() => this.#member.leave("workers"));
-    // Other workers take over unfinished batches. BullMQ's own closing would wait forever without a connection, so it
-    // is forced.
+    // Closing is forced, because BullMQ's own closing would wait forever without a connection. Other workers take over
+    // the unfinished batches.
     if (error === undefined && !connection.isAway) await settledWithin(FINISH_MS, worker.pause());
     await settledWithin(CLOSE_MS, worker.close(true), left);
     connection.close();
@@ -123,7 +123,7 @@ class QueueWorker {
       connection: connection.client,
       prefix,
       skipVersionCheck: true,
-      // Jobs are fetched while others are judged.
+      // Twice the number of threads, so that jobs are fetched while others are judged.
       concurrency: 2 * this.#threads,
       lockDuration: lockMs,
       stalledInterval: lockMs / 4,
@@ -139,7 +139,7 @@ class QueueWorker {
     const job = readJob(id, data, seal);
     const seat = job && (await this.#seatFor(job));
     if (job === null || seat === null) {
-      // A job without data was dropped by a worker or lost by the server.
+      // A job without data is not forged: a worker dropped it, or the server lost its data.
       const isForged = job === null && Object.keys(data ?? {}).length > 0;
       if (isForged) this.#member.once(`a job is refused: invalid ${seal.isThere ? "seal or " : ""}form`);
       await connection.client.hdel(queueKey(id), "data");
@@ -189,8 +189,8 @@ class QueueWorker {
   }
 
   /**
-   * Returns the seat for a job. Null if the producer is gone or, with a note, if this worker may not judge by the job's
-   * setting.
+   * Returns the seat for a job: the judge for its setting, marked as in use. Null if the producer is gone or, with a
+   * note, if this worker may not judge by the setting.
    */
   async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
     const key = this.#member.key("setting", run);
@@ -208,7 +208,10 @@ class QueueWorker {
     return seat;
   }
 
-  /** Makes a judge and tests it with an empty entry, because a producer takes failures for faults of the entries. */
+  /**
+   * Makes a judge and tests it with an empty entry, because a producer would take its failures for faults of the
+   * entries.
+   */
   async #seated(setting: AuditSetting): Promise<Judge> {
     const { judgeOf = (each) => threadJudge(each, { threads: this.#threads }) } = this.#options;
     const judge = await judgeOf(setting);

@@ -38,7 +38,8 @@ export interface QueuePlaceOptions {
   /** Called every second. */
   readonly onQueue?: (contact: QueueContact) => void;
   /**
-   * Makes the judge for a worker's batches, and for entries of a producer that failed three times. Default: threads.
+   * Makes the judge for a worker's batches and, at a producer, for entries whose jobs failed three times. Default:
+   * threads.
    */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
@@ -53,9 +54,9 @@ export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
 };
 
 /**
- * An error of a queue. The caller can correct `url`, `prefix`, `tls`, `missing`, and `eviction` (the server may drop
- * jobs). `unreachable` may pass. `lost` means that the server dropped a job three times, and `judge` that judging
- * failed.
+ * An error of a queue, by `code`. The caller can correct the causes of `url`, `prefix`, `tls`, `missing`, and
+ * `eviction` (the server may drop jobs). `unreachable` may end by itself. `lost` means that the server dropped a job
+ * three times, and `judge` that judging failed.
  */
 export class QueueError extends Error {
   override readonly name = "QueueError";

@@ -25,7 +25,7 @@ export class QueueRoom {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Whether other jobs than this one are at the server, and all together exceed the limit. */
+  /** Whether the jobs at the server exceed the limit, and a job of this size is not the only one there. */
   isOver(bytes: number): boolean {
     return this.#used > this.#limit && this.#used > bytes;
   }

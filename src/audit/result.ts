@@ -26,9 +26,11 @@ export interface AuditResult {
   readonly deployments?: readonly string[];
   /** Warnings for which an entry with a good verdict is not accepted, if the setting's acceptance is `strict`. */
   readonly refusedFor?: readonly string[];
-  /** Rules of the policy that do not apply to boot proofs alone or to a document. */
+  /** Rules of the policy that were not applied, because the entry has only boot proofs or is a bare document. */
   readonly notApplied?: readonly string[];
-  /** Times of the oldest and the newest document of an accepted entry, in RFC 3339. They are not in the line. */
+  /**
+   * Times of the oldest and the newest document of an accepted entry, in RFC 3339. The written line leaves them out.
+   */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
@@ -76,7 +78,7 @@ export async function resultOf(
     ...(stale && { stale }),
   };
   if (verdict === "rejected") return judged;
-  // Only a report has the reasons, and it takes time to make.
+  // Only a report has the reasons, and it takes time to make, so it is made only if the acceptance is `strict`.
   const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
   return { ...judged, ...factsOf(appraisal, attestations), ...refused };
 }

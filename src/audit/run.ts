@@ -183,7 +183,7 @@ class Pipeline<B extends Batch> {
       return;
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
-    // A batch without entries only has the position that was reached.
+    // A batch without entries only has the position that was reached, so it is not judged.
     const isNothing = batch.entries.length === 0;
     const judged = isNothing ? Promise.resolve({ index: batch.index, results: [] }) : this.#judge.judge(batch);
     // The promise may reject before it is awaited.

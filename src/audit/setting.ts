@@ -20,7 +20,7 @@ import {
 export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" | "at" | "allowDebug" | "acceptance"> {
   /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
-  /** JSON texts, each of one or several boot proofs. They are for evidence that has none. */
+  /** JSON texts, each of one or several boot proofs. They are for entries that have none. */
   readonly bootProofs: readonly string[];
   /** JSON texts of provenance bundles for every entry, at most 64. Default: none. */
   readonly provenance?: readonly string[];
@@ -56,7 +56,9 @@ export interface AuditOptions extends Pick<
   VerifyOptions,
   "policy" | "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance"
 > {
-  /** JSON texts of boot proofs. Default: none. The same applies to the next member. */
+  /**
+   * JSON texts of boot proofs. Default: none. `provenance` has JSON texts of provenance bundles, also none by default.
+   */
   readonly bootProofs?: readonly string[];
   readonly provenance?: readonly string[];
 }

@@ -18,7 +18,7 @@ export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** A bundle as JSON. Either `now`, `policy` and `report` are all present, or all are absent in an unverified bundle. */
 export interface BundleFile {
   readonly bundle: typeof BUNDLE_FORMAT;
-  /** Current time of the verification: RFC 3339, UTC, with milliseconds. */
+  /** The time as of which the bundle's maker verified: RFC 3339, UTC, with milliseconds. */
   readonly now?: string;
   readonly bootProofs: readonly unknown[];
   /** App proofs outside the activity. */

@@ -5,7 +5,7 @@ import { PLAIN_OPTIONS, type PlainOptions, keyHex } from "../plain-settings.js";
 
 /** All options but the policy and the time, which are other members of the bundle. */
 export interface BundleOptions extends Omit<PlainOptions, "policy" | "now"> {
-  /** The key for which each boot proof was requested, in hex, or null. */
+  /** For each boot proof, in order, the key for which it was requested, in hex. Null means that none is known. */
   readonly requestedKeys?: readonly (string | null)[];
   /** The policy came with an earlier bundle, so the verdict was `authentic` at best. */
   readonly policyFrom?: "bundle";

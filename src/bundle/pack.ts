@@ -36,8 +36,8 @@ const PACK_OPTIONS: MembersOf<PackOptions> = {
 };
 
 /**
- * Packs evidence without verifying it. Throws TypeError for invalid evidence, and a `VerifiedBootProof`, which has no
- * JSON.
+ * Packs evidence without verifying it. Throws TypeError for invalid evidence, and for a `VerifiedBootProof`, which has
+ * no JSON.
  */
 export function packEvidence(evidence: Evidence): BundleFile {
   const { appProofs, activity, provenance, ...given } = evidenceMembers(evidence);
@@ -53,7 +53,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
   };
 }
 
-/** Returns the JSON of a piece. A text that is not JSON stays a text, so that verification rejects it. */
+/** Returns the JSON of a piece of evidence. A text that is not JSON stays a text, so that verification rejects it. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? copyPlain(input);
@@ -78,7 +78,7 @@ export async function packBundle(
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
   const { policy, now, expected, nonce, provenanceVerifier } = typedOptions("options", options, PACK_OPTIONS);
   const packed = packEvidence(evidence);
-  // The same copy is verified and packed.
+  // The policy is copied once, so that the same copy is verified and packed.
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);
   const verification = await verifyEvidence(evidenceOf(packed), {
     policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : parsePolicy(policyFile),

@@ -22,7 +22,10 @@ export function isPage(bytes: Uint8Array): boolean {
 
 const START = `\n<script type="text/plain" id="${EVIDENCE_ID}">`;
 const END = "</script>\n";
-/** Finds the tag in other spellings, too, because a browser could take the content of such a tag for the evidence. */
+/**
+ * Finds the start tag of the evidence in other spellings, too, because a browser could take the content of such a tag
+ * for the evidence.
+ */
 const ANY_START = new RegExp(`<script[^<>]*${EVIDENCE_ID}`, "gi");
 
 /**

@@ -31,7 +31,10 @@ export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verd
   ];
 }
 
-/** Returns notices on the report inside. `verdict` is today's verdict, or null if another policy decided it. */
+/**
+ * Returns notices on the report inside the bundle. `verdict` is today's verdict by the bundle's policy, or null if the
+ * caller's policy decided the verdict.
+ */
 function packedNotices(
   { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
   verdict: Verdict | null,
@@ -60,7 +63,7 @@ function shown(value: string | null): string {
   return value === null ? "nothing" : printableStart(value, MAX_VALUE);
 }
 
-/** Returns the first line of texts about evidence in a page, or an empty text without a page. */
+/** Returns the line that introduces a text about the evidence in a page. It is empty if there is no page. */
 export function ofPage(page: string | undefined, what: string): string {
   return page === undefined ? "" : `The evidence in ${printable(page)} ${what}, not what the page shows.\n\n`;
 }

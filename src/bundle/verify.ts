@@ -42,7 +42,7 @@ export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker c
 export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
   /** The caller's policy, or explicitly the policy of the bundle, or none. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
-  /** Sigstore bundles of builds, which come before those inside the bundle. Together they may be 64. */
+  /** Sigstore bundles of builds. They come before those inside the bundle. Both together may be at most 64. */
   readonly provenance?: readonly unknown[] | undefined;
 }
 
@@ -72,7 +72,10 @@ export interface PackedReport {
   readonly differences: readonly Difference[];
 }
 
-/** A difference, as shortened JSON texts. Null if one side has no value. */
+/**
+ * A difference between the report inside the bundle (`packed`) and the report made again (`anew`), as shortened JSON
+ * texts. Null if one report has no value.
+ */
 interface Difference {
   /** Place, for example `verdict` or `boot[0] cose.signature`. */
   readonly place: string;
@@ -156,7 +159,8 @@ function packedComparison(
   options: CallersOptions,
 ): () => Promise<RemadeReport> {
   const made = new Date(judgement.now);
-  // A wrong option of the caller is a TypeError, but a wrong option of the bundle's maker is a fault of the bundle.
+  // The caller's options are checked first: a wrong one is a TypeError, but a wrong option of the bundle's maker is a
+  // fault of the bundle.
   readOptions({ ...options, policy: NO_POLICY_ANY_ENCLAVE, now: made });
   const judge = preparedAsPacked(evidence, judgement, { ...options, now: made });
   return async () => {
@@ -192,11 +196,14 @@ function asRequested({ appProofs = [], ...evidence }: Evidence, keys: readonly (
     const value = piece instanceof NamedEvidence ? piece.value : piece;
     return key ? new NamedEvidence(null, value, { ephemeralKey: fromHex(key)! }) : piece;
   });
-  // With `bootProofsOnly`, even an empty list is not allowed.
+  // With `bootProofsOnly`, even an empty list of app proofs is refused, so it is left out.
   return { ...evidence, bootProofs, ...(appProofs.length > 0 && { appProofs }) };
 }
 
-/** Members that depend on how the report was made. The next lists depend on the request, which no bundle contains. */
+/**
+ * Members that depend on how the report was made. `OF_THE_QUESTION` and `ASKED` name what depends on the request, which
+ * no bundle contains.
+ */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
 const OF_THE_QUESTION: readonly string[] = [
   "app.request",
@@ -210,7 +217,7 @@ const ASKED =
 function packedDifferences(packed: object, report: Report): Difference[] {
   const anew = statusesOf(report.checks);
   const { checks } = packed as { readonly checks?: unknown };
-  // Extra checks are differences. No more of them are read than needed.
+  // Checks that only the report inside has are differences. Their number is limited, because not all are reported.
   const said = Array.isArray(checks) ? statusesOf(checks, anew.size + MAX_EXCESS) : null;
   const excess = [...(said?.keys() ?? [])].filter((place) => !anew.has(place));
   const places = [...anew.keys(), ...excess];
@@ -236,7 +243,8 @@ function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, un
     if (OF_THE_QUESTION.includes(id as string)) continue;
     if (statuses.size >= most) break;
     const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
-    // Without a time, an app proof has the status `skip` only if it answers a challenge, which no bundle contains.
+    // Without a time, an app proof has the status `skip` only if it answers a challenge. No bundle contains the
+    // challenge, so the status is compared as `warn`.
     const own = id === "app.time" && status === "skip" ? "warn" : status;
     statuses.set(statuses.has(place) ? `${place} (${index})` : place, own);
   }

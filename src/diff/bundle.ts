@@ -31,7 +31,7 @@ export interface DecodedBundle {
   readonly policy: PolicyFacts | null;
 }
 
-/** Reads a bundle. `json` has literal numbers. Throws `MalformedError` with the faults of all parts. */
+/** Reads a bundle. `json` has its numbers as written. Throws `MalformedError` with the faults of all parts. */
 export async function readBundle(file: Uint8Array, json: Content): Promise<DecodedBundle> {
   decodeBundle(file);
   const members = json as ContentObject;
@@ -44,7 +44,7 @@ export async function readBundle(file: Uint8Array, json: Content): Promise<Decod
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
   const policy = members["policy"] ?? null;
-  // Policies are parsed from JSON with plain numbers, not literals.
+  // The policy is read from JSON with ordinary numbers, so the file is parsed again.
   const whole = parseJson(file) as { readonly policy?: object };
   return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
 }
@@ -55,7 +55,7 @@ type Pair = readonly [before: number | null, after: number | null];
 /** Pairs entries with equal keys first, and the remaining entries in order. */
 function pairs(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const places = new Map<string, number[]>();
-  // The order is reversed, because `pop` must return the first index.
+  // The lists are filled from the end, so that `pop` returns the first index.
   for (let index = after.length - 1; index >= 0; index--) {
     const same = places.get(after[index]!);
     if (same === undefined) places.set(after[index]!, [index]);

@@ -8,20 +8,20 @@ export type Severity = (typeof SEVERITIES)[number];
 
 /** How a value changed. The meaning of some changes depends on it. */
 export type Turn =
-  /** Any other change. */
+  /** Any change that no other turn describes. */
   | "changed"
   | "added"
   | "removed"
   /** A number, time or version is lower, or a flag is switched off. */
   | "lower"
-  /** The policy accepts less. The next turn is the opposite. */
+  /** The policy accepts less. `wider` is the opposite. */
   | "narrower"
   | "wider"
-  /** The commitment is now of this kind. */
+  /** The commitment is now `live`. Likewise for `setup` and `legacy`. */
   | "live"
   | "setup"
   | "legacy"
-  /** The input of a computed value also changed. For `alone`, it did not. */
+  /** A computed value changed with its input. `alone` means that the value changed, but its input did not. */
   | "follows"
   | "alone";
 
@@ -347,13 +347,13 @@ export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly Chang
 export interface Found {
   readonly what: ChangeId;
   readonly turn: Turn;
-  /** The key of one of several entries, or an empty text. */
+  /** The key of the changed entry in a list, such as a set member's. Empty if the change is not in a list. */
   readonly entry: string;
   readonly place: string;
   /** Null means absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** The subject of the meaning, if the row needs one. */
+  /** Text before the meaning, such as `The namespace`. Null if the meaning needs none. */
   readonly about: string | null;
   /** Whether the change covers every difference at and below its place. */
   readonly isWhole: boolean;

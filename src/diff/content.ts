@@ -93,12 +93,12 @@ function partsOf(content: Content): Parts {
   return new Map(sortOf(content) === "object" ? Object.entries(content as ContentObject) : []);
 }
 
-/** Returns a text unchanged, and other content as JSON with literal numbers and sorted members. */
+/** Returns a text unchanged, and other content as JSON with numbers as written and sorted members. */
 export function contentText(content: Content): string {
   return typeof content === "string" ? content : contentJson(content);
 }
 
-/** Returns JSON with literal numbers and sorted members. */
+/** Returns JSON with numbers as written and sorted members. */
 export function contentJson(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
@@ -107,7 +107,7 @@ export function contentJson(content: Content): string {
   return `{${named.map(([name, value]) => `${JSON.stringify(name)}:${contentJson(value)}`).join(",")}}`;
 }
 
-/** JSON names that differ from the decoded names. */
+/** The names in JSON of members that have another name when decoded. */
 const WIRE_NAMES: Readonly<Record<string, string>> = { imageDigest: "image" };
 
 /** Returns a decoded value, such as a manifest or CBOR, as a tree. */
@@ -148,7 +148,7 @@ export function anyCase(content: Content): Content {
   return typeof content === "string" ? content.toLowerCase() : content;
 }
 
-/** Lower-cases hex in all texts of a value except comments. */
+/** Lower-cases all texts of a value except comments. It is for values whose texts are hex. */
 export function anyCaseInside(content: Content): Content {
   if (Array.isArray(content)) return content.map(anyCaseInside);
   if (sortOf(content) !== "object") return anyCase(content);
@@ -165,7 +165,7 @@ export function keyed(content: Content, keyOf: (entry: Content) => string, rules
   return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
 }
 
-/** Returns a Map of a list. A repeated key gets a number: no key may end in such a number itself. */
+/** Returns a Map of a list. A repeated key gets a suffix such as ` (2)`, so no key may itself end in such a suffix. */
 export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
   const map = new Map<string, T>();
   const times = new Map<string, number>();

@@ -118,7 +118,7 @@ export type Side =
 
 interface Given {
   readonly recognised: Recognised;
-  /** Returns the JSON with literal numbers, where 1 differs from 1.0. */
+  /** Returns the JSON with numbers as written, so that 1 differs from 1.0. */
   readonly literal: () => Content;
   readonly input: DiffInput;
 }
@@ -238,7 +238,7 @@ function commentNamed(change: Found): Found {
   return COMMENT_PLACE.test(change.place) ? { ...change, what: "policy.comment" } : change;
 }
 
-/** Returns the encodings that differ although the content is the same and no change is reported. */
+/** Returns the differences of encoding at places where no other change is reported. */
 function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
   const places = new ReportedPlaces(known.map(({ place }) => place));
   return encodings.filter(({ place }) =>

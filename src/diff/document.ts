@@ -17,7 +17,7 @@ export interface DecodedDocument {
   readonly encoding: Uint8Array;
   readonly document: AttestationDocument;
   readonly signature: Uint8Array;
-  /** Null means that the registers hold no commitment. */
+  /** The kind of the commitment in the PCRs. Null means that they hold none. */
   readonly commitment: "live" | "setup" | "legacy" | null;
   readonly certificates: ReadonlyMap<Certificate, string>;
 }
@@ -50,7 +50,9 @@ export async function certificateText(certificate: Certificate): Promise<string>
   return `${name}, serial number ${toHex(serialNumber)}, ${from} to ${to}, SHA-256 ${toHex(await sha256(der))}`;
 }
 
-/** Returns the payload, and the COSE structure around it. The place of the structure is one that no member has. */
+/**
+ * Returns the payload, and the COSE structure around it. The place of the structure differs from that of every member.
+ */
 export function documentContents(encoding: Uint8Array, place: string): readonly (readonly [string, Content])[] {
   const [header, unprotected, payload, signature] = decodeCbor(encoding, { outermostTag: COSE_SIGN1_TAG }) as [
     CborValue,

@@ -21,7 +21,7 @@ import {
 } from "./manifest.js";
 import { placeIn } from "./place.js";
 
-/** The changes that were found, and the contents in which other differences are searched. */
+/** The changes that were found, and the contents in which to look for other differences. */
 export interface Compared {
   readonly found?: readonly Found[];
   readonly contents?: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
@@ -53,7 +53,7 @@ interface ServiceMembers {
   readonly wrapper: Content | undefined;
 }
 
-/** Decodes the parts of a boot proof. `json` has literal numbers. Throws `MalformedError` with all faults. */
+/** Decodes the parts of a boot proof. `json` has its numbers as written. Throws `MalformedError` with all faults. */
 export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
   const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
@@ -105,7 +105,9 @@ function serviceNames(json: Content, key: Uint8Array | null): Content {
   };
 }
 
-/** Replaces the content of document, manifest and envelope, which have comparers of their own. */
+/**
+ * Replaces the content of document, manifest and envelope with a constant, because they have comparers of their own.
+ */
 const isThere = (): Content => "there";
 const MEMBER_RULES: Rules = {
   ephemeralPublicKeyHex: anyCase,
@@ -140,7 +142,7 @@ function timeText({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): stri
   return new Date(milliseconds).toISOString().replace("000Z", `${nanos.padStart(9, "0")}Z`);
 }
 
-/** Returns the place of a label, which in JSON is among the other members. */
+/** Returns the place of a label. In JSON, a label is a member of the boot proof itself, not of `labels`. */
 function besides(place: string, name: string): string {
   return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
 }
@@ -184,7 +186,10 @@ function bootedIn({ manifest, manifestEnvelope }: EvidenceParts): Manifest | und
   return manifest?.value ?? manifestEnvelope?.value.manifest;
 }
 
-/** Marks whether a changed manifest hash follows from a changed manifest. If not, the evidence is inconsistent. */
+/**
+ * Marks whether a changed manifest hash follows from a changed manifest. If the hash changed alone, the evidence is
+ * inconsistent.
+ */
 function explained(change: Found, before?: Manifest, after?: Manifest): Found {
   if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
   const isSame = equalBytes(manifestHashInput(before), manifestHashInput(after));

@@ -22,7 +22,7 @@ import { placeIn } from "./place.js";
 /** A policy and its file. */
 export interface PolicyFacts {
   readonly policy: Policy;
-  /** The JSON with literal numbers. */
+  /** The JSON, with numbers as written. */
   readonly json: Content;
   /** The digests of the certificates. */
   readonly anchors: readonly string[];
@@ -40,7 +40,7 @@ export async function readPolicy(
 }
 
 interface PinRow<P> {
-  /** Subject of the sentences about the pin. */
+  /** Subject of the sentences about the pin, such as `The quorum key`. */
   readonly about: string;
   readonly show: (pin: P) => string;
 }
@@ -48,7 +48,7 @@ interface PinRow<P> {
 const listText = (pin: readonly string[]): string => pin.join("\n");
 const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
 
-/** Returns a line for each PCR, and a separator between images. */
+/** Returns a line for each PCR, and the line `or` between alternative images. */
 function imagesText(images: PinTypes["pcrs"]["pin"]): string {
   const imageText = (image: readonly PcrPin[]): string =>
     image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
@@ -127,7 +127,10 @@ interface Pair {
   readonly after: DeploymentPins | undefined;
 }
 
-/** Whether the deployment has a name. The default name is its index, which other deployments can change. */
+/**
+ * Whether the policy names the deployment. The default name is the index, which changes if a deployment is added before
+ * it.
+ */
 const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.test(name);
 
 /** The criteria by which deployments are paired, in order: name, pins, index. */
@@ -214,7 +217,7 @@ function rule<T>(
   return accepted("policy.app-proofs", accepts, show);
 }
 
-/** Comparers of the rules about app proofs. Null has a meaning in some of them. */
+/** Comparers of the rules about app proofs. In some rules, null is a value and does not mean absent. */
 const APP_PROOF_ROWS: {
   readonly [K in keyof AppProofRules]: (
     before: AppProofRules[K],
@@ -259,7 +262,7 @@ const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
 
 const SET_RULES: Rules = { members: anyCaseInside };
 
-/** Rewrites pins in hex, and a list whose order has no meaning. */
+/** Lower-cases pins in hex, and turns a list whose order has no meaning into a Map. */
 const DEPLOYMENT_RULES: Rules = {
   pcrs: anyCaseInside,
   manifestHash: anyCaseInside,

@@ -11,12 +11,12 @@ import type { Compared } from "./evidence.js";
 export interface DecodedProvenance {
   readonly identity: BuildIdentity;
   readonly statement: ProvenanceStatement;
-  /** The statement with literal numbers. */
+  /** The statement, with numbers as written. */
   readonly content: ContentObject;
   readonly json: ContentObject;
 }
 
-/** Decodes a provenance bundle. `json` has literal numbers. Throws {@link MalformedError} with every fault. */
+/** Decodes a provenance bundle. `json` has its numbers as written. Throws {@link MalformedError} with every fault. */
 export function decodedProvenance(file: Uint8Array, json: Content): DecodedProvenance {
   const { certificate, payload, statement } = decodeProvenanceBundle(file);
   const { value: identity, faults } = readBuildIdentity(certificate);
@@ -44,7 +44,7 @@ const compareIdentities = members<BuildIdentity>({
   ref: value("provenance.ref", String, refTurn),
   commit: value("provenance.commit"),
   trigger: value("provenance.trigger"),
-  // The configuration is compared elsewhere, without its ref.
+  // `compareWorkflows` compares the build's configuration, without its ref, and the signer.
   buildConfig: ignored,
   signer: ignored,
   san: ignored,

@@ -49,11 +49,14 @@ export interface Lock {
 }
 
 interface LockOptions {
-  /** Called with a sentence before a wait for a holder whose process cannot be checked. */
+  /** Called with a sentence before the lock of another process is watched, by default for up to 15 seconds. */
   readonly onWait?: (text: string) => void;
   /** Identity of this process. Default: as the system describes it. */
   readonly self?: Place;
-  /** Milliseconds between two beats. Default: 5,000. A lock is stale if it gets no beat for three times as long. */
+  /**
+   * Milliseconds between two beats, the writes that renew a lock. Default: 5,000. A lock is stale if it gets no beat
+   * for three times as long.
+   */
   readonly beatMs?: number;
 }
 
@@ -108,8 +111,8 @@ async function replacedStale(path: string, found: string, taking: Taking): Promi
 }
 
 /**
- * Whether the lock is stale. False if another process changed it meanwhile. Rejects with {@link InUseError} if its
- * holder renews it.
+ * Whether the lock is stale. False if the lock was meanwhile removed or replaced. Rejects with {@link InUseError} if
+ * its holder renews it.
  */
 async function isStale(path: string, found: string, taking: Taking & { readonly holder: Holder }): Promise<boolean> {
   const { self, beatMs, holder } = taking;
@@ -120,7 +123,7 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
   taking.onWait(`its lock belongs to ${nameOf(holder, self)}: watching it for up to ${staleMs / 1000} s`);
   for (let look = 0; look < STALE_BEATS * LOOKS_PER_BEAT; look++) {
     await new Promise((resolve) => setTimeout(resolve, beatMs / LOOKS_PER_BEAT));
-    // A failed read shows neither a beat nor its absence.
+    // If the read fails, its error is thrown, because it shows neither a beat nor the absence of one.
     const now = await textAt(path);
     if (now === null || holderOf(now)?.id !== holder.id) return false;
     if (now !== found) throw new InUseError(inUse(path, taking, holder));
@@ -129,7 +132,8 @@ async function isStale(path: string, found: string, taking: Taking & { readonly 
 }
 
 /**
- * Whether the file is young. A young file is only a reason to refuse: a changed clock cannot make a live lock stale.
+ * Whether the file was changed less than `milliseconds` ago. The clock may be wrong, so a young file only leads to a
+ * refusal, and the age of a file never makes its lock stale.
  */
 async function isYoung(path: string, milliseconds: number): Promise<boolean> {
   const found = await stat(path).catch(() => null);
@@ -190,8 +194,8 @@ class HeldLock implements Lock {
   }
 
   /**
-   * Overwrites the count in the open file, which was just found to have the own id. A rename would replace another
-   * process's lock if this process were paused before it.
+   * Overwrites the count in the open file, which was just found to have the id of this lock. A rename would replace
+   * another process's lock if this process were paused before it.
    */
   async #write(): Promise<void> {
     const file = await open(this.#path, "r+");
@@ -214,7 +218,7 @@ class HeldLock implements Lock {
   }
 }
 
-/** Returns the content of a lab's file. Null if there is no file. */
+/** Returns the content of the lock file. Null if there is no such file. */
 async function textAt(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -243,9 +247,9 @@ const HOLDER = objectOf<Omit<Holder, "space"> & { readonly space?: string | null
     pid: wholeNumber(1),
     started: nullable(anyText),
     host: anyText,
-    // Older versions of this package wrote none.
+    // Optional, because older versions of this package wrote no `space`.
     space: nullish(anyText),
-    // The id becomes part of a file name.
+    // The id becomes part of a file name, so only these characters are accepted.
     id: matching(/^[0-9a-f-]{36}$/, "an id"),
   },
   { unknown: "ignore" },

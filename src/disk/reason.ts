@@ -13,7 +13,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk reports an I/O error",
 };
 
-/** Returns the reason in words, or null for an error of another kind. `own` has the caller's words by error code. */
+/**
+ * Returns the reason for a system error in words, or null for an error without a code. `own` has the caller's texts by
+ * code.
+ */
 export function diskReason(error: unknown, own: Readonly<Record<string, string>> = {}): string | null {
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? (own[code] ?? REASONS[code] ?? `the system reports ${code}`) : null;

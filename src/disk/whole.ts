@@ -1,4 +1,7 @@
-/** Writes files as a whole. Readers see the old content or the new one, also after a kill or a crash. */
+/**
+ * Writes files as a whole. Readers see the old content or the new one, even if the process is killed or the system
+ * crashes.
+ */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, constants, copyFile, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,15 +10,15 @@ interface WholeOptions {
   /** Mode of the file, regardless of the umask. Default: 0666 reduced by the umask. */
   readonly mode?: number;
   /**
-   * Name of the unfinished file, in the same folder. After a kill the file stays, and the next write reuses it, so only
-   * one process at a time may write. Default: a new name for each write.
+   * Name of the unfinished file, in the same folder. If the process is killed, the file stays and the next write reuses
+   * it, so only one process at a time may write. Default: a new name for each write.
    */
   readonly beside?: string;
   /** Called when the new content is on the disk. If it throws, the old file stays. */
   readonly beforeRename?: () => void;
 }
 
-/** Replaces a file. On an error it stays as it was. */
+/** Replaces a file. If an error prevents that, the old file stays unchanged. */
 export async function replaceWhole(path: string, text: string, options: WholeOptions = {}): Promise<void> {
   await writeBeside(path, text, options, async (beside) => {
     options.beforeRename?.();
@@ -28,13 +31,13 @@ export async function createWhole(path: string, text: string, options: WholeOpti
   await writeBeside(path, text, options, async (beside) => {
     await link(beside, path).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code === "EEXIST") throw error;
-      // A file system without links copies: the file is not whole at once, but no other file is overwritten.
+      // On a file system without links, the file is copied: it is not whole at once, but no other file is overwritten.
       await copyFile(beside, path, constants.COPYFILE_EXCL);
     });
   });
 }
 
-/** Writes a file that is for one process at a time and readable only by its owner. */
+/** Replaces a file that only one process at a time may write and only its owner may read. */
 export async function writeSynced(path: string, text: string): Promise<void> {
   await replaceWhole(path, text, { mode: 0o600, beside: `${path}.new` });
 }
@@ -73,7 +76,7 @@ export async function syncFolder(path: string): Promise<void> {
     const folder = await open(path, "r");
     await folder.sync().finally(() => folder.close());
   } catch {
-    // The file itself is already synced.
+    // The error is ignored, because the file itself is already on the disk.
   }
 }
 

@@ -1,7 +1,7 @@
 /** Incremental CRC-32 (ISO-HDLC). */
 
 const POLYNOMIAL = 0xedb88320;
-/** Number of bytes in a step. Images have hundreds of megabytes, so single bytes would be slow. */
+/** Number of bytes that one step processes. Images have hundreds of megabytes, so one byte at a time would be slow. */
 const SLICES = 8;
 
 /** Makes the table. `table[256 * n + byte]` is the remainder of `byte`, followed by n bytes of the same step. */

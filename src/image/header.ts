@@ -4,7 +4,7 @@ import type { FaultList } from "../errors.js";
 
 export const HEADER_LENGTH = 548;
 export const SECTION_HEADER_LENGTH = 12;
-/** Offset of the last field, the CRC, which covers all other bytes. */
+/** Offset of the header's last field, the CRC, which covers all other bytes of the file. */
 export const CRC_OFFSET = 0x220;
 const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;

@@ -50,7 +50,7 @@ interface ReadImageOptions {
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** Maximum bytes of a section of each type that is kept in memory. */
+/** For each type of section, the maximum number of bytes that are kept in memory. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -58,7 +58,10 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
   signature: 32_768,
   metadata: 1_048_576,
 };
-/** Maximum bytes of a section. A larger one is a fault. The format limits the signature, this package the metadata. */
+/**
+ * Maximum bytes of a section. A larger one is a fault. The format limits the signature, and this package limits the
+ * metadata.
+ */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
 /** Reads an image to its end, or to the first byte outside all sections. Never throws for the content. */
@@ -157,7 +160,7 @@ class ImageReader {
     return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
   }
 
-  /** Moves to a section. Its offset must be the end of the section before. Returns false if the file ends first. */
+  /** Moves to a section. Its offset must be the end of the previous section. Returns false if the file ends first. */
   async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
     const here = BigInt(this.#cursor.position);
     const { offset } = table[index]!;
@@ -179,7 +182,7 @@ class ImageReader {
     const row = table[index]!;
     if (row.size !== found.size)
       this.#fault(`sections[${index}].size`, `${found.size}, but the header's table has ${row.size}`);
-    // If the two sizes differ, the size that leads to the next section is used.
+    // If the section's header and the table differ in the size, the size that leads to the next section is used.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
     const size = start + found.size !== next?.offset && start + row.size === next?.offset ? row.size : found.size;
@@ -199,7 +202,7 @@ class ImageReader {
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
       this.#options.onData?.(section, piece);
-      // `slice` of a Buffer would not copy.
+      // The data is copied. `slice` would not copy it if the chunk is a Buffer.
       if (isKept) pieces.push(new Uint8Array(piece));
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);

@@ -15,7 +15,7 @@ export interface SignatureReading {
   readonly algorithm: SignatureAlgorithm | null;
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** Number of entries after the first. They are not used. */
+  /** Number of entries of the signature section after the first. They are not used. */
   readonly others: number;
   readonly faults: FaultList;
 }
@@ -34,7 +34,7 @@ const CURVE_OF: Readonly<Record<SignatureAlgorithm, Curve | "P-521">> = {
 };
 const SIGNATURE_LENGTH: Readonly<Record<SignatureAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 
-/** SubjectPublicKeyInfo in DER before the point (RFC 5480 section 2). The length of the point is below. */
+/** The bytes before the point in the DER of a P-521 SubjectPublicKeyInfo (RFC 5480 section 2), in hex. */
 const P521_PREFIX = "30819b301006072a8648ce3d020106052b8104002303818600";
 const P521_POINT_LENGTH = 133;
 

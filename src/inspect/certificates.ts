@@ -63,7 +63,10 @@ function readBlock(content: string): ReadBlock {
   return { certificate: value, faults: faultList(faults), content };
 }
 
-/** Returns the certificates. Each has those of its neighbours that name it as issuer. No signature is verified. */
+/**
+ * Describes the certificates. Each description lists the neighbours in the file that name the certificate as their
+ * issuer. No signature is verified.
+ */
 async function describeChain(read: readonly ReadBlock[]): Promise<DescribedObject[]> {
   const described: DescribedObject[] = [];
   for (const [index, { certificate, content }] of read.entries()) {

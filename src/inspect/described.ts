@@ -60,7 +60,10 @@ export function membersOf(value: unknown): DescribedObject {
   return isJsonObject(value) ? (value as DescribedObject) : {};
 }
 
-/** Returns the members. If a member has a name that this package uses itself, it is moved to the unknown members. */
+/**
+ * Returns the members of a file. Those with a name that this package uses itself (`ours`) are moved to the unknown
+ * members.
+ */
 export function besideOurs(ours: DescribedObject, members: DescribedObject): DescribedObject {
   const isTaken = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(ours, name);
   const entries = Object.entries(members);
@@ -69,7 +72,10 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
   return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
 }
 
-/** Returns the parts of a file that `read` does not have, by name and place. Null in `read` is a value. */
+/**
+ * Returns the parts of a file that were not read, because `read` lacks their names or indices. Null in `read` is a
+ * value.
+ */
 export function restOf(file: unknown, read: unknown): Described | undefined {
   const isWhole = read instanceof Map || read instanceof Uint8Array;
   if (typeof file !== "object" || file === null || typeof read !== "object" || read === null || isWhole)

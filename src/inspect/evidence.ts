@@ -150,7 +150,7 @@ export async function inspectActivity(json: unknown): Promise<Inspected> {
   const known = Object.entries(inside).filter(([name]) => ACTIVITY_MEMBERS.includes(name));
   const members = Object.fromEntries(known) as DescribedObject;
   const own = await withAppProofs(members);
-  // The repetition may differ from the rest of the activity, so its app proofs are inspected, too.
+  // The result of an activity repeats the activity. The repetition may differ, so its app proofs are inspected, too.
   const { activity, ...result } = membersOf(members["result"]);
   const repetition = await withAppProofs(membersOf(activity));
   const requested = typeof value.requestedAt === "number" ? new Date(value.requestedAt).toISOString() : undefined;

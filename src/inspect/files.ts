@@ -74,7 +74,7 @@ export function inspectRequest(json: JsonValue): Inspected {
   return inspectedAs([], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
-/** A compressed point in hex. The pattern prevents that a private key is shown as a public key. */
+/** A compressed point in hex. The pattern ensures that no private key is shown as a public key. */
 const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
 
 /** Shows the public key, and only the names of other members, because any of them may be secret. */

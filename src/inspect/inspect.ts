@@ -78,7 +78,7 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
   const { json: literal, kind, encoding } = recognised;
   const { value: json, faults: numbers } = literal === undefined ? NO_JSON : plainNumbers(literal);
   const { faults, says } = await INSPECTORS[kind]({ ...recognised, json: json! }, options);
-  // These faults quote numbers, which may be secret in an API key file.
+  // Faults of numbers are left out for an API key file, because they quote the numbers, which may be secret.
   const all = kind === "API key" ? faults : [...faults, ...faultList(numbers)];
   return inspectionOf({ kind, encoding, faults: all, says });
 }
@@ -110,8 +110,8 @@ async function inspectReleaseFile(bytes: Uint8Array): Promise<Inspected> {
 }
 
 /**
- * Inspects as {@link inspectUnverified} does, WITHOUT VERIFYING, an enclave image that is too large for memory. A file
- * of another kind has a fault.
+ * Inspects as {@link inspectUnverified} does, WITHOUT VERIFYING, an enclave image that is too large for memory. If the
+ * file is of another kind, the inspection has a fault.
  */
 export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
   return inspectionOf({ kind: "enclave image", encoding: "EIF", ...(await inspectImageStream(stream)) });

@@ -43,7 +43,7 @@ export interface Recognised {
   readonly encoding: string;
   /** The content without the base64 or hex around it. */
   readonly bytes: Uint8Array;
-  /** The parsed JSON, with numbers as literals. */
+  /** The parsed JSON, with numbers as written. */
   readonly json: JsonValue | undefined;
 }
 
@@ -87,8 +87,8 @@ function kindOfPlain(bytes: Uint8Array): readonly [EvidenceKind, encoding: strin
 
 export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // The first byte of JSON may also begin Borsh. Borsh has a length of four bytes there, and at least one of them is
-  // zero.
+  // Borsh may begin with the first byte of JSON. In Borsh, that byte begins a length of four bytes, of which at least
+  // one is zero.
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
 }
 
@@ -121,7 +121,7 @@ function isBootProof(value: unknown): boolean {
   return provisioningForm(inside) !== null;
 }
 
-/** Whether the value is a list of such items, bare or in its wrapper, with at least one item. */
+/** Whether the value, bare or in its wrapper, is a list with at least one item, and `isOne` accepts every item. */
 function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
   const list = unwrap(value, wrapper);
   return Array.isArray(list) && list.length > 0 && list.every(isOne);
@@ -139,7 +139,7 @@ export interface KindRow {
   readonly piece?: Piece;
   /** The role of the file in the page that verifies. */
   readonly role?: PageRole;
-  /** A member whose value names the format, in any version. */
+  /** A member that names the format, and the text with which its value begins in every version. */
   readonly format?: readonly [member: string, format: string];
   /** Whether JSON is certainly of this kind, even if it also has members of other kinds. */
   readonly marked?: (json: JsonValue) => boolean;
@@ -156,7 +156,7 @@ const IN_BOOT_PROOF = "bootproof inspect shows it; to verify it, give the boot p
 
 /**
  * The kinds in order of precedence. The first row that matches by `format` or `marked` is used, so that a secret is
- * never shown as another kind. Otherwise the first row that fits is used.
+ * never shown as another kind. If no row does, the first row that fits by `json`, `text` or `binary` is used.
  */
 export const KINDS = {
   "API key": {
@@ -323,7 +323,7 @@ export function kindOfJson(json: JsonValue): EvidenceKind | null {
   return found?.[0] ?? null;
 }
 
-/** Maximum characters that are searched. A release has a few kilobytes. */
+/** Maximum characters of a text in which the members of a release are searched. A release has a few kilobytes. */
 const MAX_RELEASE_START = 65_536;
 const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
 const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;

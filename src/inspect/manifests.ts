@@ -76,8 +76,8 @@ function unknownIn(bytes: Uint8Array, read: unknown): DescribedObject {
 }
 
 /**
- * Returns what was read of the JSON, or true for all of it. Pivot manifests may have unknown members, which are ignored
- * and not hashed. Workload manifests refuse them.
+ * Returns the members of the JSON that were read, or true if all were read. A pivot manifest may have unknown members,
+ * which are ignored and not hashed. A workload manifest with unknown members is refused.
  */
 function readOf(manifest: Manifest): unknown {
   return manifest.pivot === undefined || manifest;

@@ -15,7 +15,9 @@ export async function inspectPolicy(json: JsonValue): Promise<Inspected> {
   return inspectedAs(faults, isJsonObject(json) ? await describePolicy(json) : (json as Described));
 }
 
-/** Options that read no anchor files: only their names are shown. */
+/**
+ * Options under which anchor files are not read. The AWS root is used in their place, and only their names are shown.
+ */
 const WITHOUT_FILES = { readFile: () => certificatePem(AWS_NITRO_ROOT_G1.certificate.der) };
 
 async function describePolicy(policy: JsonObject): Promise<DescribedObject> {

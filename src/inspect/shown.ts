@@ -61,7 +61,7 @@ export async function shownCertificate(certificate: Certificate): Promise<Descri
     publicKey: certificate.subjectPublicKeyInfo,
     extensions: namedExtensions(certificate),
     signatureAlgorithm: outerSignatureAlgorithm,
-    // RFC 5280 section 4.1.1.2 requires both to be equal.
+    // RFC 5280 section 4.1.1.2 requires it to equal the outer one, so it is shown only if it differs.
     innerSignatureAlgorithm: equalBytes(innerSignatureAlgorithm, outerSignatureAlgorithm)
       ? undefined
       : innerSignatureAlgorithm,

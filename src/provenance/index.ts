@@ -51,8 +51,8 @@ export async function sigstoreVerifier(): Promise<ProvenanceVerifier> {
 }
 
 /**
- * Loads the packages. Those that parse bundles and roots are dependencies of `@sigstore/verify`, and are loaded in its
- * versions.
+ * Loads the packages. The packages that parse bundles and roots are dependencies of `@sigstore/verify`, so the versions
+ * that it uses are loaded.
  */
 async function loadPackages(): Promise<Packages> {
   try {

@@ -51,16 +51,16 @@ export interface CheckedRelease {
   readonly application: string | null;
   readonly status: ReleaseStatus;
   /**
-   * The place in `histories`, and in `releases` of that history, because several releases can have the same name. Null
-   * if the release is in no history.
+   * The index in `histories`, and that in `releases` of this history. The name is not enough, because several releases
+   * can have the same name. Null if the release is in no history.
    */
   readonly place: ReleasePlace | null;
-  /** The manifest's hash in hex. Null without a manifest, as are the next three members. */
+  /** The manifest's hash in hex. Without a manifest, it is null, as are version, namespace and nonce. */
   readonly manifestHash: string | null;
   readonly manifestVersion: string | null;
   readonly namespace: string | null;
   readonly nonce: number | null;
-  /** The threshold of the release's own manifest set. The next member is the number of that set's members. */
+  /** The threshold of the release's own manifest set. `members` is the number of members of this set. */
   readonly threshold: number | null;
   readonly members: number | null;
   /** The members whose approvals are valid. */
@@ -207,7 +207,7 @@ function requireFound(what: string, names: readonly string[], isFound: (name: st
   );
 }
 
-/** Drops repeated releases. A release with the manifest of another folder is also checked, and has a note. */
+/** Drops releases that were given twice. A release with the same manifest as another folder is kept, with a note. */
 function withoutRepeated(releases: readonly Release[]): {
   readonly once: readonly Release[];
   readonly notes: ReadonlyMap<Release, ReleaseNote>;
@@ -231,7 +231,7 @@ function withoutRepeated(releases: readonly Release[]): {
   return { once, notes };
 }
 
-/** Returns one text of everything in a release that is compared. */
+/** Returns everything by which releases are compared, as one text. */
 function textOf({ version, application, manifestHash, approvals, faults, notes }: Release): string {
   const signed = approvals.map(({ file, signature, member }) => [
     ...[file, member.alias],

@@ -64,7 +64,7 @@ function ofPolicy(policy: unknown): Demand {
   return { kind: "policy", anchorsOf };
 }
 
-/** Reads a set as a policy does: empty sets and keys with public secrets are refused. */
+/** Reads a set as a policy does: empty sets, and keys whose secrets are public, are refused. */
 export function readSet(json: JsonValue): SetPin {
   const deployment = { name: "set", namespace: "any", manifestSet: memberSetFile(json) };
   const { value, faults } = attempt(() => parsePolicy({ policy: "bootproof/1", deployments: [deployment] }));

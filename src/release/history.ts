@@ -88,8 +88,9 @@ export function checkHistory(releases: readonly Readable[], anchors: readonly An
 }
 
 /**
- * Returns the judged releases. A judged release reaches the set of the last good release before it, and each demanded
- * set that applies to it until a good release has reached that set. A bad release does not judge later ones.
+ * Returns the judged releases. The approvals of a judged release reach the threshold of the set of the last good
+ * release before it, and of each demanded set that applies and that no earlier good release has reached. A bad release
+ * does not judge later ones.
  */
 function judgedOf(
   ordered: readonly Readable[],

@@ -46,7 +46,10 @@ export async function checkAlone(release: Release, { cache, sets, namespaces }: 
   return { release, faults: found, approvers };
 }
 
-/** Whether two keys are the same. In a refused set, two members can share an alias and one half of their keys. */
+/**
+ * Whether two keys are the same. All bytes are compared, because in a refused set two members can share an alias and
+ * one half of their keys.
+ */
 function isSameKey(one: QuorumMember, other: QuorumMember): boolean {
   return equalBytes(one.pubKey, other.pubKey);
 }
@@ -113,7 +116,7 @@ export function isVersion(name: string): boolean {
 
 /**
  * Returns the nonce YYYYMMPP of the version `YYYY.M.P`. Null for a name that is not a version, and undefined for a
- * version without such a nonce.
+ * version whose numbers do not fit these digits.
  */
 function nonceOf(version: string): number | null | undefined {
   const parts = VERSION.exec(version)?.slice(1).map(Number);

@@ -65,7 +65,7 @@ export interface Release {
   readonly notes: readonly ReleaseNote[];
 }
 
-/** The place of a release. A manifest is not compared with an absent member. */
+/** The folders of a release. The manifest is compared only with the members that are present. */
 export interface ReadReleaseOptions {
   readonly version?: string | null;
   readonly application?: string | null;
@@ -214,8 +214,8 @@ function isIncomplete(bytes: Uint8Array): boolean {
 }
 
 /**
- * Returns the releases. Throws TypeError for other values than results of {@link readRelease}, and MalformedError for
- * none.
+ * Returns the releases. Throws TypeError for values that are not results of {@link readRelease}, and MalformedError for
+ * an empty list.
  */
 export function requireReleases(releases: readonly Release[]): readonly Release[] {
   if (!Array.isArray(releases) || !releases.every((one) => RELEASES.isOn(one)))

@@ -48,7 +48,7 @@ function checkText({ good, demand, counts, releases, histories, unknowable }: Re
 const OLDER = "A release that is older than every minNonce of the policy is listed, and nothing is demanded of it.";
 const NOT_ANCHORED = "not anchored: too few approvers in the set of a good release before it, or in a demanded set";
 
-/** Returns the releases of a history by their place. Several releases can have the same name. */
+/** Returns the releases of a history by their place, because several releases can have the same name. */
 function ofHistory(releases: readonly CheckedRelease[], history: number): CheckedRelease[] {
   const found = releases.filter(({ place }) => place?.history === history);
   return found.sort((one, other) => one.place!.index - other.place!.index);

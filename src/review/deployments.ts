@@ -7,7 +7,7 @@ import type { DeploymentPins, Policy } from "../appraise/parsed-policy.js";
 import type { DocumentFacts } from "../appraise/facts.js";
 import { PIN_NAMES, type PinName, comparePin } from "../appraise/pins.js";
 
-/** Whether a manifest shows the pinned value. The type requires every pin, so a new pin needs a line. */
+/** For each pin, whether a manifest shows the pinned value. A pin without a line here is a type error. */
 const OF_MANIFESTS: Readonly<Record<PinName, boolean>> = {
   pcrs: true,
   manifestHash: true,
@@ -79,8 +79,8 @@ function reviewDeployment(pins: DeploymentPins, facts: DocumentFacts): ReviewedD
 }
 
 /**
- * Returns the pins without the PCRs that neither the manifest nor the image shows. An alternative that has no other PCR
- * is left out, because it would match every manifest.
+ * Returns the pins without the PCRs that neither the manifest nor the image shows. An alternative that has no other
+ * PCRs is left out, because it would match every manifest.
  */
 function withKnownPcrs(
   pins: DeploymentPins,

@@ -49,7 +49,7 @@ function malformed(message: string): MalformedError {
   return new MalformedError("manifest", [{ path: "", message }]);
 }
 
-/** Returns every change that changes what an approval signs. */
+/** Returns every change to what an approval signs. */
 export function changesBetween(before: GivenManifest, after: GivenManifest): readonly Change[] {
   return changesOf({ value: before.manifest, json: null }, { value: after.manifest, json: null });
 }

@@ -18,7 +18,7 @@ import type { Change } from "../diff/diff.js";
 import { contentAt, contentJson } from "../diff/content.js";
 import { decodedContent } from "../diff/manifest.js";
 
-/** Files of the caller that can fix values which a pin cannot. */
+/** What the caller has besides the policy. Each can fix values that a pin cannot fix. */
 export interface Beside {
   /** The PCRs of the image. */
   readonly pcrs: readonly number[];
@@ -65,7 +65,7 @@ function pcr(index: number): Row {
 
 const NAMESPACE: Rows<Namespace> = {
   name: { name: "namespace", isHeld: pinned("namespace") },
-  // A manifest that replaces another one has a higher nonce.
+  // A previous manifest fixes the nonce, too, because the nonce of the manifest that replaces it must be higher.
   nonce: { name: "nonce", isHeld: (pins, { hasPrevious }) => pins.minNonce !== undefined || hasPrevious },
   quorumKey: { name: "quorumKey", isHeld: pinned("quorumKey") },
 };
@@ -178,7 +178,9 @@ export function manifestMembers(given: Manifest, since: Since | null): readonly 
   return [...members, ...[...rest].map(withoutRow)];
 }
 
-/** Makes a member for a change that belongs to no member, such as the order of workloads. Nothing fixes it. */
+/**
+ * Makes a member for a change that belongs to no member, such as the order of workloads. No pin fixes such a change.
+ */
 function withoutRow({ place, before, after }: Change): ManifestMember {
   return { place, name: place, ownName: place, before, after, isChanged: true, isHeld: () => false };
 }

@@ -32,7 +32,10 @@ export interface ReviewOptions {
   readonly accept?: readonly string[];
 }
 
-/** A member of the manifest, or of the previous one, that no pin of the deployment fixes. `open` fails the review. */
+/**
+ * A member of the manifest, or of the previous one, that no pin of the deployment fixes. With status `open`, the review
+ * fails.
+ */
 export interface UnpinnedMember {
   /**
    * The name that `accept` takes, such as `bridgeConfig`, or `workloads.signer.mounts` if another workload has the same
@@ -229,7 +232,10 @@ class Review {
     if (expected !== actual) this.#fault(code, about, message, { expected, actual });
   }
 
-  /** Returns the deployment whose pins are met. If none or several are, all of these are candidates. */
+  /**
+   * Returns the only deployment whose pins are all met. Otherwise returns those that match or, if none matches, all
+   * deployments.
+   */
   #chooseDeployment(candidates: readonly Candidate[]): readonly Candidate[] {
     const holding = candidates.filter(({ reviewed }) => reviewed.holds);
     if (holding.length === 1) return holding;
@@ -428,7 +434,7 @@ function describeMember(
   return Object.freeze({ alias, pubKey: key, approved: approved.some((one) => one.pubKey === key) });
 }
 
-/** Returns members by their own name and, if only one member has it, by the common name. */
+/** Returns members by their own name and, if no other member shares the common name, also by the common name. */
 function acceptedBy(changed: readonly ManifestMember[]): ReadonlyMap<string, ManifestMember> {
   const alone = changed.filter(({ name }) => changed.filter((other) => other.name === name).length === 1);
   return new Map([

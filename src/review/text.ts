@@ -12,7 +12,7 @@ import type { ManifestReview, ReviewedApproval, UnpinnedMember } from "./review.
 
 const LABEL = 14;
 const MAX_VALUE = 1000;
-/** Maximum characters of a value that needs no reading. */
+/** Maximum characters of an unchanged value, which nobody has to read. */
 const MAX_KNOWN = 200;
 const MAX_NAME = 160;
 const WANTED = "review: expected the awaited result of reviewManifest";
@@ -79,7 +79,7 @@ function verdictLines(review: ManifestReview, page: Page): string[] {
 function faultLines({ code, message, expected, actual, advice }: ReviewFault, page: Page): string[] {
   return [
     ...wordFirst(page, ["FAIL", "bold", "red"], wrapped(page, "FAIL ", `${printable(message)} (${code})`)),
-    // The values of an open member are shown in full in the list of members.
+    // The values of an open member are left out here, because the list of members shows them in full.
     ...(code === "open-member" ? [] : sidesOf(expected, actual)).flatMap(([label, text]) =>
       labelled(page, label, text),
     ),
