@@ -314,7 +314,7 @@ function problemOf(error: unknown, { state }: Flags<"audit">): unknown {
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
   const { file: path, hasLostLock = false, advice: own } = error as Error & FileFacts;
   if (hasLostLock) return new UnreachableError([{ message, file: nameOf(path) }]);
-  const goesOn = state !== undefined && /no space|disk/.test(message);
+  const goesOn = state !== undefined && /no space|largest size|disk/.test(message);
   const advice = own ?? (goesOn ? "Fix that, and run the same command again to resume." : undefined);
   return new UsageError([{ message, file: nameOf(path), ...(advice !== undefined && { advice }) }]);
 }

@@ -227,7 +227,7 @@ describe("the built command audits", () => {
       const full = await new Process([...asked, ...args, "--", input], { shell }).ended;
       expect([full.code, full.stdout]).toEqual([2, ""]);
       expect(full.stderr).toMatch(
-        /out-\d+\.ndjson: the file would exceed the largest size .*\nFix that, and run the same command again to resume/,
+        /out-\d+\.ndjson: the file would exceed the largest size .*\nFix that, and run the same command again to/,
       );
       expect((await run(...asked, ...args, "--", input)).code).toBe(1);
       expect(readFileSync(out, "utf8")).toBe(whole.stdout);
