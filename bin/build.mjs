@@ -19,7 +19,8 @@ const shared = {
     ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
     "#page-script",
   ],
-  // The build of yaml for Node is CommonJS and calls require. Its build for browsers has the same code as ES modules.
+  // The build of yaml for Node is CommonJS and calls require, which ES modules lack. The build for browsers has the
+  // same code as ES modules, so it is bundled instead.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
   logLevel: "warning",
@@ -38,7 +39,7 @@ const { inputs } = (await build(scan)).metafile;
 const importsOf = (file) =>
   inputs[file].imports.filter(({ path, kind }) => kind !== "dynamic-import" && path in inputs).map(({ path }) => path);
 
-/** The sources that keep state: bundles import them, so that there is one copy. */
+/** The sources that keep state. Bundles import them instead of containing them, so that there is one copy. */
 const STATEFUL = ["src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
 /**
  * The modules that the library loads on demand, each bundled with its imports. A bundler with code splitting would move
@@ -81,7 +82,8 @@ const command = {
   minify: true,
   format: "esm",
   outdir: "dist/bin",
-  // commander calls require. It uses child_process only for subcommands in files of their own, and there are none.
+  // commander calls require, which ES modules lack. It gets an empty child_process, which it uses only for subcommands
+  // in files of their own: there are none.
   banner: { js: 'const require=name=>name==="node:child_process"?{}:process.getBuiltinModule(name);' },
 };
 /**
@@ -120,7 +122,7 @@ const between = (own) => ({
       const file = made in inputs ? made : made.replace(/\.js$/, ".ts");
       const whole = wholeOf.get(file);
       if (whole !== own && whole !== undefined) return { path: `./${whole}.js`, external: true, sideEffects: false };
-      // Only this source has side effects when it is loaded, whatever package.json says.
+      // Only this source has side effects when it is loaded, although package.json says that no file has any.
       if (file === "bin/bootproof.ts") return { path: resolve(file) };
       if (whole === own || kind !== "dynamic-import") return undefined;
       return { path: `./${nameOf(file)}.js`, external: true };

@@ -59,7 +59,7 @@ const termsOf = (sections) =>
     sections.map(([name, section]) => [name.toLowerCase().replaceAll(" ", "-"), termOf(name, section)]),
   );
 
-/** Returns the texts of all checks and terms. `rows` has, by check id, whether the check can warn. */
+/** Returns the texts of all checks and terms. `rows` says for each check id whether the check can warn. */
 export function textsOf(explanations, glossary, rows) {
   const sections = sectionsOf(explanations);
   const checks = Object.entries(rows).map(([id, warns]) => {

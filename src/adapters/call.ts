@@ -26,7 +26,7 @@ export interface Setting {
   readonly organizationId: string | undefined;
   readonly pollIntervalMs: number;
   readonly pollAttempts: number;
-  /** Whether the SDK reads `generateAppProofs` among the parameters only. */
+  /** Whether the SDK reads `generateAppProofs` only inside `parameters`. */
   readonly isFlagAmongParameters: boolean;
   readonly bindings: Bindings;
 }
@@ -40,7 +40,7 @@ interface Opened {
   readonly isFetched: boolean;
 }
 
-/** The activity that is handed on, with its report if it was verified. */
+/** The activity that is returned to the caller, with its report if it was verified. */
 interface Answered {
   readonly activity: JsonObject;
   readonly report: Report | null;
@@ -102,7 +102,7 @@ export class Call {
     if (this.#isTrial) throw new TriedToSend();
   }
 
-  /** Adds the request for app proofs, and the organization, which an SDK may leave out when it polls. */
+  /** Adds `generateAppProofs`, and the organization, which an SDK may leave out when it polls. */
   #completed(path: string, body: JsonValue | undefined): JsonValue | undefined {
     const isSubmit = path.startsWith(SUBMIT);
     if (!isJsonObject(body) || !(isSubmit || path === GET_ACTIVITY)) return body;
@@ -123,8 +123,8 @@ export class Call {
   }
 
   /**
-   * Returns the exchange for a request. Throws TypeError before anything is sent. After a submit of this call, each
-   * `get_activity` continues that submit: its answer is not compared by id alone.
+   * Returns the exchange for a request. Throws TypeError before anything is sent. A `get_activity` after a submit of
+   * this call continues that submit, so its answer is compared with the submit, and not by id alone.
    */
   #open(path: string, body: JsonValue | undefined): Opened {
     const operation = operationOf(path);
@@ -199,8 +199,8 @@ function withMembers(object: JsonObject, members: JsonObject): JsonObject {
 }
 
 /**
- * Returns the activity in the form of SDKs that have the result's members beside it. For a vote, these are the members
- * of `result` itself.
+ * Returns the activity as some SDKs do: in `activity`, with the result's members beside it. They are the members of the
+ * only member of `result` or, for a vote, of `result` itself.
  */
 function flat(activity: JsonObject, isVote: boolean): JsonObject {
   const { result } = outcomeOf(activity);

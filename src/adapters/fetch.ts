@@ -101,10 +101,11 @@ class FetchDoor {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
       return this.#send(input, init);
     }
-    // The request is a copy: the caller's later changes have no effect.
+    // The request is a copy, so the caller's later changes have no effect.
     const request = new Request(typeof input === "string" ? url : input, init);
     const settings = { ...settingsOf(request), ...init };
-    // The caller's signal is used: in Node, the signal of a Request stops following it once the Request is collected.
+    // The caller's signal is used, not the copy's: in Node, the copy's signal stops following the caller's signal once
+    // the copy is garbage-collected.
     const signal = (init?.signal === undefined ? (input as Request).signal : init.signal) ?? null;
     const body = new Uint8Array(await request.arrayBuffer());
     const exchange = this.#exchangeOf(request, path, body);
@@ -178,8 +179,8 @@ function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): E
 }
 
 /**
- * Parses an input; null if it is not a URL. As in fetch, a page resolves it against its `<base>`, a worker against its
- * location.
+ * Parses an input; null if it is not a URL. A relative URL is resolved as fetch does: in a page against its `<base>`,
+ * in a worker against its location.
  */
 function urlOf(input: Input): URL | null {
   const text = typeof input === "object" && "url" in input ? input.url : String(input);

@@ -96,8 +96,8 @@ const HTTP_STATUS = new Map([
 ]);
 
 /**
- * Converts an error of an SDK. It has `code`, `message` and `details` of the service, or a message that begins with the
- * status.
+ * Converts an error of an SDK. The error has `code`, `message` and `details` of the service, or a message that begins
+ * with the HTTP status.
  */
 function queryError(operation: string, error: unknown): ClientError {
   const { code, message = "", details = null } = (error ?? {}) as ForeignMembers;

@@ -206,7 +206,10 @@ class Wrapper {
     return instance;
   }
 
-  /** Sends a signed request. The SDK gets the compared answer, never the raw one, when it polls and prompts for MFA. */
+  /**
+   * Sends a signed request. To poll and to prompt for MFA, the SDK gets the answer after its comparison, never the raw
+   * one.
+   */
   async #sendSigned(call: Call, instance: ForeignMembers, send: Method, args: readonly unknown[]): Promise<unknown> {
     const { url, body } = (args[0] ?? {}) as ForeignMembers;
     const json = attempt(() => jsonInput(body)).value;
@@ -231,8 +234,8 @@ class Wrapper {
   }
 
   /**
-   * Returns the value for the caller. Refuses a value that no request of the call produced, except undefined, a signed
-   * query, or a value that is not a promise.
+   * Returns the value for the caller. Refuses a value that no request of the call produced, unless it is undefined or a
+   * signed query, or was returned without a promise.
    */
   #finished(name: string, call: Call, returned: unknown, isAwaited = false): unknown {
     const finished = call.finished(returned, !this.#isFlat || name === "request");

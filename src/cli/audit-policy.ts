@@ -1,4 +1,4 @@
-/** The policy of an audit as plain data. The audit and its workers use it. */
+/** The policy of an audit as plain data, for the audit and its workers. */
 import type { AuditSetting } from "../audit/index.js";
 import type { InputFiles } from "./files.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
@@ -7,7 +7,7 @@ import { type ArgumentReader, choosesPolicy } from "./options.js";
 import { verifierFor } from "./provenance.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
-/** Reads policy and trust anchor. The result is valid only if the files have no faults. */
+/** Reads policy and trust anchor. The result may be used only if the files have no faults. */
 export async function auditPolicy(
   files: InputFiles,
   { policy, trustAnchor }: Pick<Flags<"worker">, "policy" | "trustAnchor">,
@@ -27,7 +27,7 @@ export async function auditPolicy(
   };
 }
 
-/** Refuses a command line without a policy, and a trust anchor beside one. */
+/** Refuses a command line without a policy, and `--trust-anchor` together with a policy. */
 export function requireAuditPolicy(args: ArgumentReader, { trustAnchor }: Pick<Flags<"worker">, "trustAnchor">): void {
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (trustAnchor !== undefined && args.has("policy"))

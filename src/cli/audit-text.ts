@@ -19,7 +19,7 @@ export class AuditProgressLine {
     this.#io = io;
   }
 
-  /** `total` is the bytes of all inputs, or null if that is unknown. */
+  /** `total` is the size of all inputs in bytes, or null if it is unknown. */
   start(total: number | null): void {
     this.#total = total;
     this.#startedAt = performance.now();
@@ -44,7 +44,7 @@ interface Pace {
   readonly total: number | null;
 }
 
-/** Returns a line of progress. The rate leaves out the work before `first`, since threads start during it. */
+/** Returns a line of progress. The rate counts only what follows `first`, since threads still start before it. */
 export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
   const entries = at.summary.entries - first.summary.entries;
   const bytes = at.bytes - first.bytes;
@@ -77,8 +77,8 @@ export function interruptedText(entries: number, hasState: boolean): string {
 }
 
 /**
- * Returns the summary. It covers the whole audit, including parts before a resume. Only the slowest entry is that of
- * this process.
+ * Returns the summary. It covers the whole audit, including parts before a resume. Only the slowest entry is chosen
+ * from the entries that this process verified.
  */
 export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditFilesEnd): string {
   const lines = [
@@ -109,7 +109,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
   return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
-/** Returns a line about empty lines. They have numbers, but no results. */
+/** Returns a line about empty lines, which count when entries are numbered, but have no results. */
 function emptyLineLines(emptyLines: number): string[] {
   if (emptyLines === 0) return [];
   return [
@@ -125,8 +125,8 @@ function failureLines({ failures }: AuditSummary): string[] {
 }
 
 /**
- * Returns lines about entries and expectations without a counterpart. Otherwise such entries would look like the
- * others.
+ * Returns lines about entries and expectations without a counterpart. Without these lines, an entry that was compared
+ * with nothing would look like one that met its expectation.
  */
 function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;

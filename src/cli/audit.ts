@@ -31,7 +31,7 @@ interface AuditRequest {
   readonly flags: Flags<"audit">;
   readonly workers: number | undefined;
   readonly entryTimeoutMs: number | undefined;
-  /** The URL of the queue, without which the threads of this machine verify. */
+  /** The URL of the queue. Undefined means that the threads of this machine verify. */
   readonly queue: string | undefined;
   readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
   readonly health: HealthRequest;
@@ -88,7 +88,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
   },
 );
 
-/** Refuses options of the threads of this machine beside those of a queue. */
+/** Refuses options for the threads of this machine together with a queue, and options for a queue without one. */
 function refuseThreads(args: ArgumentReader): void {
   if (args.has("queue") && args.has("workers"))
     args.fault("--workers is for the threads of this machine: with --queue, leave it out (bootproof worker has it)");
@@ -196,7 +196,7 @@ async function settingOf({ flags, options }: AuditRequest, files: InputFiles): P
   return { ...held, ...options, bootProofs: texts, ...(bundles.length > 0 && { provenance: bundles }) };
 }
 
-/** Reads the file of `--expected`. It is read before anything is written. */
+/** Reads the file of `--expected`, before anything is written. */
 async function expectedOf(path: string | undefined, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
   const { ExpectedEntries } = await import("../audit/node.js");

@@ -8,12 +8,12 @@ import { ofKind } from "./kinds.js";
 
 type Image = Library.ImageMeasurement;
 
-/** Returns undefined without a file, and where there is a fault. */
+/** Measures an image. Undefined if no file is named, or if the file has a fault. */
 export function measuredImage(files: InputFiles, path: string | undefined, io: Io): Promise<Image | undefined> {
   return measured(files, path, io, ({ measureImage }, ...given) => measureImage(...given));
 }
 
-/** Returns undefined without a file, and where there is a fault. */
+/** Measures a binary. Undefined if no file is named, or if the file has a fault. */
 export function measuredBinary(files: InputFiles, path: string | undefined, io: Io): Promise<Uint8Array | undefined> {
   return measured(files, path, io, ({ measureBinary }, ...given) => measureBinary(...given));
 }
@@ -24,7 +24,7 @@ type Measure<T> = (
   options: Library.MeasureOptions,
 ) => Promise<T | undefined>;
 
-/** Reads a file in chunks. Undefined if it is unreadable; that fault is reported with the others. */
+/** Reads and measures a file in chunks. A file that cannot be read is added to the faults of `files`. */
 async function measured<T>(
   files: InputFiles,
   path: string | undefined,

@@ -13,22 +13,22 @@ import { type Io, type Problem, UsageError } from "./io.js";
 import { type CommandName, type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
 
-/** Describes a command that is registered already, and says what it does. */
+/** Gives a registered command its texts and its action, which passes the exit code to `finish`. */
 export type AddCommand = (command: Command, io: Io, finish: (code: number) => void) => void;
 
 interface CommandText {
   readonly description: string;
   readonly usage?: string;
-  /** Whether it takes files without an option, which the help does not list. */
+  /** Whether the command takes files without an option, which the help does not list. */
   readonly takesFiles?: boolean;
-  /** The part after the options. */
+  /** The part of the help after the options. */
   readonly help?: string;
 }
 
 /** One command line of the command C. */
 interface Task<C extends CommandName> {
   readonly command: Command;
-  /** Collects faults of the command line. Those of what is repeated are already there. */
+  /** Collects faults of the command line. It already has those of repeated options and repeated stdin. */
   readonly args: ArgumentReader;
   readonly flags: Flags<C>;
   readonly files: InputFiles;
@@ -88,7 +88,10 @@ export class CheckedCommand extends Command {
     return new CheckedCommand(name);
   }
 
-  /** The object has no prototype: options come only from the command line. A list that is not given is empty. */
+  /**
+   * Returns an object without a prototype, so that options come only from the command line. A list that is not given is
+   * empty.
+   */
   override opts<T extends OptionValues>(): T {
     const lists = this.options.filter(({ variadic }) => variadic).map((option) => [option.attributeName(), []]);
     return Object.assign(Object.create(null), Object.fromEntries(lists), super.opts<T>()) as T;

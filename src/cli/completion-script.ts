@@ -95,7 +95,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Returns each command after its parent, such as `' verify'` and `'policy check'`. */
+/** Returns each command with the commands above it, such as `' verify'` and `'policy check'`. */
 function deeper(commands: Commands): string[] {
   return commands.flatMap(({ words, commands: below }) => below.map(({ word }) => quoted(`${words} ${word}`)));
 }

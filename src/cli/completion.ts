@@ -22,7 +22,7 @@ Exit codes: 0 the script is on stdout, 2 no such shell.`;
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** The command has to be added after all others. */
+/** This command has to be added after all others, since the script completes them. */
 export const addCompletionCommand = commandOf<"completion", [shell: string]>(
   "completion",
   {
@@ -39,7 +39,7 @@ export const addCompletionCommand = commandOf<"completion", [shell: string]>(
   },
 );
 
-/** Returns a command and all commands below it, in the order of the help. `beside` has its siblings. */
+/** Returns a command and all commands below it, in the order of the help. `beside` has the names of its siblings. */
 async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
   const help = command.createHelp();
   const below = help.visibleCommands(command);
@@ -70,11 +70,11 @@ function operandsOf(command: Command, beside: readonly string[]): Values | Promi
   const [argument] = command.registeredArguments;
   if (command.name() === "help") return beside;
   if (argument !== undefined) return (VALUES[argument.name()] ?? VALUES["file"]!)();
-  // A command that allows such an operand takes a file, as verify takes a bundle.
+  // A command that allows an undeclared operand takes a file, as verify takes a bundle.
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
-/** The keys are words of the help, such as `<format>`. Only the user knows the values of the others. */
+/** Completions by the word of the help, such as `<format>`. Only the user knows the values of all other words. */
 const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   file: () => "files",
   policy: () => "files",

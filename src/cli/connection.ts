@@ -20,7 +20,7 @@ export interface Connection {
   readonly organizationId: string;
   readonly key: KeySource;
   readonly timeoutMs: number;
-  /** Why a proxy of the environment is not used. Empty if it is used, or if none is named. */
+  /** Why a proxy that the environment names is not used. Empty if it is used, or if the environment names none. */
   readonly unusedProxy: string;
 }
 
@@ -44,7 +44,7 @@ export const NO_ORGANIZATION =
   "--organization-id: boot proofs name no organization, so there is nothing to check: add app proofs or an activity, " +
   "or leave it out";
 
-/** Why the organization is required. `--payload` alone does not say which activity is meant. */
+/** The message if the organization is missing. `--payload` alone does not say which activity is meant. */
 export const ORGANIZATION_OF_THE_ACTIVITY =
   "with an activity, --payload and --challenge also require its organization: give " +
   "--organization-id, or the request with --request";
@@ -98,7 +98,7 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   return { baseUrl, organizationId, key, timeoutMs, unusedProxy };
 }
 
-/** What is required, if neither option nor environment has it. */
+/** The fault for each required setting that neither an option nor the environment has. */
 const REQUIRED = {
   baseUrl: "--base-url URL (or BOOTPROOF_BASE_URL) is required: the address of the service",
   organizationId: "--organization-id ID (or BOOTPROOF_ORGANIZATION_ID) is required: the organization of the evidence",
@@ -148,8 +148,9 @@ export function timeoutOf(args: ArgumentReader, text: string | undefined): numbe
 
 /**
  * Returns why requests must not be sent to this address; null if they may be sent. Without TLS, others could read
- * requests and send them again while their stamps are fresh. No option allows that: a tunnel or proxy on this machine
- * serves the same purpose. Other parts of an address may be secret, so no message quotes them.
+ * requests and send them again while their stamps are fresh. No option allows plain HTTP to other machines, since a
+ * tunnel or proxy on this machine serves the same purpose. Messages quote only the origin of the address, since its
+ * other parts may be secret.
  */
 export function addressFault(option: "--base-url" | "--upstream", text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -167,7 +168,10 @@ export function addressFault(option: "--base-url" | "--upstream", text: string):
   );
 }
 
-/** Returns whether the host is this machine. A parsed URL has only one form of each IPv4 address. */
+/**
+ * Returns whether the host is this machine. One pattern is enough, since a parsed URL has one form of each IPv4
+ * address.
+ */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
@@ -206,7 +210,7 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   return key;
 }
 
-/** Throws a fault that names the kind of a file that is not a key, or else throws the error. */
+/** Throws a fault that names the file's kind if that is not a key file; otherwise throws `error`. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
   const files = new InputFiles(io, "stamp");
   // Only a regular file is read: unreadable files are already reported, and a key is never read from stdin.
@@ -233,7 +237,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   answer: ". Check that --base-url is the service's own address.",
 };
 
-/** Returns the error if it is one of the client. Throws any other error. */
+/** Returns the error if it is a ClientError. Throws any other error. */
 export async function asClientError(error: unknown): Promise<ClientError> {
   const { ClientError } = await import("../client/errors.js");
   if (error instanceof ClientError) return error;

@@ -57,7 +57,7 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
 }
 
-/** Reads a release of an application as an envelope, since it is a manifest with approvals. */
+/** Reads the release of one application as a manifest envelope, since both are a manifest with approvals. */
 async function sideOfFolder(files: InputFiles, path: string): Promise<Side | undefined> {
   const { releases } = await readFolders([path], files);
   const [release, ...others] = releases;

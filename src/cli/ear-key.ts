@@ -34,7 +34,7 @@ function jwkOf(text: string): JsonObject {
   return json;
 }
 
-/** Converts a PEM to a JWK. The PEM has a label of RFC 7468, or of an older format. */
+/** Converts a PEM to a JWK. The label is PRIVATE KEY (RFC 7468), or the older RSA PRIVATE KEY or EC PRIVATE KEY. */
 async function jwkOfPem(pem: string): Promise<object> {
   if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
     throw new Refusal("an encrypted PEM: decrypt it (openssl pkey -in FILE) into a file that only you can read");

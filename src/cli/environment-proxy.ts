@@ -5,7 +5,10 @@
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A part of `node:http` since Node 24.14 and 25.4. The installed types are those of Node 20. */
+/**
+ * A part of `node:http` since Node 24.14 and 25.4. It is declared here because the installed types are those of Node
+ * 20.
+ */
 interface GlobalProxy {
   readonly setGlobalProxyFromEnv?: ((env: Environment) => unknown) | undefined;
 }
@@ -15,7 +18,9 @@ function nodeHttp(): GlobalProxy {
   return process.getBuiltinModule("node:http") as object;
 }
 
-/** Names of this machine. Requests to it may be plain HTTP, and no proxy may read those. */
+/**
+ * Names of this machine. Requests to it never use a proxy, because they may be plain HTTP, which a proxy could read.
+ */
 const THIS_MACHINE = "localhost,127.0.0.1,::1,[::1]";
 
 /**

@@ -60,9 +60,9 @@ async function judgeDocument(
 }
 
 /**
- * Returns the options, without the organization if the evidence cannot name one: an organization of the environment may
- * be meant for the connection only. If the command line names it, throws {@link UsageError}, because it would not be
- * checked.
+ * Returns the options, without the organization if the evidence cannot name one. An organization in the environment may
+ * be meant for the connection only, so it is dropped. One on the command line throws {@link UsageError}, because it
+ * would not be checked.
  */
 function answerable(
   { appProofs = [], activity }: Evidence,
@@ -191,7 +191,7 @@ async function judgePageOfDocument(
   return judgeDocument(file, bytes, page!, own);
 }
 
-/** Returns the options with their policy, or else with `inside`, the policy in the evidence. */
+/** Returns the options with their policy or, if they have none, with `inside`, the policy in the evidence. */
 function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
   const { policy = inside } = options;
   if (policy !== undefined) return Object.assign({ ...options }, { policy });

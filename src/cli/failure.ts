@@ -41,7 +41,7 @@ export function isFailureFormat(name: string): name is ReportFormat {
 interface FailureOptions {
   /** The format of the document on stdout; null for no document. */
   readonly format: ReportFormat | null;
-  /** Removes keys. */
+  /** Removes keys from a text. */
   readonly shown: (text: string) => string;
 }
 
@@ -69,7 +69,7 @@ function writeIfPossible({ stdout }: Io, text: string): void {
   try {
     stdout.write(text);
   } catch {
-    // The message is on stderr.
+    // Nothing to do: the message is on stderr.
   }
 }
 
@@ -77,7 +77,7 @@ function unexpected(error: unknown): CommandError {
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 
-/** Makes a problem printable. Line feeds are kept. Other control characters may come from file names and evidence. */
+/** Makes a problem printable, since control characters may come from file names and evidence. Line feeds are kept. */
 function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {

@@ -60,12 +60,12 @@ export const addFetchCommand = commandOf(
 const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
 
-/** Returns whether the value is an id. In older versions, `--activity` took an id. */
+/** Returns whether the value is an id and not a file. In older versions, `--activity` took an id. */
 function isOldSpelling(value: string): boolean {
   return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
 }
 
-/** Fetches what an activity lacks, or all of it by its id. */
+/** Fetches the evidence that an activity in a file lacks, or both the activity and its evidence by an id. */
 async function fetchBundle(
   { activity: file = "", activityId }: Flags<"fetch">,
   connection: Connection,

@@ -1,10 +1,10 @@
 /** Names a likely cause of broken JSON. */
 import { fromUtf8 } from "../bytes.js";
 
-/** A first line that looks like YAML. Few other texts begin like this. */
+/** Matches a first line that looks like YAML. Few texts in other formats begin like this. */
 const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t].*)?)$/;
 
-/** The rest of a truncated text, which is empty or the start of a word or an escape. */
+/** Matches the end of a truncated text, from the parser's fault on: nothing, or the start of a word or an escape. */
 const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?$/;
 
 /** Returns why the bytes are not JSON, with a likely cause. `fault` is the message of the parser. */

@@ -140,8 +140,8 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
 }
 
 /**
- * Whether the error is a MalformedError. It is recognised by its name, since rooms that are loaded later have their own
- * class (`bin/build.mjs`).
+ * Whether the error is a MalformedError. It is recognised by its name, since modules that are loaded later have their
+ * own copy of the class (`bin/build.mjs`).
  */
 function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
@@ -150,7 +150,7 @@ function isMalformed(error: unknown): error is MalformedError {
 class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
-  // A page may be larger than other files.
+  // Only a page may be larger than a bundle, so the message for any other file names the limit of bundles.
   if (maxBytes === MAX_PAGE_BYTES && !isHtml(start)) return tooLarge(MAX_BUNDLE_BYTES, start);
   if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;

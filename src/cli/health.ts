@@ -19,7 +19,7 @@ type HealthFlags = Pick<Flags<"worker">, "healthFile" | "metrics" | "logFormat">
 
 const LOOPBACK = "127.0.0.1";
 
-/** Reads what a command that runs for long says beside its result. */
+/** Reads the options of a command that runs for a long time: health file, metrics, and the format of messages. */
 export function healthOf(args: ArgumentReader, { healthFile: file, metrics, logFormat }: HealthFlags): HealthRequest {
   requireLogFormat(args, logFormat);
   if (file === STDIN) args.fault("--health-file -: a file is required");

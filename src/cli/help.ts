@@ -5,7 +5,7 @@ const PROMPT = "$ ";
 /** The indent of a continued command. */
 const HANGING = 4;
 const CONTINUED = " \\";
-/** A word that takes the next one: an option, a pipe, a redirection, or the prompt. */
+/** Matches a word that stays on one line with the next word: an option, a pipe, a redirection, or the prompt. */
 const TAKES_NEXT = /^(?:--?[\w-]+|[|>$]|&&)$/;
 
 export function helpWidth(columns: number): number {

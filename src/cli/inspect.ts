@@ -62,7 +62,7 @@ async function inspect(path: string, given: InputFiles, io: Io): Promise<Inspect
   const { start, io: whole } = await fileStart(path, io);
   if (kindOf(start) === "enclave image")
     return { inspection: await inspectImageUnverified(fileStream(path, whole, streaming(path, io).onProgress)) };
-  // Stdin is read anew from its start.
+  // The stdin of `whole` still has the bytes that `fileStart` read.
   const files = new InputFiles(whole, "inspect");
   const read = await files.evidence(path);
   files.throwFaults();

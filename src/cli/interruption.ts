@@ -2,7 +2,9 @@
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** The time in which two signals are one: npx and others forward a Ctrl-C that the terminal has also sent. */
+/**
+ * Milliseconds within which two signals count as one: npx and others forward a Ctrl-C that the terminal has also sent.
+ */
 const SAME_MS = 1000;
 
 /** Handles the first interruption. A second one ends the process at once. */
@@ -56,8 +58,8 @@ export class Hangup {
   }
 
   /**
-   * Calls `act` for each signal, one call at a time, also for a signal that came earlier. `act` must not reject.
-   * Returns a function that ends the calls.
+   * Calls `act` for each signal, one call at a time, even for a signal that came before `each` was called. `act` must
+   * not reject. Returns a function that ends the calls.
    */
   each(act: () => Promise<void>): () => void {
     this.#act = act;

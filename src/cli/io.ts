@@ -58,7 +58,7 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
   return { color: wantsColor(io), width: columnsOf(io.stdout, io), height };
 }
 
-/** Returns the options of messages. They have no colours. */
+/** Returns the options for messages, which have no colours. */
 export function messageOptions(io: Pick<Io, "stderr" | "env">): { readonly width: number } {
   return { width: columnsOf(io.stderr, io) };
 }

@@ -18,12 +18,12 @@ function isReadableByOthers(path: string): boolean {
 
 const MAX_KEY_BYTES = 64 * 1024;
 
-/** Says which command reads the key, how, and the fault of an error. */
+/** How a command reads a key, and how it reports errors. */
 interface KeyReader<T> {
   readonly command: CommandName;
   readonly isPrivate: boolean;
   readonly read: (text: string) => Promise<T>;
-  /** The message must not quote the key. Null means that the error is not about the key. */
+  /** Returns the message, which must not quote the key. Null means that the error is not about the key. */
   readonly faultOf: (error: unknown) => string | null;
 }
 

@@ -10,8 +10,8 @@ import { type CommandName, type OptionName, commandsWith } from "./option-table.
 export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
 
 /**
- * Reads a file. Returns its bytes if the option takes their kind or the kind is unknown, since the reader of the file
- * then reports what is wrong. Otherwise returns undefined, and adds a fault that names the right option.
+ * Reads a file and returns its bytes. If the option does not take files of this kind, returns undefined and adds a
+ * fault that names the right option. An unknown kind is left to the reader of the bytes, which reports what is wrong.
  */
 export async function ofKind(
   files: InputFiles,
@@ -27,9 +27,7 @@ export async function ofKind(
   return says === null ? bytes : files.fault(path, says);
 }
 
-/**
- * Returns the parsed JSON of a file, with the checks of {@link ofKind}. What the option takes may also be in a member.
- */
+/** Returns the parsed JSON of a file, with the checks of {@link ofKind}. A member may hold what the option takes. */
 export async function jsonOfKind(
   files: InputFiles,
   path: string,
@@ -50,7 +48,7 @@ interface FilePlace {
   readonly option: FileOption;
 }
 
-/** Returns why the option does not take the file. Null if no reason can be named here. */
+/** Returns why the option does not take the file. Null if it takes the file, or if no reason can be named here. */
 async function refusal(
   kind: EvidenceKind | null,
   json: JsonValue | undefined,
@@ -78,7 +76,7 @@ async function otherKind(kind: EvidenceKind, { files: { command } }: FilePlace):
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
 
-/** Returns a message if the file is an entry of `bootproof watch` without evidence; otherwise null. */
+/** Returns a message if the JSON is an entry of a log of `bootproof watch` and has no evidence; otherwise null. */
 function entryOfLog(json: JsonValue | undefined): string | null {
   if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
   const event = json["event"];

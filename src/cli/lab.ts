@@ -48,7 +48,7 @@ export const addLabCommand = commandOf(
   },
 );
 
-/** The values that flags may have. */
+/** The values that `--fault` and `--manifest-version` accept. */
 interface Known {
   readonly faults: readonly LabFault[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
@@ -144,7 +144,7 @@ interface Greeted {
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // The file is in the lab's folder, where the reader's commands cannot overwrite other files.
+  // The example's file is in the lab's folder, so that the reader's commands overwrite no other files.
   const file = (name: string): string => shellWord(join(folder, name));
   const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
     string,

@@ -78,7 +78,7 @@ function refuseDemands(args: ArgumentReader, { head, checkpoint, key, origin }: 
   args.throwFaults();
 }
 
-/** What the log has to meet. */
+/** What the command line demands of the log. */
 type Demands = Pick<VerifyLogOptions, "head" | "checkpoint" | "key" | "origin">;
 
 async function demandsOf(

@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
-  // If no command sets a code, the code must not be good.
+  // The exit code if no command sets one: it must not mean success.
   let code: number = EXIT.usage;
   const program = programOf(io);
   try {
@@ -38,7 +38,10 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   }
 }
 
-/** Returns the progress line. Null with `--quiet`, and unless stderr is a terminal that can erase the line. */
+/**
+ * Returns the progress line. Null with `--quiet` or `--log-format`, or if stderr is not a terminal that can erase a
+ * line.
+ */
 async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
   const isQuiet = argv.includes("--quiet") || namesLogFormat(argv);
   if (stderr.isTTY !== true || env["TERM"] === "dumb" || isQuiet) return null;
@@ -115,12 +118,12 @@ function isFile({ fd }: ProcessIo["stdout"]): boolean {
 }
 
 /**
- * Fits sentences to the terminal, which would break inside words. Indented lines are for copying and stay as they are.
+ * Fits sentences to the terminal, which would break them inside words. Indented lines are for copying and stay as is.
  */
 function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   if (stderr.isTTY !== true) return text;
   const page = pageOf(messageOptions({ stderr, env }));
-  // A path that is longer than a line stays, too.
+  // A line with a word that is longer than a line, such as a path, also stays as it is.
   const isKept = (line: string): boolean =>
     line.startsWith(" ") || line.split(" ").some((word) => word.length > page.width);
   const lines = text.split("\n").flatMap((line) => (isKept(line) ? [line] : wrapped(page, "", line)));
@@ -142,7 +145,7 @@ export interface CommandRow extends CommandSummary {
 
 type Commands = Readonly<Record<string, CommandRow>>;
 
-/** This command needs all others to be loaded. */
+/** The command that needs all others to be loaded, since its script completes them. */
 const TELLS_OF_ALL = "completion";
 
 function programOf(io: Io): Command {

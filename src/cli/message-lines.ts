@@ -13,7 +13,7 @@ function textParts(text: string): { readonly level: Level; readonly text: string
   return { level: LEVELS[word] ?? "info", text: rest.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z /, "") };
 }
 
-/** Returns a message as one JSON object. Its level is that of the text. */
+/** Returns a message as one JSON object. Its level comes from the text's first word, such as `warning`. */
 export function eventLine(written: string, { event, fields = {} }: ReportedEvent, now: Date): string {
   const { level, text } = textParts(written.trimEnd());
   return printableJson(`${JSON.stringify({ time: now, level, event, fields: { text, ...fields } })}`) + "\n";
@@ -25,7 +25,7 @@ export function messageLines(written: string, now: Date): string {
   return lines.map((line) => eventLine(line, { event: "message" }, now)).join("");
 }
 
-/** Returns whether messages are JSON, also for usage errors. The last format on the command line decides. */
+/** Returns whether messages, even those about wrong usage, are JSON. The last format on the command line decides. */
 export function wantsJsonLines(argv: readonly string[]): boolean {
   return valuesOn(argv, "--log-format").at(-1) === "json";
 }

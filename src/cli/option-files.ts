@@ -1,6 +1,6 @@
 /**
- * Reads files that options of several commands name. Faults go to the files. The readers return undefined then, and
- * where the option is not given.
+ * Reads files that options of several commands name. Each reader returns undefined if its option is not given, or if
+ * the file has a fault, which is added to `files`.
  */
 import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
@@ -16,7 +16,7 @@ export interface PolicySource {
   readonly options: ParsePolicyOptions;
 }
 
-/** `path` is false for `--no-policy`. */
+/** Reads a policy. `path` is false for `--no-policy`. */
 export async function readPolicyFile(
   files: InputFiles,
   path: string | false | undefined,
@@ -30,7 +30,7 @@ export async function readPolicyFile(
   return bytes && policy && { path, bytes, policy, options };
 }
 
-/** Reads a trust anchor. It is named after its file. */
+/** Reads a trust anchor, whose name is the path of its file. */
 export async function readTrustAnchor(files: InputFiles, path: string | undefined): Promise<TrustAnchor | undefined> {
   if (path === undefined) return undefined;
   const { parseTrustAnchor } = await import("../verify/trust-anchor.js");

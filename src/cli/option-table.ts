@@ -6,10 +6,16 @@ import { type Command, Option } from "commander";
 import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 
-/** The word of the help, which `completion.ts` completes, with dots for a list, or ? if optional. Null is a switch. */
+/**
+ * The word for the value in the help, which `completion.ts` completes. It ends with dots for a list, and with ? if the
+ * value is optional. Null means that the option is a switch.
+ */
 type Value = string | null;
 
-/** The value of each option, and its effect on what passes (cli/README.md, "What loosens and what demands"). */
+/**
+ * For each option, its value, and whether it loosens or tightens what is accepted (cli/README.md, "What loosens and
+ * what demands").
+ */
 export const OPTIONS = {
   accept: ["member...", "loosens"],
   activity: ["file", "neither"],
@@ -106,10 +112,13 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** An option of a command. With the help null it is not shown. A value is named only if it differs for this command. */
+/**
+ * An option of a command. If `help` is null, it is not shown. `value` is given only if it differs from that in
+ * `OPTIONS`.
+ */
 type Row = readonly [name: OptionName, help: string | null, value?: Value];
 
-/** Options for a key on the command line. They are refused with the reason. */
+/** Options that would put a key on the command line. They exist only to be refused with the reason. */
 const KEY = [
   ["api-key", null],
   ["api-private-key", null],
@@ -129,7 +138,7 @@ const CONNECTION = [
 ] as const;
 
 const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
-/** For commands that run for a long time. */
+/** An option of commands that run for a long time. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
   ["health-file", "rewrite this file after each success: its modification time is that of the last success"],

@@ -51,7 +51,7 @@ export function workersOf(args: ArgumentReader, text: string | undefined): numbe
   return args.fault(`--workers ${text}: expected a number of threads from 1 to ${MOST_WORKERS}`);
 }
 
-/** Reads a count, 0 or more. */
+/** Reads a count from 0 to `most`. */
 export function countOf(args: ArgumentReader, option: OptionName, text: string, most: number): number | undefined {
   if (args.isEmpty(option)) return undefined;
   const isCount = /^(?:0|[1-9][0-9]{0,8})$/.test(text) && Number(text) <= most;
@@ -123,7 +123,9 @@ function expectationsOf(args: ArgumentReader, words: readonly PayloadWord[]): re
   });
 }
 
-/** Reads a word. The type ends at the first colon, the pointer at the first equals sign. */
+/**
+ * Reads a word such as `TYPE:/pointer=JSON`. The type ends at the first colon, the pointer at the first equals sign.
+ */
 function payloadWord(args: ArgumentReader, option: keyof PayloadFlags, word: string): PayloadWord | undefined {
   const parts = /^([^:]+):([^=]*)=([^]*)$/.exec(word);
   if (parts === null) return args.fault(`--${option} ${word}: expected TYPE:/pointer=JSON${PERHAPS_A_FILE}`);

@@ -11,7 +11,7 @@ export function tookOption(option: string, value: string): string {
 
 const EMPTY = "empty: a shell variable may be unset";
 
-/** The files that are written, or never read from stdin. */
+/** The options whose files are written, or are never read from stdin. */
 const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out", "state"];
 
 /** Collects the faults of one command line. */
@@ -34,7 +34,10 @@ export class ArgumentReader {
     }
   }
 
-  /** Notes an empty value. An unset shell variable leaves an empty word inside quotes, and no word without quotes. */
+  /**
+   * Notes a value that is empty or is another option. An unset shell variable leaves an empty word inside quotes, and
+   * no word without quotes, so that the option takes the next word.
+   */
   #noteEmpty(name: string, value: string): void {
     const isOption = this.#command.options.some(({ long }) => long === value);
     if (value !== "" && !isOption) return;
@@ -46,7 +49,7 @@ export class ArgumentReader {
     return this.#empty.has(name);
   }
 
-  /** Returns whether the option is on the command line. A negated one has its own name, such as `no-policy`. */
+  /** Returns whether the option is on the command line. A negated option has its own name, such as `no-policy`. */
   has(name: OptionName): boolean {
     return this.#given.has(name);
   }
@@ -64,13 +67,13 @@ export class ArgumentReader {
     }
   }
 
-  /** Refuses a repeated value, which may be a typo for another. `option` is a word such as `--app`. */
+  /** Refuses a repeated value, because one of the two may be a typo. `option` is a word such as `--app`. */
   refuseTwice(option: string, values: readonly string[]): void {
     const twice = new Set(values.filter((value, index) => values.indexOf(value) !== index));
     for (const value of twice) this.fault(`${option} ${value}: repeated: give it once`);
   }
 
-  /** Refuses stdin twice, since it can be read only once. */
+  /** Refuses `-` for more than one file, since stdin can be read only once. */
   refuseRepeatedStdin(): void {
     const inputs = this.#command.options.filter(
       (option) => /<(?:file|policy)/.test(option.flags) && !NOT_STDIN.includes(option.name()),

@@ -25,7 +25,7 @@ export async function readEvidence(
   return { bootProofs, ...(appProof.length > 0 && { appProofs }), ...(named && { activity: named }) };
 }
 
-/** Reads boot proofs. Faults go to the files. */
+/** Reads boot proofs. Faults are added to `files`. */
 export async function readBootProofs(files: InputFiles, paths: readonly string[]): Promise<NamedEvidence[]> {
   const pieces: NamedEvidence[] = [];
   for (const path of paths) {
@@ -80,7 +80,10 @@ function boundedAppProofs(files: InputFiles, path: string, input: unknown): read
   return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
 }
 
-/** Limits the number of items. Each is verified and reported on its own, so a file of commas could take minutes. */
+/**
+ * Limits the number of items: each is verified and reported on its own, so a file of many tiny items could take
+ * minutes.
+ */
 function bounded(
   files: InputFiles,
   path: string,

@@ -15,7 +15,10 @@ import { verifierFor } from "./provenance.js";
 export interface Pinned {
   readonly made: MadePolicy;
   readonly messages: readonly string[];
-  /** The evidence that was verified, and is verified again under the resulting policy. For boot proofs only. */
+  /**
+   * The evidence that was verified, and is verified again under the resulting policy. Undefined for a release or a
+   * build.
+   */
   readonly verified?: VerifiedPieces;
 }
 
@@ -52,9 +55,7 @@ export async function rejectedUnder(
   return null;
 }
 
-/**
- * Pins the builds that the bundles show. Null if the bundles do not meet these pins; the reason is written to stderr.
- */
+/** Pins the build that the bundle shows. Null if the new policy rejects the evidence; stderr then has the reason. */
 export async function pinnedWithBuilds(
   pinned: Required<Pinned>,
   flags: Flags<"pin">,

@@ -61,7 +61,10 @@ async function pinBootProofs(
   return withBuilds({ made, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
 }
 
-/** Adds bundles. Without a repository they must meet what the policy of `--add-to` demands. */
+/**
+ * Adds bundles. With `--repository`, their build is pinned. Otherwise they must meet what the `--add-to` policy
+ * demands.
+ */
 async function withBuilds(
   pinned: Required<Pinned>,
   flags: Flags<"pin">,
@@ -106,7 +109,7 @@ function pinOptions({ name, appProofType }: Flags<"pin">): PinOptions {
 }
 
 interface PinnedVerdict {
-  /** The file, and the index if it has several boot proofs. */
+  /** The file's name, with an index if the file has several boot proofs. */
   readonly label: string;
   readonly report: Report;
   readonly verified: VerifiedBootProof | null;
@@ -142,12 +145,12 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
   ];
 }
 
-/** Returns warnings of `policy.scope`. Reports of later verifications will repeat them. */
+/** Returns the notes as warnings of the check `policy.scope`, as later reports will show them. */
 function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-/** Pins folders with approvals, or one file without approvals. `pin.ts` has refused mixtures. */
+/** Pins folders with approvals, or one file without approvals. `pin.ts` has refused folders together with files. */
 async function pinReleases(
   flags: Flags<"pin">,
   base: PolicySource | undefined,
@@ -227,7 +230,7 @@ async function readManifestSet(files: InputFiles, path: string | undefined): Pro
   return path === undefined ? undefined : jsonOfKind(files, path, await files.bytes(path), "--manifest-set");
 }
 
-/** Names the options that answer the open questions (appraise/README.md, "What a deployment has to pin"). */
+/** Names the options that pin what a release leaves open (appraise/README.md, "What a deployment has to pin"). */
 const RELEASE_REMEDY =
   "A release names image, program and role only. For live documents, add --quorum-key HEX or --manifest-set FILE to " +
   "pin the operator; for legacy ones, add both --manifest-set FILE and --namespace NAME.";
@@ -242,7 +245,7 @@ export function isCommitmentKind(text: string | undefined): text is CommitmentKi
 }
 
 /**
- * Size limit of a release's file. An application takes half a kilobyte; parsed YAML takes a thousand times as much
- * memory.
+ * Size limit of a release's file in bytes. An application takes half a kilobyte of the file. The limit is low because
+ * parsed YAML takes a thousand times as much memory.
  */
 const MAX_RELEASE_BYTES = 65_536;

@@ -84,7 +84,7 @@ type SourceName = keyof typeof SOURCES;
 const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
-/** The options that only some sources allow. */
+/** The options that can be used only with some sources. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
   ["app", ["release"]],
   ["role-arn", ["build"]],
@@ -143,7 +143,7 @@ function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pi
 
 /**
  * Refuses options that contradict --release. The manifests in a folder name namespace and quorum key, so options must
- * not name them. A file names neither.
+ * not name them. A release's file names neither, so options may.
  */
 function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
   const folders = areFolders(release);
@@ -155,8 +155,8 @@ function refuseReleases(args: ArgumentReader, { release }: Flags<"pin">): void {
 }
 
 /**
- * Refuses options of a build that are incomplete. A binary alone needs a manifest set, since its members approve the
- * image.
+ * Refuses options of a build that are incomplete. A binary alone needs a manifest set, since the members of the set
+ * approve the image.
  */
 function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }: Flags<"pin">): void {
   if (image !== undefined && pcrs !== undefined) args.fault("--image and --pcrs exclude each other: give one");
@@ -289,7 +289,7 @@ async function keptOrRefused<T>(path: string, add: () => T): Promise<T> {
   }
 }
 
-/** Refuses a policy that rejects the evidence it was made from: it would reject the enclave that runs. */
+/** Refuses a policy that rejects the evidence from which it was made, since it would reject the enclave that runs. */
 async function refuseRejecting(
   { path, options }: PolicySource,
   text: string,

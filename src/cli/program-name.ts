@@ -17,9 +17,7 @@ export function programName({ env, started }: Pick<Io, "env" | "started">): stri
   return cachedByNpx(script) ?? `node ${shellWord(script)}`;
 }
 
-/**
- * Returns whether the command is on the PATH. Folders of npm do not count, since another terminal does not have them.
- */
+/** Returns whether the command is on the PATH. Other terminals lack npm's `node_modules/.bin`, so it does not count. */
 function isOnPath(path: string): boolean {
   const isOfNpm = (folder: string): boolean => folder.endsWith(join("node_modules", ".bin"));
   return path.split(delimiter).some((folder) => folder !== "" && !isOfNpm(folder) && existsSync(join(folder, NAME)));

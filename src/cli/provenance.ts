@@ -45,7 +45,8 @@ async function bundlesIn(files: InputFiles, path: string): Promise<NamedEvidence
 
 /**
  * Returns the verifier of provenance as an option. Throws {@link UsageError} if the policy demands provenance and the
- * package is missing. `mayChange`: a later policy may demand it, so the package is loaded if it is there.
+ * package is missing. `mayChange` means that a later policy may demand provenance: the package is then loaded if it is
+ * installed.
  */
 export async function verifierFor(
   policy: Policy | undefined,
@@ -65,8 +66,8 @@ export async function verifierFor(
 }
 
 /**
- * Returns the bundles of {@link readProvenance} as JSON texts, for commands that run long under one policy. If the
- * policy demands provenance, a missing bundle is a fault: every verification would fail.
+ * Returns the bundles of {@link readProvenance} as JSON texts, for commands that run for a long time under one policy.
+ * If the policy demands provenance, a missing bundle is a fault, since every verification would fail.
  */
 export async function demandedProvenance(
   files: InputFiles,

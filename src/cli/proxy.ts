@@ -24,7 +24,7 @@ import { readBootProofs } from "./pieces.js";
 interface ProxyRequest {
   readonly flags: Flags<"proxy">;
   readonly port: number;
-  /** Undefined means that boot proofs come from files. */
+  /** The key that fetches evidence. Undefined means that boot proofs come from files. */
   readonly key: Connection["key"] | undefined;
   readonly timeoutMs: number;
 }
@@ -143,7 +143,7 @@ async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<Read
   });
   const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
-  // The proxy itself loads the package, too. Here a missing package becomes a message.
+  // The proxy loads the package itself, but it is loaded here, too, so that a missing package becomes a message.
   await verifierFor(read!.policy);
   return { policy: plainPolicy(read!.policy), bootProofs, provenance };
 }

@@ -12,8 +12,8 @@ const URL_NAME = "BOOTPROOF_QUEUE_URL";
 type QueueFlags = Pick<Flags<"audit">, "queueCa" | "queueCert" | "queueKey" | "queuePrefix">;
 
 /**
- * Returns the URL of the queue, which may have a password and is never printed. The credentials of the environment are
- * for the server that it names, and for no other.
+ * Returns the URL of the queue, which may have a password and is never printed. Credentials in the environment's URL
+ * are only for the server that this URL names.
  */
 export async function queueUrlOf(
   args: ArgumentReader,

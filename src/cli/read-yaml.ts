@@ -11,7 +11,7 @@ export async function parseYaml(files: InputFiles, path: string, text: string): 
     const { line, col } = lineCounter.linePos(offset ?? 0);
     faults.push(`${message} at line ${line}, column ${col}`);
   };
-  // The library would search for duplicate keys in quadratic time.
+  // The library would search for duplicate keys in quadratic time, so they are found below.
   const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
   for (const { message, pos } of document.errors) fault(pos[0], message);
   visit(document, {

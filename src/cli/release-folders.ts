@@ -10,7 +10,7 @@ export function areFolders(paths: readonly string[]): readonly boolean[] {
   return paths.map((path) => path !== STDIN && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
 }
 
-/** Reads all folders together. A refused one is a fault. */
+/** Reads all folders together. A folder that is refused becomes a fault. */
 export async function readFolders(folders: readonly string[], files: InputFiles): Promise<ReleaseFolder> {
   const { readReleaseFolder } = await import("../release/node.js");
   const [releases, unread]: [Release[], string[]] = [[], []];
@@ -23,7 +23,7 @@ export async function readFolders(folders: readonly string[], files: InputFiles)
   return { releases, unread };
 }
 
-/** Returns the files of all releases in a folder, by their paths. A refused folder is a fault. */
+/** Returns the files of all releases in a folder, by their paths. A folder that is refused becomes a fault. */
 export async function filesInFolder(
   folder: string,
   files: InputFiles,

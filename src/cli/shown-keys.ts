@@ -20,8 +20,8 @@ export function withoutKeys(argv: readonly string[]): (message: string) => strin
 }
 
 /**
- * Returns whether a word could be a key: hex or base64 of at least 16 bytes that does not look like a name, a PEM, or
- * the JSON of a key file.
+ * Returns whether a word could be a key: a PEM, the JSON of a key file, at least 32 hex digits, or at least 24
+ * characters of base64 that do not look like a name.
  */
 function couldBeKey(word: string): boolean {
   if (/privateKey|PRIVATE KEY/.test(word) || /^(?:0x)?[0-9a-fA-F]{32,}$/.test(word)) return true;
@@ -29,8 +29,8 @@ function couldBeKey(word: string): boolean {
 }
 
 /**
- * Returns parts of a longer word that could be keys of at least 32 bytes: hex, with or without colons, or base64, such
- * as in `PRIVATE:p256`. Shorter parts may be digests in paths.
+ * Returns parts of a longer word that could be keys of at least 32 bytes, in hex (with or without colons) or in base64,
+ * such as the key in `PRIVATE:p256`. Shorter parts stay, since they may be digests in paths.
  */
 function keysInside(word: string): string[] {
   const hex = word.match(/[0-9a-fA-F]{64,}|(?:[0-9a-fA-F]{2}:){31,}[0-9a-fA-F]{2}/g) ?? [];

@@ -4,7 +4,7 @@ import { toUtf8 } from "../bytes.js";
 import { printable } from "../report/printable.js";
 import type { Io } from "./io.js";
 
-/** GitHub drops longer summaries. */
+/** The longest summary in bytes. GitHub drops longer ones. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Appends a text to the summary. If that fails, it only warns: the verdict stays the same. */

@@ -7,7 +7,7 @@ import { STDIN, nameOf, reasonOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
 const MIB = 1024 * 1024;
-/** The number of bytes that recognise an enclave image. */
+/** The number of bytes by which an enclave image is recognised. */
 const START = 4;
 
 /**
@@ -57,8 +57,8 @@ function unreadable(path: string, message: string): UsageError {
 }
 
 /**
- * Returns the first bytes, and an `io` whose stdin still has all bytes. For an unreadable file there are no bytes: its
- * reader will report the reason.
+ * Returns the first bytes, and an `io` whose stdin still has all bytes. An unreadable file has no first bytes here: the
+ * code that then reads it reports the reason.
  */
 export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
   if (path !== STDIN) return { start: startOf(path), io };

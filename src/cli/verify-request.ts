@@ -19,7 +19,7 @@ import type { Flags, OptionName } from "./option-table.js";
 import { atOf, ephemeralKeyOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 
-/** Where the evidence comes from: files of the options, a bundle or a page, or the service. */
+/** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
 export type Source =
   | { readonly kind: "files" | "attestation" }
   | { readonly kind: "bundle"; readonly file: string }
@@ -29,7 +29,7 @@ export interface VerifyRequest {
   readonly flags: Flags<"verify">;
   readonly source: Source;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
-  /** The expected organization, also of the environment. */
+  /** The expected organization, from an option or the environment. */
   readonly organizationId: string | undefined;
   readonly payload: readonly ExpectedPayload[] | undefined;
   readonly format: ReportFormat;
@@ -165,7 +165,7 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
 }
 
 /**
- * Refuses expectations without evidence to compare. `--activity-id` and `--request` need an activity, and an
+ * Refuses expectations with which no evidence can be compared. `--activity-id` and `--request` need an activity, and an
  * organization needs more than boot proofs.
  */
 function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
@@ -219,14 +219,19 @@ function refuseIdleConnection(args: ArgumentReader): void {
     );
 }
 
-/** Returns a hint that an option with many words may have taken the bundle. A bundle may have any name. */
+/**
+ * Returns a hint that an option with several words may have taken the bundle as its last word. Empty if no option has
+ * several.
+ */
 function perhapsTaken({ address, provenance }: Flags<"verify">): string {
   const [option, words] = address.length > 1 ? ["--address", address] : ["--provenance", provenance];
   if (words.length < 2) return "";
   return ` ${takesEveryWord(option)}: if ${words.at(-1)!} is the bundle, give it before ${option}, or after --.`;
 }
 
-/** Returns the part of the expectation that needs no file. A bare document has no organization. */
+/**
+ * Returns the part of the expectation that needs no file. A bare document names no organization, so none is expected.
+ */
 function expectedOf(
   args: ArgumentReader,
   flags: Flags<"verify">,

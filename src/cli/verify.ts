@@ -101,7 +101,7 @@ const REFUSED = "bootproof: refused because of --fail-on-warning. What weakens t
 
 async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const { flags, source } = request;
-  // This starts early, partly on another thread. If it fails, verification fails with the reason.
+  // Cryptography is prepared early, partly on another thread. If that fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
   const policy = await readPolicyFile(files, flags.policy);
   const anchor = await readTrustAnchor(files, flags.trustAnchor);
@@ -123,7 +123,7 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
 type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
 async function rendered(judged: VerifiedSource, format: ReportFormat, options: RenderOptions, io: Io): Promise<string> {
-  // Other formats do not show whose policy it was.
+  // Only the text format shows whose policy was used.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
   if (format === "ear" && options.earKey === undefined) io.stderr.write(UNSIGNED);
@@ -132,7 +132,8 @@ async function rendered(judged: VerifiedSource, format: ReportFormat, options: R
   try {
     return await REPORT_RENDERERS[format](judged, options);
   } catch (error) {
-    // A page that cannot be read again is a fault. The name decides, since the error is of another copy of the library.
+    // A page that cannot be read again is a fault of usage. The error is recognised by its name, since its class is in
+    // another copy of the library.
     if (format !== "html" || !(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }

@@ -180,8 +180,8 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const held = await readSetting(flags, io);
     const client = await connect(request.connection, io);
     const { askService } = await import("../watch/index.js");
-    // The server starts before the log is opened, which may take 15 seconds if its lock must be observed. A probe
-    // without an answer would end the process.
+    // The health server starts before the log is opened, which may take 15 seconds if the log's lock must be observed.
+    // A probe that gets no answer in that time would end the process.
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
     health = await startedHealth(request.health, { command: "watch", watched }, io);
@@ -316,7 +316,7 @@ function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): numbe
 function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io): void {
   const { silent, unseen, polls, waiting, outagesWaiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
-  // With `--once`, failures were already reported.
+  // The names are not reported after a silence, nor with `--once` after a poll, whose failures were already reported.
   const isTold = silent.length > 0 || unseen.length === 0 || (once === true && polls > 0);
   if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
   if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });

@@ -6,7 +6,7 @@ import { seeHelpOf } from "./options.js";
 
 /**
  * Throws {@link UsageError} for words that a glob may have added, and for help or version together with other words.
- * The former could loosen a verification; the latter would exit with 0 without one.
+ * The former could loosen a verification; the latter would exit with 0 although nothing was verified.
  */
 export function refuseStrayWords(program: Command, argv: readonly string[]): void {
   const end = argv.indexOf("--");
@@ -18,13 +18,16 @@ export function refuseStrayWords(program: Command, argv: readonly string[]): voi
   if (asking !== undefined) refuseBesideOthers(program, asking, argv);
 }
 
-/** Returns whether an option is also the name of a file here, to which `*` would expand. */
+/**
+ * Returns whether an option is also the name of a file in the current folder, so that the shell may have expanded `*`
+ * to it.
+ */
 function isFileName(word: string): boolean {
   if (!word.startsWith("-")) return false;
   try {
     return lstatSync(word, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    // The word cannot be a file name.
+    // lstat rejects a word that cannot be a file name.
     return false;
   }
 }

@@ -10,9 +10,9 @@ import { replaceWhole } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
-  /** Path of the file itself, if the given path is a link. */
+  /** Path of the file itself. If the given path is a link, this is where the link leads. */
   readonly path: string;
-  /** The existing file; null if the file is new. */
+  /** The existing file that is replaced; null if the file is new. */
   readonly replaced: Stats | null;
 }
 
@@ -24,9 +24,9 @@ export function requireWritable(path: string): boolean {
 const PERMISSIONS = 0o7777;
 
 /**
- * Replaces a file completely. `was` has the bytes from which the new text was made. If the file has changed since, it
- * is not replaced, since that change would be lost. Rejects with {@link UsageError}, and then leaves the file
- * unchanged.
+ * Replaces a file completely. `was` has the bytes from which the new text was made. If the file no longer has these
+ * bytes, it is not replaced, since another change would be lost. Rejects with {@link UsageError}, and then leaves the
+ * file unchanged.
  */
 export async function writeWhole(path: string, text: string, was?: Uint8Array): Promise<void> {
   const target = targetOf(path);
@@ -57,7 +57,7 @@ function targetOf(path: string): Target {
     const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, not a file");
     if (replaced !== null && !replaced.isFile()) throw new Refusal("a device or pipe, not a file; - writes to stdout");
-    // Renaming needs no write permission, but a missing permission is meant to protect the file.
+    // Renaming needs no write permission on the file, but a missing permission is meant to protect the file.
     if (replaced !== null) accessSync(target, constants.W_OK);
     if (statOf(dirname(target))?.isDirectory() !== true) throw new Refusal("there is no such folder");
     return { path: target, replaced };
@@ -97,7 +97,7 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-/** The reasons for a file that existed when the command started. */
+/** Reasons by error code, for a file that existed when the command started. */
 const REASONS: Readonly<Record<string, string>> = { ENOENT: "it no longer exists" };
 
 function reasonOf(error: unknown): string {

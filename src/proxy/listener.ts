@@ -16,7 +16,7 @@ interface RequestHead {
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const MAX_SHOWN = 100;
 
-/** Returns a refusal, or null if the request's body may be read. The proxy listens on `port` at 127.0.0.1. */
+/** Returns a refusal, or null if the request's body may be read. `port` is the one on which the proxy listens. */
 export function refusedHead({ method, target, headers }: RequestHead, port: number): Reply | null {
   const misdirected = hostFault(valuesOf(headers, "host"), port);
   if (misdirected !== null) return refusal("misdirected", misdirected);
@@ -33,8 +33,8 @@ function valuesOf(headers: Headers, name: string): string[] {
 }
 
 /**
- * Returns a fault unless `Host` is the proxy's own. With DNS rebinding, a page's host name resolves to 127.0.0.1, but
- * is still in `Host`.
+ * Returns a fault unless `Host` is the proxy's own. After DNS rebinding, a page's host name resolves to 127.0.0.1, but
+ * `Host` still has that name.
  */
 function hostFault(hosts: readonly string[], port: number): string | null {
   const expected = [`127.0.0.1:${port}`, `localhost:${port}`];
@@ -50,15 +50,15 @@ const FOR_BROWSERS =
   "those requests. Use verifiedFetch of bootproof/adapters in the application itself";
 
 /**
- * Whether a page sent the request (Fetch, "Origin header"; Fetch Metadata). `none` means that the user typed the
- * address.
+ * Whether a page sent the request (Fetch, "Origin header"; Fetch Metadata). `Sec-Fetch-Site: none` means that the user
+ * typed the address, so no page sent the request.
  */
 function isOfBrowser(headers: Headers): boolean {
   const sites = valuesOf(headers, "sec-fetch-site");
   return valuesOf(headers, "origin").length > 0 || sites.some((site) => site !== "none");
 }
 
-/** Returns a fault for another type than application/json. The proxy itself adds a missing Content-Type. */
+/** Returns a fault for a type other than application/json. A missing type is not a fault, since the proxy adds it. */
 function typeFault(types: readonly string[]): string | null {
   const other = types.find((type) => !JSON_TYPE.test(type));
   if (other === undefined) return null;

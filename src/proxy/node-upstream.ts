@@ -32,12 +32,12 @@ export class Upstream {
     this.#url = new URL(url);
     this.#timeoutMs = timeoutMs;
     // Connections are not reused: one could already hold an answer before the request is sent, and the service may
-    // close one while a submit is sent.
+    // close one while a submit is being sent.
     const options = { keepAlive: false, maxSockets: MAX_CONNECTIONS };
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
-  /** Rejects with {@link UpstreamFault}. `take` resolves to whether that many more bytes may be held in memory. */
+  /** Rejects with {@link UpstreamFault}. `take` resolves to whether `bytes` more bytes may be held in memory. */
   async exchange(
     forwarded: ForwardedRequest,
     signal: AbortSignal,
@@ -45,7 +45,7 @@ export class Upstream {
   ): Promise<RawAnswer> {
     const request = this.#request(forwarded, signal);
     let clock: StopWatch | undefined;
-    // Rejecting is needed, too: the parser may have read the whole answer before the request was ended.
+    // Ending the request is not enough: the parser may already have read the whole answer, so this promise must reject.
     const refused = new Promise<never>((_, reject) => {
       const end = (kind: RefusalKind, message: string): void => reject(new UpstreamFault(kind, message));
       const seconds = this.#timeoutMs / 1000;
@@ -123,7 +123,7 @@ class StopWatch {
   #isStanding = false;
 
   constructor(ms: number, end: () => void) {
-    // Ticks that were delayed by a long computation of the proxy are lost, not counted later.
+    // Ticks that a long computation of the proxy delays are lost, so its time is not counted as time of the service.
     this.#timer = setInterval(() => {
       if (!this.#isStanding && ++this.#ticks === TICKS) end();
     }, ms / TICKS);
@@ -139,7 +139,7 @@ class StopWatch {
   }
 }
 
-/** Returns a fault with the platform's error code only. The error's message may quote the received bytes. */
+/** Returns a fault with only the platform's error code, because the error's message may quote the received bytes. */
 function faultOf(error: unknown): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   const { code } = error as NodeJS.ErrnoException;

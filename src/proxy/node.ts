@@ -32,7 +32,7 @@ export interface StartProxyOptions {
   readonly provenance: readonly string[];
   /** Milliseconds until an answer of the service times out. */
   readonly timeoutMs: number;
-  /** A file that is rewritten every few seconds while the proxy serves, and removed at its end. */
+  /** A file that is rewritten every few seconds while the proxy serves, and removed when the proxy ends. */
   readonly healthFile?: string;
   readonly now: () => Date;
   /** Receives a line for the operator. */
@@ -60,19 +60,19 @@ const MIB = 1024 * 1024;
  */
 const POOL_BYTES = { requests: 64 * MIB, questions: 144 * MIB, answers: 96 * MIB, parsed: 304 * MIB };
 /**
- * The connection of a client that does not read its reply is closed after one to two timeouts. Its room is then free
- * before the third.
+ * Number of timeouts for which an exchange waits for room while no other exchange gets any. A client that does not read
+ * its reply is cut off after one or two timeouts, so its room is free before the third has passed.
  */
 const WAIT_TIMES = 3;
 const HEADERS_MS = 10_000;
-/** Most clients keep idle connections for less time, so the client closes them first. */
+/** Milliseconds until an idle connection is closed. Most clients close theirs earlier. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 2000;
 const HEALTH_MS = 5000;
-/** Longest wait for current requests at the end, in addition to the timeout. */
+/** Milliseconds to wait for current requests at the end, in addition to the timeout. */
 const GRACE_MS = 5000;
 const MAX_NOTE = 1000;
-/** Allows several timeouts: verification may fetch the boot proofs of several keys one by one, and try again. */
+/** Number of timeouts that a verification may take: it may fetch the boot proofs of several keys one by one. */
 const VERIFICATION_TIMES = 3;
 
 /**
@@ -86,7 +86,7 @@ export async function startProxy(options: StartProxyOptions): Promise<RunningPro
   return server;
 }
 
-/** Loads the package for provenance, only if the policy demands provenance. */
+/** Loads the package for provenance if the policy demands provenance. Otherwise resolves to undefined. */
 async function verifierFor({ policy }: StartProxyOptions): Promise<ProvenanceVerifier | undefined> {
   if (!demandsProvenance(parsePlainPolicy(policy))) return undefined;
   const { sigstoreVerifier } = await import("../provenance/index.js");
@@ -135,7 +135,7 @@ class ProxyServer implements RunningProxy {
       (request, response) => this.#serve(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
-    // Node counts reading as activity, and each part of a large reply that the platform accepts.
+    // A connection is idle if, for one timeout, Node reads nothing from it and the platform accepts no part of a reply.
     this.#server.setTimeout(timeoutMs, (socket) => this.#endIdle(socket));
     this.#server.on("clientError", refuseNoise);
   }
@@ -188,7 +188,9 @@ class ProxyServer implements RunningProxy {
     else socket.destroy();
   }
 
-  /** Verifies the boot proofs of files at the start, so the operator learns at once if the policy rejects one. */
+  /**
+   * Verifies the boot proofs from files at the start, so that the operator learns at once if the policy rejects one.
+   */
   async #prepare(): Promise<void> {
     const { evidence, onNote } = this.#options;
     if ("query" in evidence) return;
@@ -328,14 +330,16 @@ function noRoom(gone: AbortSignal): Reply | null {
   return gone.aborted ? null : refusal("busy", NO_ROOM);
 }
 
-/** Takes room for the old and the new text, each with two bytes a character, and for the parsed values. */
+/** Takes room for the answer's text, the reply's text, and the parsed values. Each text takes two bytes a character. */
 async function takeParsed({ body }: RawAnswer, { answers, parsed }: Shares, signal: AbortSignal): Promise<void> {
   answers.keep(body?.length ?? 0);
   if (body === null || (await parsed.take(10 * body.length + valueBytes(body), signal))) return;
   throw new UpstreamFault("busy", NO_ROOM);
 }
 
-/** Reads the rest of a body. Otherwise the connection would be reset, and the client could miss the reply. */
+/**
+ * Reads the rest of a body. If it were not read, the connection would be reset, and the client could miss the reply.
+ */
 async function drained(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   const late = AbortSignal.timeout(HEADERS_MS);

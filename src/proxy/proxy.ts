@@ -43,7 +43,7 @@ export interface ForwardedRequest {
   readonly exchange: Exchange;
 }
 
-/** An answer as received. Nothing but HTTP has decoded it. */
+/** An answer as received. Only the HTTP message itself was decoded, not its body. */
 export interface RawAnswer {
   readonly status: number;
   readonly rawHeaders: readonly string[];
@@ -119,7 +119,7 @@ export function headersOf(raw: readonly string[]): Headers {
   return raw.flatMap((value, at) => (at % 2 === 1 ? [[raw[at - 1]!.toLowerCase(), value] as const] : []));
 }
 
-/** Names of stamp headers, and of headers that the service's clients send with them. */
+/** The headers that are forwarded: stamps, and those that the service's clients send with them. */
 const PASSED_ON = /^(?:x-stamp(?:-webauthn|-attested)?|content-type|user-agent|x-client-version)$/;
 
 /**

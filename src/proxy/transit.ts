@@ -6,13 +6,13 @@ export class Pool {
   readonly #waitMs: number;
   readonly #waiting = new Set<Waiter>();
   /**
-   * Bytes that are kept for small shares, of at most an eighth of the reserve. Clients that do not read may hold all
-   * other bytes.
+   * Bytes that only small shares may take, of at most an eighth of the reserve. They find room even if clients that do
+   * not read their replies hold all other bytes.
    */
   readonly #reserve: number;
   #free: number;
 
-  /** A waiter gives up after `waitMs` in which no waiter got room. */
+  /** A waiter gives up after `waitMs` milliseconds in which no waiter got room. */
   constructor(bytes: number, waitMs: number) {
     this.#free = bytes;
     this.#reserve = bytes / 8;
@@ -44,8 +44,7 @@ export class Pool {
   }
 
   /**
-   * Gives bytes back. Waiters get room in the order of their age, but a small one may pass a large one that does not
-   * fit yet.
+   * Gives bytes back. The oldest waiter gets room first, but a small one may pass a large one that does not fit yet.
    */
   give(bytes: number): void {
     this.#free += bytes;
@@ -96,13 +95,13 @@ interface Reading {
   /** Length that the head declares; null if it declares none. */
   readonly length: number | null;
   readonly limit: number;
-  /** Resolves to whether that many more bytes may be held in memory. */
+  /** Resolves to whether `bytes` more bytes may be held in memory. */
   readonly take: (bytes: number) => Promise<boolean>;
 }
 
 /**
- * A body of unknown length first takes this size, and the whole limit if it is longer. The pool has room for this size
- * for all connections.
+ * Bytes that a body of unknown length takes at first. A longer body then takes its whole limit. A pool has room for
+ * this many bytes from every connection at once.
  */
 const SMALL_BYTES = 64 * 1024;
 
@@ -139,7 +138,7 @@ export function valueBytes(json: Uint8Array): number {
   let values = 1;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
-    // The bytes are `,`, `:`, `[` and `{`.
+    // A value or a member name can follow each of `,`, `:`, `[` and `{`.
     if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) values++;
   }
   return VALUE_BYTES * Math.min(values, MAX_VALUES);
