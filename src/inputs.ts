@@ -128,7 +128,7 @@ export interface VerifySetting {
   readonly bootProofsOnly: boolean;
   /** Null only if no policy demands provenance. */
   readonly provenanceVerifier: ProvenanceVerifier | null;
-  /** Cache of appraisals. It and the next two members are not options of callers. */
+  /** Cache of appraisals. This and the next two members are internal: callers cannot set them. */
   readonly appraised?: Remembered<AppraisedPiece>;
   /** Set if no caller holds the parsed JSON. It is then not copied. */
   readonly isOwnEvidence?: true;

@@ -21,7 +21,7 @@ export interface MatchedDeployment {
 export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
 type ManifestPin = (typeof MANIFEST_PINS)[number];
 
-/** The comparison of evidence with the deployments. Members are null for rejected evidence and without a match. */
+/** The comparison of evidence with the deployments. Members are null if it was rejected or none matched. */
 export interface AppraisedPiece {
   readonly checklist: Checklist;
   readonly pins: { readonly name: string; readonly appProofTypes: readonly string[] | null } | null;

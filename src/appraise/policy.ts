@@ -203,7 +203,7 @@ export function namedFiles(policy: unknown): readonly NamedFile[] {
   return namedFilesIn(policyShape({}), policy);
 }
 
-/** Reads each file once, so that pins cannot get different contents, and only files that {@link namedFiles} lists. */
+/** Reads only files that {@link namedFiles} lists, and each only once, so all pins see the same content. */
 function readingOnce({ readFile }: ParsePolicyOptions, policy: unknown): ParsePolicyOptions {
   if (readFile === undefined) return {};
   const texts = new Map<string, string | null>(namedFiles(policy).map(({ name }) => [name, null]));

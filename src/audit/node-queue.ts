@@ -44,7 +44,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const LOOK_TICKS = 3;
 /** Number of ticks, of a second each, without a worker before a note is reported. */
 const PATIENCE = 5;
-/** Number of parts into which a failed job is split. It is small, because each part may end another worker. */
+/** Number of parts into which a failed job is split. It is small, because each part may crash another worker. */
 const PARTS = 16;
 const TRIES = 3;
 const LOSSES = 3;

@@ -15,7 +15,7 @@ import type { CommandName } from "./option-table.js";
 const MAX_FILE_BYTES = 1024 * 1024;
 export const STDIN = "-";
 
-/** Returns the name in messages and reports. */
+/** Returns the name by which messages and reports call the file. */
 export function nameOf(path: string): string {
   return path === STDIN ? "stdin" : path;
 }

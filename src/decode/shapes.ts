@@ -33,7 +33,7 @@ export type Form =
       readonly members: Members;
       readonly unknown: "refuse" | "keep" | "ignore";
       readonly beside: Members;
-      /** Kind of the file that the member `file` names. Digests cover the content of the file and not its name. */
+      /** Kind of the file that the member `file` names. A digest of the value covers the content, not the name. */
       readonly namesFile?: string;
     }
   | {

@@ -104,7 +104,7 @@ function compareDebug(before: Pcrs, after: Pcrs, place: string): readonly Found[
   return partly(value("debug.enclave", show, () => (was ? "lower" : "changed"))(was, is, place));
 }
 
-/** Marks changes that do not cover every difference at and below their place. */
+/** Marks all given changes as partial: there may be other differences at or below their place. */
 function partly(changes: readonly Found[]): readonly Found[] {
   return changes.map((change) => ({ ...change, isWhole: false }));
 }

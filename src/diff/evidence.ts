@@ -53,7 +53,7 @@ interface ServiceMembers {
   readonly wrapper: Content | undefined;
 }
 
-/** Decodes the parts of a boot proof. `json` has its numbers as written. Throws `MalformedError` with all faults. */
+/** Decodes the parts of a boot proof. `json` keeps numbers as written. Throws `MalformedError` with all faults. */
 export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
   const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
   const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };

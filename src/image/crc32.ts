@@ -4,7 +4,7 @@ const POLYNOMIAL = 0xedb88320;
 /** Number of bytes that one step processes. Images have hundreds of megabytes, so one byte at a time would be slow. */
 const SLICES = 8;
 
-/** Makes the table. `table[256 * n + byte]` is the remainder of `byte`, followed by n bytes of the same step. */
+/** Makes the table. `table[256 * n + byte]` is the share of `byte` if n more bytes follow it in one step. */
 function makeTable(): Int32Array {
   const table = new Int32Array(256 * SLICES);
   for (let byte = 0; byte < 256; byte++) {

@@ -98,7 +98,7 @@ function leaf(page: Page, name: string, text: string): string[] {
   return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
 }
 
-/** Returns the defined members, or list items by index. Adjacent values of zeros are merged. */
+/** Returns the defined members, or list items by index. Adjacent values that are all zeros are merged. */
 function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
   if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
   const members = Object.entries(value as DescribedObject).filter(

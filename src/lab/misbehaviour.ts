@@ -21,7 +21,7 @@ interface Booted {
 
 export class Misbehaviour {
   readonly #fleet: Fleet;
-  /** Forged boot proofs by the key of an honest enclave. They are cleared when the faults change. */
+  /** Map from an honest enclave's key to its forged boot proof. It is cleared when the faults change. */
   readonly #forged = new Map<string, JsonObject>();
   /** Replacements by the key of the honest enclave. Cleared when the faults change. */
   readonly #running = new Map<string, Booted>();

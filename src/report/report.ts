@@ -160,9 +160,9 @@ export interface ImageClaims {
   readonly pinned: boolean;
   /** Ordered PCRs that the deployment pins for every image that it accepts. There are none if nothing is pinned. */
   readonly pinnedPcrs: readonly number[];
-  /** Attested PCRs that the caller gave, with or without a policy, for example of an image that they built. */
+  /** Indexes of the attested PCRs that the caller gave values for, such as those of an image that the caller built. */
   readonly givenPcrs?: readonly number[];
-  /** Whether the enclave or application is in (allowed) debug mode, where nothing about its code is proven. */
+  /** Indexes of the attested PCRs that the caller gave values for, such as those of an image that it built. */
   readonly debug: boolean;
   /** Manifest, or null for a bare document. */
   readonly manifest: ManifestClaims | null;

@@ -172,7 +172,7 @@ interface Organizations {
   readonly subOrganizationId: string | null;
 }
 
-/** Returns contradictions: organizations that proofs name, other than the activity's and the one that it creates. */
+/** Returns a contradiction for each organization that a proof names, unless it is the activity's own or a new one. */
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],

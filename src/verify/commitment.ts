@@ -38,7 +38,7 @@ type RegisteredKind = {
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
-/** A commitment to the manifest alone (a change of QOS in review, 2026). */
+/** A commitment to the manifest alone (proposed for QOS, still in review in 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
 const LEGACY_PCRS = 16;

@@ -254,7 +254,7 @@ export interface PayloadComparison {
   readonly isNamed: boolean;
   /** Indices of the expectations that the payload meets. */
   readonly met: readonly number[];
-  /** Contradictions. There are none if the payload meets an expectation. */
+  /** Empty if the payload meets at least one expectation. */
   readonly contradictions: readonly string[];
 }
 

@@ -26,7 +26,7 @@ type Fields<T> = { readonly [K in keyof T]: Field<T[K]> };
 
 export interface Struct<T> extends Field<T>, Item<T> {
   readonly fields: Fields<T>;
-  /** The path is null for the outermost struct, whose members have their names as paths. */
+  /** `what` is the path of the value, null for the outermost struct: the paths of its members are their names. */
   readonly read: (reader: BorshReader, what: string | null) => T;
   readonly members: (reader: MemberReader) => T;
 }
