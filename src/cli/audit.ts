@@ -125,7 +125,7 @@ function refuseSame(
 ): void {
   if (expected === STDIN) return;
   if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-  if (isAmong(expected, files)) args.fault(`--expected ${expected}: is also written`);
+  if (isAmong(expected, files)) args.fault(`--expected ${expected}: this command would also write to it`);
 }
 
 function isAmong(path: string, others: readonly (string | undefined)[]): boolean {

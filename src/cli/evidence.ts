@@ -126,7 +126,7 @@ export async function readExpected(
   if (submitted && organization !== submitted.organizationId) {
     return files.fault(
       request!,
-      `the request is of organization ${submitted.organizationId}, but --organization-id (or ` +
+      `the request belongs to organization ${submitted.organizationId}, but --organization-id (or ` +
         `BOOTPROOF_ORGANIZATION_ID) is ${organization!}`,
     );
   }

@@ -99,7 +99,7 @@ async function activityOf(path: string, { organizationId }: Connection, files: I
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
-    files.fault(path, `the activity is of organization ${shown(own)}, but --organization-id is ${organizationId}`);
+    files.fault(path, `the activity belongs to organization ${shown(own)}, but --organization-id is ${organizationId}`);
   if (typeof status === "string" && status !== COMPLETED)
     files.fault(path, `the activity is not completed (${shown(status)}): fetch it again, with --activity-id`);
   files.throwFaults();

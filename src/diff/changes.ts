@@ -114,7 +114,7 @@ const OF_EVIDENCE = {
   }),
   "aws-root": row(
     "root certificate inside the manifest",
-    critical("The enclave itself trusts documents of another authority."),
+    critical("The enclave now trusts attestation documents of another root."),
   ),
   "certificate.root": row("root certificate", critical("The document comes from another authority than before.")),
   "activity.organization": row(
@@ -282,8 +282,8 @@ const OF_LITTLE_WEIGHT = {
   ),
   "member.alias": row("alias of a member", minor("The same key under another name.")),
   approval: row("approval", {
-    changed: minor("The approval is different; the set decides who may approve."),
-    added: minor("There is one more approval; the set decides who may approve."),
+    changed: minor("The approval is different. The set, not this, decides who may approve."),
+    added: minor("There is one more approval. The set, not this, decides who may approve."),
     removed: minor("There is one approval fewer; the threshold decides how many are needed."),
   }),
   "document.time": row("time of the document", {
@@ -320,7 +320,7 @@ const OF_LITTLE_WEIGHT = {
   "created-at": row("creation time", minor("The service gives another time, which is not signed.")),
   "activity.id": row("id of the activity", minor("It is another activity.")),
   "bundle.now": row("time of the judgement", {
-    lower: notable("The verification is earlier than before."),
+    lower: notable("The time of the verification is earlier than before."),
     changed: minor("The verification is later than before."),
   }),
   "bundle.report": row(

@@ -70,7 +70,7 @@ function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind 
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
   if (kind !== undefined) return kind;
   throw refused(
-    name.startsWith(kty) && isKnownCurve(crv) ? `it is of curve ${crv}: ${WANTED}` : `it is of another kind: ${WANTED}`,
+    name.startsWith(kty) && isKnownCurve(crv) ? `its curve is ${crv}: ${WANTED}` : `it is of another kind: ${WANTED}`,
   );
 }
 

@@ -72,7 +72,7 @@ function appProofText({ types, maxAge, untimed, required, coverage, decision }: 
     maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
     ...(untimed.length === 0
       ? []
-      : [`without a time if of type ${untimed.map((type) => printable(type)).join(" or ")}`]),
+      : [`without a time if its type is ${untimed.map((type) => printable(type)).join(" or ")}`]),
     required ? "one is required" : "none is required",
     ...(coverage ? ["every address of a result needs one"] : []),
     ...(decision ? ["one for the decision to allow is required"] : []),

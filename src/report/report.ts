@@ -162,7 +162,7 @@ export interface ImageClaims {
   readonly pinnedPcrs: readonly number[];
   /** Indexes of the attested PCRs that the caller gave values for, such as those of an image that the caller built. */
   readonly givenPcrs?: readonly number[];
-  /** Indexes of the attested PCRs that the caller gave values for, such as those of an image that it built. */
+  /** Whether the enclave or application is in debug mode, and that is allowed: nothing about its code is proven. */
   readonly debug: boolean;
   /** Manifest, or null for a bare document. */
   readonly manifest: ManifestClaims | null;

@@ -181,7 +181,7 @@ describe("audit", () => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no such file")]);
     for (const [files, message] of [
       [[input, "--expected", input], "is also an INPUT"],
-      [[input, "--expected", bad, "--out", bad], "is also written"],
+      [[input, "--expected", bad, "--out", bad], "this command would also write to it"],
       [["-", "--expected", "-"], "only one file can be - (stdin)"],
     ] as const) {
       const same = await audit("--policy", policy, ...files);

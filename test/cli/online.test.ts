@@ -118,7 +118,7 @@ describe("fetch", () => {
     [
       "another organization's",
       (activity) => ({ ...activity, organizationId: "x" }),
-      /is of organization x, but --organization-id is /,
+      /belongs to organization x, but --organization-id is /,
     ],
     [
       "one that waits for votes",

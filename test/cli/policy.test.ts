@@ -44,7 +44,8 @@ describe("appProofs.untimed", () => {
     expect(plain.stdout).not.toContain("without a time");
     const good = withRules({ types: ["A", "B"], untimed: ["B"] });
     const { code, stdout } = await bootproof(["policy", "check", good]);
-    expect([code, stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringContaining("without a time if of type B")]);
+    expect(code).toBe(0);
+    expect(stdout.replace(/\s+/g, " ")).toContain("without a time if its type is B");
     const json = await bootproof(["policy", "check", good, "--format", "json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ appProofs: { untimed: ["B"] } });
     const bad = await bootproof(["policy", "check", withRules({ types: ["A"], untimed: ["B"] })]);
