@@ -354,7 +354,7 @@ export class Chain {
 }
 
 const UNFINISHED =
-  "finished: it has no line feed at its end, perhaps after a kill. bootproof watch removes it at its next " + "start";
+  "finished: it has no line feed at its end, perhaps after a kill. bootproof watch removes it at its next start";
 
 function outOfOrder({
   line,
