@@ -71,7 +71,11 @@ describe("a key", () => {
     ["a public key", publicKey.export({ format: "pem", type: "spki" }), /no supported private key in it/],
     ["a damaged PEM", pem(privateKey, "pkcs8").replace(/\n.{8}/, "\nAAAAAAAA"), /a damaged PEM/],
     ["an OpenSSH key", `-----BEGIN OPENSSH PRIVATE KEY-----\n${SECRET}\n`, /no supported private key in it/],
-    ["secp256k1", pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey, "pkcs8"), /its curve is secp256k1/],
+    [
+      "secp256k1",
+      pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey, "pkcs8"),
+      /its curve is secp256k1/,
+    ],
     [
       "an RSA-PSS key",
       pem(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey, "pkcs8"),
