@@ -177,7 +177,7 @@ function isLoopback(host: string): boolean {
 }
 
 /** Makes a client. Throws {@link UsageError} if the key cannot be used. */
-export async function connect(connection: Connection, io: Io): Promise<Client> {
+export async function connect(connection: Connection, io: Io, maxRetries = RETRIES): Promise<Client> {
   const { createClient } = await import("../client/index.js");
   try {
     useProxies(io.env);
@@ -186,7 +186,7 @@ export async function connect(connection: Connection, io: Io): Promise<Client> {
     throw new UsageError([error.message]);
   }
   const { baseUrl, organizationId, timeoutMs, key } = connection;
-  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries: RETRIES, stamper: await stamperOf(key, io) });
+  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries, stamper: await stamperOf(key, io) });
 }
 
 /** Makes a stamper, and warns if others may read the key. Throws {@link UsageError} if the key cannot be used. */

@@ -18,6 +18,7 @@ type Value = string | null;
  */
 export const OPTIONS = {
   accept: ["member...", "loosens"],
+  acknowledge: ["number", "neither"],
   activity: ["file", "neither"],
   "activity-id": ["id", "demands"],
   "add-to": ["policy", "neither"],
@@ -53,6 +54,7 @@ export const OPTIONS = {
   fault: ["fault...", "neither"],
   format: ["format", "neither"],
   head: ["hex", "demands"],
+  heartbeat: ["duration", "neither"],
   "health-file": ["file", "neither"],
   image: ["file", "demands"],
   "instance-id": ["id", "demands"],
@@ -268,6 +270,8 @@ export const COMMAND_OPTIONS = {
     PROVENANCE,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
     ["log", "append the entries to this file (see bootproof log verify)"],
+    ["heartbeat", "with --log: the time between two entries that count the polls: 1s to 7d (default: 1h)"],
+    ["acknowledge", "with --log, instead of a watch: record that this entry is not to be delivered any more"],
     ["rotate", "with --log: continue in a new file when the current one reaches this size (100MB) or age (1d)"],
     ["checkpoint", "with --log: keep a signed note of its newest entry in this file, for others to copy"],
     [

@@ -2,25 +2,29 @@
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import type {
+  Delivered,
   EventEntry,
+  Finding,
   FindingEntry,
+  Line,
   LogEntry,
-  LogLine,
+  PollCount,
   ReloadedPart,
   SettingFault,
   Silent,
+  UnrecordedFinding,
   WatchMessage,
   Watched,
 } from "../watch/index.js";
 
-export function entryJson({ bytes }: LogLine): string {
+export function entryJson({ bytes }: Line): string {
   return `${fromUtf8(bytes)!}\n`;
 }
 
 const MAX_DETAIL = 200;
 
 /** Returns the line of an entry. Text that comes from evidence is made printable. */
-export function entryText(entry: LogEntry): string {
+export function entryText(entry: LogEntry | UnrecordedFinding): string {
   return "event" in entry ? eventText(entry) : findingText(entry);
 }
 
@@ -48,7 +52,18 @@ function eventWords(entry: EventEntry): string {
       return `SETTING REFUSED since ${entry.since}: ${faultsText(entry.faults)}`;
     case "continued":
       return `CONTINUED in ${printable(entry.file)}`;
+    case "started":
+      return `STARTED ${namesOf(entry.watched)}${entry.adopted === undefined ? "" : `, adopting ${entry.adopted}`}`;
+    case "heartbeat":
+    case "stopped":
+      return `${entry.event.toUpperCase()}, since ${entry.since}: ${entry.polls.map(countText).join(", ")}`;
+    case "acknowledged":
+      return `ACKNOWLEDGED: the ${entry.what} of entry ${entry.entry} is not delivered any more`;
   }
+}
+
+function countText({ good, failed, ...watched }: PollCount): string {
+  return `${nameOf(watched as Watched)} ${good} good${failed === 0 ? "" : ` and ${failed} failed`}`;
 }
 
 const PARTS: Readonly<Record<ReloadedPart, string>> = {
@@ -78,21 +93,26 @@ function pollsText(polls: number): string {
   return `${polls === 1 ? "1 poll" : `${polls} polls`} without a response`;
 }
 
-function findingText(entry: FindingEntry): string {
-  const { n, at, verdict, failed, refusedFor, deployment } = entry;
+function findingText(entry: FindingEntry | UnrecordedFinding): string {
+  const number = "n" in entry ? `#${entry.n}` : "NOT RECORDED";
+  return `${entry.at} ${number} ${verdictText(entry)}\n`;
+}
+
+function verdictText(entry: Omit<Finding, "bootProofs">): string {
+  const { verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? " only because of its age" : "";
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  return `${at} #${n} ${word} ${nameOfEntry(entry)}${why}${warnings}\n`;
+  return `${word} ${nameOfEntry(entry)}${why}${warnings}`;
 }
 
 function deploymentText(deployment: string | null): string {
   return deployment === null ? "" : ` as ${quoted(deployment)}`;
 }
 
-function nameOfEntry({ app, ephemeralKey }: FindingEntry): string {
+function nameOfEntry({ app, ephemeralKey }: Pick<Finding, "app" | "ephemeralKey">): string {
   return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
 }
 
@@ -142,15 +162,42 @@ export function messageText(message: WatchMessage, once: boolean): string {
     }
     case "not-handed-on": {
       const { what, n, attempts, tries } = message;
-      const next = tries ? "will retry" : `given up after ${attempts} attempts`;
+      const next = tries ? "will retry" : `not after ${attempts} attempts, will retry each hour`;
       const said = printable(message.message);
-      return `warning: ${at} the ${what} of entry ${n} was not delivered: ${said}; ${next}\n`;
+      return `warning: ${at} the ${what} of ${entryName(n)} was not delivered: ${said}; ${next}\n`;
     }
     case "handed-on": {
       const { what, n, attempts } = message;
-      return `note: ${at} the ${what} of entry ${n} was delivered at attempt ${attempts}\n`;
+      return `note: ${at} the ${what} of ${entryName(n)} was delivered at attempt ${attempts}\n`;
     }
+    case "undelivered": {
+      const { what, count, oldest } = message;
+      const next = "each is tried again now; --acknowledge N ends one that can never be delivered";
+      return `warning: ${at} not delivered: ${countOf(count, what)}, the oldest of ${oldest.toISOString()}; ${next}\n`;
+    }
+    case "discarded": {
+      const { what, count } = message;
+      const why = `since there is no --on-${what}`;
+      return `warning: ${at} ${countOf(count, what)} of earlier runs will never be delivered, ${why}\n`;
+    }
+    case "unrecorded":
+      return `warning: ${at} NOT RECORDED: ${verdictText(message.finding)}\n`;
+    case "log-full": {
+      const said = printable(message.message);
+      const next = "The watch goes on, and records its findings when it can";
+      return `warning: ${at} the log cannot be written since ${message.since.toISOString()}: ${said}. ${next}\n`;
+    }
+    case "log-writable":
+      return `note: ${at} the log can be written again, after ${message.since.toISOString()}\n`;
   }
+}
+
+function entryName(n: number | null): string {
+  return n === null ? "a finding that is not recorded" : `entry ${n}`;
+}
+
+function countOf(count: number, what: Delivered): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** Returns the message that the watch ended because a name was not seen for too long. */

@@ -25,6 +25,7 @@ import { entryJson, entryText, messageText, notReadText, silentText, unseenText,
 interface WatchRequest {
   readonly flags: Flags<"watch">;
   readonly intervalMs: number;
+  readonly heartbeatMs: number;
   readonly outages: OutageOptions;
   readonly rotate: RotateOptions;
   readonly format: Format;
@@ -36,17 +37,21 @@ type OutageOptions = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxS
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
-the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict.
+the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict. Each name is polled by itself, so one that
+does not respond delays no other.
 
 An outage is reported on stderr when it starts, each hour, and when it ends. One that lasts longer than --outage-after
 polls is an entry of the log, as is its end, and --on-outage gets both entries. An outage never ends the watch, except
 with --max-silence: use it where a supervisor or a person notices exit code 3.
 
-With --log, each entry is on the disk, with its evidence, before it is delivered; what was not delivered is delivered
-after a restart, and an outage that is open in the log goes on. Ctrl-C and SIGTERM end the watch; --once is for cron.
+With --log, each entry is on the disk, with its evidence, before it is delivered. What was not delivered after five
+attempts is tried again each hour and after a restart; --acknowledge N ends that for one entry. If the log is removed,
+cut or edited, each name is polled once more, refusals are delivered without a number, and the watch ends. With a full
+disk it goes on. --heartbeat writes an entry even if there is no news. Ctrl-C and SIGTERM end the watch; --once is for
+cron.
 
 SIGHUP reads --policy, the files that it names, and --provenance again, and applies all of it or nothing. What is
-refused is reported and recorded, and each poll reads it again.
+refused is reported and recorded, and is read again after each --interval.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
@@ -55,12 +60,14 @@ Examples:
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-outage https://alerts.example.com/down
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --max-silence 1h
     $ bootproof watch --app signer --policy policy.json --once
+    $ bootproof watch --acknowledge 42 --log watch.jsonl
     $ bootproof log verify watch.jsonl
 ${CONNECTION_HELP}
 
-Exit codes: 0 ended normally, and the newest verdict of each is good; 1 that of one is rejected; 2 wrong usage, or a log
-that is broken or cannot be written; 3 one could not be fetched at the last poll, or not once, or not for
---max-silence, or the credentials were refused at the first poll, or another process has taken the lock of the log.`;
+Exit codes, the first that holds: 2 wrong usage, or a log that is broken or was changed; 3 --max-silence ended the
+watch, or the credentials were refused at the first poll, or another process has taken the lock of the log; 1 the newest
+verdict of one is rejected, or a refusal or an outage was not delivered; 3 one could not be fetched at the last poll, or
+not once; 0 ended normally, and the newest verdict of each is good.`;
 
 export const addWatchCommand = commandOf(
   "watch",
@@ -71,8 +78,32 @@ export const addWatchCommand = commandOf(
       "[connection]",
     help: EXAMPLES,
   },
-  async ({ args, flags, io }) => run(requestOf(args, flags, io), io),
+  async ({ args, flags, io }) =>
+    flags.acknowledge === undefined ? run(requestOf(args, flags, io), io) : acknowledge(args, flags, io),
 );
+
+/** Marks an entry as delivered, and records that. */
+async function acknowledge(args: ArgumentReader, flags: Flags<"watch">, io: Io): Promise<number> {
+  const n = countOf(args, "acknowledge", flags.acknowledge!, Number.MAX_SAFE_INTEGER) ?? 0;
+  if (flags.log === undefined) args.fault("--acknowledge: only with --log FILE");
+  const others = NOT_TO_ACKNOWLEDGE.filter((name) => args.has(name));
+  if (others.length > 0) args.fault(`--acknowledge: not with --${others.join(", --")}: it only needs the log`);
+  refuseLogOptions(args, flags);
+  const [rotate, format] = [rotateOf(args, flags.rotate), formatOf(args, flags.format)];
+  args.throwFaults();
+  const log = await opened(flags.log!, { flags, rotate }, io);
+  try {
+    const { acknowledgeEntry } = await import("../watch/index.js");
+    const line = await acknowledgeEntry(log, n, io.now());
+    if (line === null) throw logProblem(flags.log!, `entry ${n} is not an undelivered refusal or outage`);
+    io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry));
+    return EXIT.good;
+  } finally {
+    await log.close();
+  }
+}
+
+const NOT_TO_ACKNOWLEDGE = ["app", "ephemeral-key", "policy", "on-refusal", "on-outage", "once", "heartbeat"] as const;
 
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   const { app: apps, ephemeralKey: keys } = flags;
@@ -87,6 +118,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseAddress(args, "on-refusal", flags.onRefusal);
   const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
+  const heartbeatMs = durationOf(args, "heartbeat", flags.heartbeat ?? "1h", WEEK);
   const outages = outagesOf(args, flags, intervalMs);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
@@ -94,7 +126,16 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   refuseLogOptions(args, flags);
   const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return { flags, intervalMs: intervalMs!, outages, rotate, format, health, connection: connection! };
+  return {
+    flags,
+    intervalMs: intervalMs!,
+    heartbeatMs: heartbeatMs!,
+    outages,
+    rotate,
+    format,
+    health,
+    connection: connection!,
+  };
 }
 
 function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
@@ -105,7 +146,7 @@ function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey
   requireOrigin(args, origin);
 }
 
-const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin"] as const;
+const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
 /** The units of sizes are powers of a thousand, as for disks. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
@@ -127,7 +168,7 @@ const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
 /** Reads a duration in the syntax of a policy. */
 function durationOf(
   args: ArgumentReader,
-  option: "interval" | "outage-repeat" | "max-silence",
+  option: "interval" | "outage-repeat" | "max-silence" | "heartbeat",
   text: string | undefined,
   { most, words }: typeof DAY,
 ): number | undefined {
@@ -178,7 +219,8 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   let health: Health | null = null;
   try {
     const held = await readSetting(flags, io);
-    const client = await connect(request.connection, io);
+    // The watch polls again by its own schedule, and lets all names wait as long as the service demands.
+    const client = await connect(request.connection, io, 0);
     const { askService } = await import("../watch/index.js");
     // The health server starts before the log is opened, which may take 15 seconds if the log's lock must be observed.
     // A probe that gets no answer in that time would end the process.
@@ -194,6 +236,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
       reload: reloadOf(flags, hangup, io),
       ...(log && { log }),
       onPoll: (poll) => health?.poll(poll),
+      onStatus: (status) => health?.status(status),
     };
     const summary = await watching(options, request, io);
     reportEnd(summary, flags, io);
@@ -231,7 +274,11 @@ function refusalOf(error: unknown): SettingRefusal {
   return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
-async function opened(path: string, { flags, rotate }: WatchRequest, io: Io): Promise<OpenedLog> {
+async function opened(
+  path: string,
+  { flags, rotate }: Pick<WatchRequest, "flags" | "rotate">,
+  io: Io,
+): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
   const { checkpointKey, origin, checkpoint: file } = flags;
   const pem = checkpointKey === undefined ? undefined : await readLogKey(checkpointKey, "private", io);
@@ -258,7 +305,7 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { flags, intervalMs, outages, format } = request;
+  const { flags, intervalMs, heartbeatMs, outages, format } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -270,6 +317,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     apps,
     ephemeralKeys,
     intervalMs,
+    heartbeatMs,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
@@ -288,37 +336,36 @@ async function watching(
   { flags: { log }, connection }: WatchRequest,
   io: Io,
 ): Promise<WatchSummary> {
-  const [{ FetchError, watch }, { LogError, LogInUseError }] = await Promise.all([
-    import("../watch/index.js"),
-    import("../watch/node.js"),
-  ]);
+  const { FetchError, watch } = await import("../watch/index.js");
   if (!options.once) io.progress("watching; Ctrl-C ends it");
   try {
     return await watch(options);
   } catch (error) {
     if (error instanceof FetchError)
       throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
-    if (error instanceof LogInUseError && log !== undefined)
-      throw new UnreachableError([{ message: `the watch ended: ${error.message}`, file: log }]);
-    if (error instanceof LogError && log !== undefined)
-      throw logProblem(log, `the watch ended, since its log cannot be written: ${error.message}`);
+    const { name, message } = error as Error;
+    if (name === "LogInUseError") throw new UnreachableError([{ message: `the watch ended: ${message}`, file: log! }]);
+    if (name === "LogError" || name === "LogChangedError")
+      throw logProblem(log!, `the watch ended, since its log cannot be written: ${message}`);
     throw error;
   }
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
-function exitCodeOf({ refused, unfetched, unseen, silent }: WatchSummary): number {
+function exitCodeOf({ refused, unfetched, unseen, silent, waiting, outagesWaiting }: WatchSummary): number {
   if (silent.length > 0) return EXIT.unreachable;
-  if (refused.length > 0) return EXIT.rejected;
+  if (refused.length > 0 || waiting || outagesWaiting) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
 function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io): void {
-  const { silent, unseen, polls, waiting, outagesWaiting } = summary;
+  const { silent, unfetched, waiting, outagesWaiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
-  // The names are not reported after a silence, nor with `--once` after a poll, whose failures were already reported.
-  const isTold = silent.length > 0 || unseen.length === 0 || (once === true && polls > 0);
-  if (!isTold) io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
+  // The names are not reported after a silence, nor with `--once` if their failures were already reported.
+  const told = once === true ? unfetched.map(({ watched }) => watched) : [];
+  const unseen = summary.unseen.filter((one) => !told.includes(one));
+  if (silent.length === 0 && unseen.length > 0)
+    io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
   if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });
   if (outagesWaiting) io.report(waitingText("an outage", log), { event: "undelivered", fields: { what: "outage" } });
 }

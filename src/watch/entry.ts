@@ -238,10 +238,14 @@ export function continuedIn(entry: LogEntry): string | null {
 }
 
 /** A line: `bytes` has no line feed, and `hash` is its SHA-256 in hex. */
-export interface LogLine<E extends LogEntry = LogEntry> {
+export interface LogLine<E extends LogEntry = LogEntry> extends Line {
   readonly entry: E;
-  readonly bytes: Uint8Array;
   readonly hash: string;
+}
+
+/** A line without its line feed. */
+export interface Line {
+  readonly bytes: Uint8Array;
 }
 
 /** A finding that could not be recorded. It has no number and no place in a chain. */
@@ -250,10 +254,8 @@ export interface UnrecordedFinding extends Finding {
   readonly recorded: false;
 }
 
-/** An {@link UnrecordedFinding} as one line, without a line feed. */
-export interface UnrecordedLine {
+export interface UnrecordedLine extends Line {
   readonly entry: UnrecordedFinding;
-  readonly bytes: Uint8Array;
 }
 
 export function watchedName(watched: Watched | Finding): string {

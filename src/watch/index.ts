@@ -1,8 +1,9 @@
 /** Watching for new boots, in every JavaScript runtime. `node.ts` needs Node. */
 export { watch } from "./watch.js";
-export type { Silent, WatchOptions, WatchPoll, WatchSummary } from "./watch.js";
+export type { Silent, WatchOptions, WatchPoll, WatchStatus, WatchSummary } from "./watch.js";
 export type { SettingRefusal, SettingReload, WatchSetting } from "./setting.js";
 export { FetchError, askService } from "./outages.js";
+export { acknowledgeEntry } from "./recorder.js";
 export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { verifyLog } from "./log.js";
 export type { LogFile, LogStream, LogVerification } from "./log.js";
@@ -23,6 +24,7 @@ export type {
   Finding,
   FindingEntry,
   Heartbeat,
+  Line,
   LogEnd,
   LogEntry,
   LogEvent,

@@ -2,7 +2,7 @@ import { plain, typedOptions } from "../decode/options.js";
 import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../client/platform.js";
-import type { LogLine } from "./entry.js";
+import type { Line } from "./entry.js";
 
 export interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
@@ -16,13 +16,13 @@ const TIMEOUT_MS = 60_000;
 const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
 
 /**
- * Returns a function that runs the command in the system's shell. The command reads the log's line and a line feed on
- * its stdin, and its output goes to stderr. Rejects unless the exit code is 0.
+ * Returns a function that runs the command in the system's shell. The command reads the line and a line feed on its
+ * stdin, and its output goes to stderr. Rejects unless the exit code is 0.
  */
 export function runCommand(
   command: string,
   options: CommandOptions = {},
-): (line: LogLine, signal: Signal) => Promise<void> {
+): (line: Line, signal: Signal) => Promise<void> {
   const { timeoutMs = TIMEOUT_MS, env = process.env } = typedOptions("options", options, {
     timeoutMs: optional(count),
     env: optional(plain),

@@ -11,6 +11,7 @@ import {
   type OutageEnded,
   type ReloadedPart,
   type SettingFault,
+  type UnrecordedFinding,
   type Watched,
   isApp,
   watchedName,
@@ -61,12 +62,13 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal or an entry of an outage was not delivered. If `tries` is false, only the next start tries again. */
+  /** A refusal or an entry of an outage was not delivered. If `tries` is false, the next try is in an hour. */
   | {
       readonly event: "not-handed-on";
       readonly what: Delivered;
       readonly at: Date;
-      readonly n: number;
+      /** Number of the entry; null if it is not recorded. */
+      readonly n: number | null;
       readonly message: string;
       readonly attempts: number;
       readonly tries: boolean;
@@ -88,9 +90,27 @@ export type WatchMessage =
       readonly event: "handed-on";
       readonly what: Delivered;
       readonly at: Date;
-      readonly n: number;
+      /** Number of the entry; null if it is not recorded. */
+      readonly n: number | null;
       readonly attempts: number;
-    };
+    }
+  /** So many lines were not delivered in five attempts each, by this process or earlier ones. */
+  | {
+      readonly event: "undelivered";
+      readonly what: Delivered;
+      readonly at: Date;
+      readonly count: number;
+      /** Time of the oldest entry. */
+      readonly oldest: Date;
+    }
+  /** Lines that earlier processes did not deliver count as delivered, since this watch has no target for them. */
+  | { readonly event: "discarded"; readonly what: Delivered; readonly at: Date; readonly count: number }
+  /** A refusal that could not be recorded. It is handed on without a number. */
+  | { readonly event: "unrecorded"; readonly at: Date; readonly finding: Omit<UnrecordedFinding, "bootProofs"> }
+  /** The disk refuses entries since a time. The watch goes on, and records them when it can. */
+  | { readonly event: "log-full"; readonly at: Date; readonly since: Date; readonly message: string }
+  /** Entries can be written again. */
+  | { readonly event: "log-writable"; readonly at: Date; readonly since: Date };
 
 /** What is delivered: a refusal to `onRefusal`, or an entry of an outage to `onOutage`. */
 export type Delivered = "refusal" | "outage";
@@ -141,7 +161,7 @@ export function failureOf(error: unknown): Failure {
 
 const FIRST_WAIT_MS = 5000;
 /** Longest wait in milliseconds, even if the service requests a longer one. */
-const MAX_WAIT_MS = 300_000;
+export const MAX_WAIT_MS = 300_000;
 
 /**
  * Returns the wait after failed attempts, in milliseconds. It doubles with each attempt up to a limit; half is jitter.
@@ -170,7 +190,14 @@ type Failing = Outage & { readonly failure: Failure };
 interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   readonly tell: (message: WatchMessage) => void;
+  /** Receives the events to record in the log, in order. */
+  readonly record: (event: OutageBegan | OutageEnded) => void;
+  /** Number of watched names. */
+  readonly names: number;
+  /** Milliseconds within which outages that begin or end share a message and an entry. */
+  readonly togetherMs: number;
   /** Number of failed polls up to which an outage is not recorded. */
   readonly after: number;
   /** Milliseconds between two messages about one outage. */
@@ -179,14 +206,24 @@ interface OutageOptions {
   readonly open: readonly { readonly watched: Watched; readonly since: Date }[];
 }
 
+/** News that wait for those of other names. */
+interface News {
+  /** Time of the first outage that began meanwhile. Those that begin after it have the same `since`. */
+  since: Date | null;
+  readonly ended: Outage[];
+  readonly polled: Set<string>;
+  readonly timer: AbortController;
+}
+
 /**
  * The outages of all names. An outage lasts from the first failed poll of a name to its next good one, even if the kind
- * of failure changes.
+ * of failure changes. A network outage affects all names, but not at the same moment. News of one name are therefore
+ * reported once each name was polled, at the latest after `togetherMs`.
  */
 export class Outages {
   readonly #options: OutageOptions;
   readonly #open = new Map<string, Outage>();
-  #failedPolls = 0;
+  #news: News | null = null;
 
   constructor(options: OutageOptions) {
     this.#options = options;
@@ -195,51 +232,80 @@ export class Outages {
   }
 
   get now(): (Failure & { readonly watched: Watched })[] {
-    return [...this.#open.values()].flatMap(({ failure, watched }) => (failure ? [{ ...failure, watched }] : []));
+    return this.#failing().map(({ failure, watched }) => ({ ...failure, watched }));
   }
 
   failureOf(watched: Watched): Failure | null {
     return this.#open.get(watchedName(watched))?.failure ?? null;
   }
 
-  waitMs(failures: readonly Failure[]): number {
-    const wanted = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
-    return Math.max(backoffMs(this.#failedPolls - 1, this.#options.random()), Math.min(wanted, MAX_WAIT_MS));
+  /** Returns the milliseconds from a failed poll of this name to its next one. */
+  waitMs(watched: Watched): number {
+    const { failedPolls = 1 } = this.#open.get(watchedName(watched)) ?? {};
+    return backoffMs(failedPolls - 1, this.#options.random());
   }
 
-  /** Notes the result of a poll; `failure` is null on success. Returns the events to record in the log, in order. */
-  note(
-    states: readonly { readonly watched: Watched; readonly failure: Failure | null }[],
-  ): (OutageBegan | OutageEnded)[] {
+  /** Notes the result of a poll; `failure` is null on success. */
+  note(watched: Watched, failure: Failure | null): void {
+    const name = watchedName(watched);
+    // A name that fails again has two outages, which share no message.
+    if (this.#news?.ended.some((one) => watchedName(one.watched) === name)) this.flush();
+    if (failure !== null) this.#fail(watched, failure);
+    else this.#end(name);
+    this.#news?.polled.add(name);
+    if (this.#news?.polled.size === this.#options.names) this.flush();
+  }
+
+  /** Reports and records what waits. */
+  flush(): void {
+    if (this.#news === null) return;
+    const { ended, timer } = this.#news;
+    this.#news = null;
+    timer.abort();
     const at = this.#options.now();
-    this.#failedPolls = states.every(({ failure }) => failure !== null) ? this.#failedPolls + 1 : 0;
-    const ended = states.flatMap(({ watched, failure }) => (failure === null ? this.#end(watched) : []));
-    const failing = states.flatMap(({ watched, failure }) => (failure ? [this.#fail(watched, failure, at)] : []));
-    const endings = this.#noteEnded(ended, at);
-    this.#tellFailing(failing, at);
-    return [...endings, ...this.#recordBegan(failing, at)];
+    const failing = this.#failing();
+    const events = [...this.#noteEnded(ended, at), ...this.#noteFailing(failing, at)];
+    for (const event of events) this.#options.record(event);
   }
 
-  #end(watched: Watched): Outage[] {
-    const name = watchedName(watched);
+  #failing(): Failing[] {
+    return [...this.#open.values()].flatMap((one) => (one.failure === null ? [] : [{ ...one, failure: one.failure }]));
+  }
+
+  #end(name: string): void {
     const ended = this.#open.get(name);
+    if (ended === undefined) return;
+    // The beginning is reported before the end.
+    if (ended.toldAt === null && ended.failure !== null) this.flush();
+    const found = this.#open.get(name)!;
     this.#open.delete(name);
-    return ended === undefined ? [] : [ended];
+    this.#wait().ended.push(found);
   }
 
-  #fail(watched: Watched, failure: Failure, at: Date): Failing {
+  #fail(watched: Watched, failure: Failure): void {
+    const at = this.#options.now();
     const name = watchedName(watched);
-    const begun = { watched, since: at, failedPolls: 0, isRecorded: false, toldKinds: [], toldAt: null };
+    const since = this.#news?.since ?? at;
+    const begun = { watched, since, failedPolls: 0, isRecorded: false, toldKinds: [], toldAt: null };
     const before = this.#open.get(name) ?? begun;
     const outage = { ...before, failure, failedPolls: before.failedPolls + 1 };
     this.#open.set(name, outage);
-    return outage;
+    if (before === begun) this.#wait().since ??= at;
+    else if (this.#isDue(outage, at) || this.#isUnrecorded(outage)) this.#wait();
   }
 
-  /**
-   * Reports ended outages. Names whose outages began at the same time share a message, because a network outage affects
-   * all.
-   */
+  #wait(): News {
+    if (this.#news !== null) return this.#news;
+    const { names, sleep, togetherMs } = this.#options;
+    const timer = new AbortController();
+    this.#news = { since: null, ended: [], polled: new Set(), timer };
+    const flush = (): void => {
+      if (!timer.signal.aborted) this.flush();
+    };
+    if (names > 1) sleep(togetherMs, timer.signal).then(flush, () => {});
+    return this.#news;
+  }
+
   #noteEnded(ended: readonly Outage[], at: Date): OutageEnded[] {
     return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
       const { since, failedPolls } = group[0]!;
@@ -250,23 +316,29 @@ export class Outages {
     });
   }
 
-  #tellFailing(failing: readonly Failing[], at: Date): void {
-    const due = failing.filter((outage) => this.#isDue(outage, at));
+  #noteFailing(failing: readonly Failing[], at: Date): OutageBegan[] {
     const isAgain = ({ isRecorded, toldAt }: Outage): boolean => isRecorded || toldAt !== null;
-    for (const group of grouped(due, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
+    for (const group of grouped(failing, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
+      // One reminder is for all names of its group, since each name is polled at another moment.
+      if (!group.some((outage) => this.#isDue(outage, at))) continue;
       const { failure, since } = group[0]!;
       const [watched, again] = [namesOf(group), isAgain(group[0]!)];
       this.#options.tell({ event: "outage", at, since, kind: failure.kind, watched, message: failure.message, again });
+      for (const outage of group) {
+        const toldKinds = [...new Set([...outage.toldKinds, outage.failure.kind])];
+        this.#change(outage, { toldKinds, toldAt: this.#toldAt(outage, at) });
+      }
     }
-    for (const outage of due) {
-      const toldKinds = [...outage.toldKinds, outage.failure.kind];
-      this.#change(outage, { toldKinds: [...new Set(toldKinds)], toldAt: this.#toldAt(outage, at) });
-    }
+    return this.#recordBegan(failing, at);
   }
 
   /** Whether a message is due: the first one, one for a new kind of failure, or a reminder. */
   #isDue({ toldKinds, toldAt, failure }: Failing, at: Date): boolean {
     return toldAt === null || !toldKinds.includes(failure.kind) || passedMs(toldAt, at) >= this.#options.repeatMs;
+  }
+
+  #isUnrecorded({ isRecorded, failedPolls }: Outage): boolean {
+    return !isRecorded && failedPolls > this.#options.after;
   }
 
   /**
@@ -282,8 +354,7 @@ export class Outages {
   }
 
   #recordBegan(failing: readonly Failing[], at: Date): OutageBegan[] {
-    const { after } = this.#options;
-    const began = failing.filter(({ isRecorded, failedPolls }) => !isRecorded && failedPolls > after);
+    const began = failing.filter((outage) => this.#isUnrecorded(outage));
     for (const outage of began) this.#change(outage, { isRecorded: true });
     return grouped(began, keyOf).map((group) => {
       const { failure, since } = group[0]!;
@@ -300,7 +371,7 @@ export class Outages {
 }
 
 /** Returns the absolute difference. With a signed one, a clock that was set back would delay the reminder. */
-function passedMs(from: Date, to: Date): number {
+export function passedMs(from: Date, to: Date): number {
   return Math.abs(to.getTime() - from.getTime());
 }
 

@@ -1,7 +1,7 @@
 import { callable, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, optional } from "../decode/shapes.js";
 import type { Fetch, Signal } from "../client/platform.js";
-import type { LogLine } from "./entry.js";
+import type { Line } from "./entry.js";
 
 export interface PostOptions {
   readonly fetch: Fetch;
@@ -18,11 +18,11 @@ const POST_OPTIONS: MembersOf<PostOptions> = {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Returns a function that posts a refusal as `application/json`: the log's line, byte for byte. Rejects unless the
+ * Returns a function that posts a line as `application/json`, byte for byte. Rejects unless the
  * status is 2xx. It follows no redirects, and does not read the response body. Throws TypeError if the address is not
  * http or https, or has a user or password.
  */
-export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
+export function postTo(url: string, options: PostOptions): (line: Line, signal: Signal) => Promise<void> {
   const { fetch, sleep, timeoutMs = TIMEOUT_MS } = typedOptions("options", options, POST_OPTIONS);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")

@@ -36,8 +36,8 @@ export interface SettingRefusal {
 export interface SettingReload {
   /**
    * Reads policy and bundles. The reload is refused if `read` rejects, if the policy is malformed, or if it demands
-   * provenance and there are no bundles. A refused reload changes nothing, and `read` is called again before each poll
-   * until it succeeds.
+   * provenance and there are no bundles. A refused reload changes nothing, and `read` is called again after each
+   * interval until it succeeds.
    */
   readonly read: () => Promise<WatchSetting | SettingRefusal>;
   /**
@@ -61,6 +61,8 @@ export interface HeldSetting {
   readonly options: Builds["options"] & Strictness;
   readonly parts: Readonly<Record<SettingPart, string>>;
   readonly digest: string;
+  /** SHA-256 of the policy's bytes, in hex; null for a policy that was passed as a value. */
+  readonly policyDigest: string | null;
 }
 
 const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
@@ -82,7 +84,9 @@ export async function holdSetting(setting: WatchSetting, { allowDebug, acceptanc
   const { evidence, options } = buildsOf(policy, withoutPrototype(demanded));
   const strictness = { ...(allowDebug !== undefined && { allowDebug }), ...(acceptance && { acceptance }) };
   const parts = await settingParts({ policy: policyContent(policy), ...evidence, ...strictness });
-  return { policy, evidence, options: { ...options, ...strictness }, parts, digest: await digestOfParts(parts) };
+  const [digest, bytes] = [await digestOfParts(parts), policy.bytes()];
+  const policyDigest = bytes && toHex(await sha256(bytes));
+  return { policy, evidence, options: { ...options, ...strictness }, parts, digest, policyDigest };
 }
 
 interface ReloadOptions {
@@ -100,9 +104,11 @@ interface Refusal {
   readonly faults: readonly SettingFault[];
 }
 
-/** Reloads a setting when asked. After a refusal it tries again before each poll until it succeeds. */
+/** Reloads a setting when asked. After a refusal its caller tries again until it succeeds. */
 export class Reloads {
   readonly #options: ReloadOptions;
+  /** Time of the last successful read. */
+  readAt: Date | null = null;
   #isAsked = false;
   #refusal: Refusal | null = null;
 
@@ -114,7 +120,7 @@ export class Reloads {
     this.#isAsked = true;
   }
 
-  /** Whether a reload was requested. The next poll then follows at once. */
+  /** Whether a reload was requested. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
@@ -124,19 +130,16 @@ export class Reloads {
     return this.#refusal?.since ?? null;
   }
 
-  /**
-   * Returns the setting for the next poll. `event` is to be recorded in the log; null if there is nothing to record.
-   */
+  /** Reads the setting again. `event` is to be recorded in the log; null if there is nothing to record. */
   async next(
     before: HeldSetting,
     signal: Signal,
   ): Promise<{ readonly setting: HeldSetting; readonly event: LogEvent | null }> {
-    if (!this.#isAsked && this.#refusal === null) return { setting: before, event: null };
     this.#isAsked = false;
     const read = await this.#read(signal);
     if (signal.aborted) return { setting: before, event: null };
     if ("refused" in read) return { setting: before, event: this.#refuse(read.refused) };
-    const event = await this.#accept(before, read);
+    const event = this.#accept(before, read);
     return { setting: read.digest === before.digest ? before : read, event };
   }
 
@@ -151,15 +154,14 @@ export class Reloads {
     }
   }
 
-  async #accept(before: HeldSetting, { policy, parts, digest }: HeldSetting): Promise<LogEvent | null> {
+  #accept(before: HeldSetting, { policy, parts, digest, policyDigest }: HeldSetting): LogEvent | null {
     const at = this.#options.now();
+    this.readAt = at;
     const changed = RELOADED.filter((part) => parts[part] !== before.parts[part]);
     const isNews = digest !== before.digest || this.#refusal !== null;
     this.#refusal = null;
     this.#options.tell({ event: "setting-read", at, changed });
     if (!isNews) return null;
-    const bytes = policy.bytes();
-    const policyDigest = bytes && toHex(await sha256(bytes));
     const digests = { policyDigest, settingDigest: digest, before: before.digest };
     return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests };
   }

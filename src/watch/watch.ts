@@ -9,26 +9,39 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, hex, list, nonEmptyText, oneOf, optional, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
+import { ClientError } from "../client/errors.js";
 import { untilAborted } from "../client/transport.js";
-import { inTurns } from "../verify/in-turns.js";
+import { isAccepted } from "../report/accepted.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
   type Finding,
   type FindingEntry,
+  type LogEvent,
   type LogLine,
+  type UnrecordedLine,
   type Watched,
-  eventLineAfter,
   findingOf,
   isApp,
-  lineAfter,
   standingOf,
   watchedName,
 } from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
-import { Handover } from "./handover.js";
-import { type Failure, type WatchMessage, FetchError, Outages, Silence, failureOf } from "./outages.js";
+import { Handover, type Unrecorded } from "./handover.js";
+import {
+  type Delivered,
+  type Failure,
+  type WatchMessage,
+  FetchError,
+  MAX_WAIT_MS,
+  Outages,
+  Silence,
+  failureOf,
+} from "./outages.js";
+import { Places } from "./places.js";
+import { Recorder } from "./recorder.js";
 import { type HeldSetting, Reloads, type SettingReload, type WatchSetting, holdSetting } from "./setting.js";
-import { type LogStore, type OutageEntry, isRefusal, memoryStore } from "./store.js";
+import { Signs } from "./signs.js";
+import { type LogStore, type OutageEntry, memoryStore } from "./store.js";
 
 export interface WatchOptions extends WatchSetting {
   /** Whether debug mode is accepted with a warning, even if the policy does not allow it. */
@@ -46,17 +59,20 @@ export interface WatchOptions extends WatchSetting {
   readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
   /** Store of the entries, such as `openLog(path)` of `bootproof/watch/node`. Default: memory only. */
   readonly log?: LogStore;
-  /** Milliseconds from the end of a poll to the next one, 1,000 to 86,400,000. Default: 60,000. */
+  /** Milliseconds from the end of a good poll of a name to its next one, 1,000 to 86,400,000. Default: 60,000. */
   readonly intervalMs?: number;
-  /** Whether the watch ends after one poll. Each refusal then gets at most three attempts of delivery. */
+  /** Milliseconds between two signs of life in the log, 1,000 to 604,800,000. Default: 3,600,000. */
+  readonly heartbeatMs?: number;
+  /** Whether the watch ends after one poll of each name. */
   readonly once?: boolean;
-  /** Receives each entry once it is in the log. */
-  readonly onEntry?: (line: LogLine) => void;
+  /** Receives each entry once it is in the log, and each finding that cannot be recorded. */
+  readonly onEntry?: (line: LogLine | UnrecordedLine) => void;
   /**
-   * Delivers each refusal at least once, in order, one at a time. A rejected delivery is repeated, even after a
-   * restart.
+   * Delivers each refusal at least once, in order, one at a time. After five rejections the next one is delivered, and
+   * this one is tried again each hour, and after a restart. A promise that never settles holds back the others. A
+   * refusal that cannot be recorded has no `n`.
    */
-  readonly onRefusal?: (line: LogLine<FindingEntry>, signal: Signal) => Promise<void>;
+  readonly onRefusal?: (line: LogLine<FindingEntry> | UnrecordedLine, signal: Signal) => Promise<void>;
   /**
    * Delivers the recorded entries of outages: when each began, and when it ended. Deliveries work as for `onRefusal`,
    * and neither waits for the other.
@@ -76,12 +92,14 @@ export interface WatchOptions extends WatchSetting {
   readonly maxSilenceMs?: number;
   /**
    * Reloads policy and bundles while the watch runs, all of them or none. A changed setting is recorded in the log
-   * (`setting-changed`), and a poll uses it at once. A refused reload is recorded, too (`setting-refused`), and is
-   * tried again before each poll.
+   * (`setting-changed`), and all names are polled at once. A refused reload is recorded, too (`setting-refused`), and
+   * is tried again after each interval.
    */
   readonly reload?: SettingReload;
-  /** Receives the result of each poll, once its entries are in the log. */
+  /** Receives the result of each poll of each name, once its verdict is known and recorded. */
   readonly onPoll?: (poll: WatchPoll) => void;
+  /** Receives the status at the start, and when it changes. */
+  readonly onStatus?: (status: WatchStatus) => void;
   /** Receives messages about outages and failed deliveries for an operator. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
@@ -93,31 +111,41 @@ export interface WatchOptions extends WatchSetting {
   readonly cache?: SignatureCache;
 }
 
-/** Result of one poll, and counts of this watch so far. */
+/** Result of one poll of one name, and counts of this watch so far. */
 export interface WatchPoll {
   /** End of the poll. */
   readonly at: Date;
+  readonly watched: Watched;
+  /** Number of polls of this name. */
   readonly polls: number;
-  /** Number of entries that this watch recorded. */
+  /** Why the boot proof could not be fetched or read; null after a good poll. */
+  readonly failure: Failure | null;
+  /** Whether the newest verdict of this name is a refusal, even one from before this watch; null before the first. */
+  readonly isRefused: boolean | null;
+  /** Number of refusals of this name that this watch found. */
+  readonly refusals: number;
+  /** Time in the newest verified attestation document of this name; null before this watch verified one. */
+  readonly evidenceAt: Date | null;
+  /** Number of entries, of all names, that this watch recorded. */
   readonly recorded: number;
+}
+
+export interface WatchStatus {
   /** Time of the first refused reload; null unless the newest reload was refused. */
   readonly settingRefusedSince: Date | null;
-  /** Applications and then keys, in the order of the options. */
-  readonly watched: readonly {
-    readonly watched: Watched;
-    /** Why the boot proof could not be fetched or read; null after a good poll. */
-    readonly failure: Failure | null;
-    /** Whether the newest verdict of this name is a refusal, even one from before this watch. */
-    readonly isRefused: boolean;
-    /** Number of refusals that this watch recorded. */
-    readonly refusals: number;
-    /** Time in the newest verified attestation document of this name; null before this watch verified one. */
-    readonly evidenceAt: Date | null;
-  }[];
+  /** Time of the last successful read of policy and bundles. */
+  readonly settingReadAt: Date | null;
+  /** SHA-256, in hex, of the bytes of the policy that is used; null if it was passed as a value. */
+  readonly policyDigest: string | null;
+  /** False while the disk refuses entries. */
+  readonly isLogWritable: boolean;
+  /** Refusals and entries of outages that were not delivered. */
+  readonly undelivered: { readonly count: number; readonly oldest: Date | null };
 }
 
 export interface WatchSummary {
   readonly recorded: number;
+  /** Number of polls of all names. */
   readonly polls: number;
   /** Names whose newest verdict is a refusal, even one from before this watch. */
   readonly refused: readonly Watched[];
@@ -144,13 +172,23 @@ const DEFAULT_INTERVAL_MS = 60_000;
 const DEFAULT_OUTAGE_AFTER = 5;
 const DEFAULT_REPEAT_MS = 3_600_000;
 const WEEK_MS = 604_800_000;
+const DEFAULT_HEARTBEAT_MS = 3_600_000;
 /** Limit of concurrent requests, because each response may be large. */
 const AT_ONCE = 4;
+/** Milliseconds after which a request gives its place up to the next name. */
+const MOST_HELD_MS = 2000;
+/** Longest time in milliseconds for which the message about an outage waits for those of other names. */
+const MOST_TOGETHER_MS = 60_000;
+/** Milliseconds that the end of a watch waits for its log. */
+const MOST_ENDING_MS = 5000;
+/** Names of errors of a log that takes no entries any more. */
+const CHANGED: ReadonlySet<string> = new Set(["LogChangedError", "LogError"]);
 
 /**
- * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, and if an entry
- * cannot be written. Rejects with {@link FetchError} if the service refuses the credentials for every name in the first
- * poll. Other errors of the service or the network do not end the watch.
+ * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options. Rejects with the
+ * error of the log if it takes no entries any more, after each name was polled once more and its refusal was delivered;
+ * a full disk does not end the watch. Rejects with {@link FetchError} if the service refuses the credentials for every
+ * name in the first poll. Other errors of the service or the network do not end the watch.
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl");
@@ -171,6 +209,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   newest: callable,
   log: optional(having("append")),
   intervalMs: optional(wholeNumber(1000, 86_400_000)),
+  heartbeatMs: optional(wholeNumber(1000, WEEK_MS)),
   once: optional(flag),
   onEntry: optional(callable),
   onRefusal: optional(callable),
@@ -180,6 +219,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   maxSilenceMs: optional(wholeNumber(0, WEEK_MS)),
   reload: optional(options<SettingReload>({ read: callable, when: callable })),
   onPoll: optional(callable),
+  onStatus: optional(callable),
   onMessage: optional(callable),
   signal: optional(having()),
   now: callable,
@@ -207,12 +247,16 @@ class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
   readonly #log: LogStore;
+  readonly #recorder: Recorder;
+  readonly #signs: Signs;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
-  readonly #refusals: Handover;
-  readonly #outageEntries: Handover;
+  readonly #handovers: Record<Delivered, Handover>;
   readonly #silence: Silence | null;
-  readonly #stop = new AbortController();
+  readonly #places: { readonly good: Places; readonly failing: Places };
+  /** Ends everything. A last round has one of its own. */
+  #stop = new AbortController();
+  readonly #errors: unknown[] = [];
   /** Time of the last good poll of each name. */
   readonly #seen = new Map<string, Date>();
   readonly #silent: Watched[] = [];
@@ -220,92 +264,170 @@ class Watch {
   readonly #reloads: Reloads;
   /** The present setting; null before the start. */
   #setting: HeldSetting | null = null;
-  #wake = (): void => {};
-  #appending: Promise<unknown> = Promise.resolve();
+  #wakeReload = (): void => {};
+  /** Number of times at which all names became due at once. */
+  #turn = 0;
+  readonly #sleeping = new Set<AbortController>();
+  /** Resolves when the service accepts requests again (`Retry-After`). */
+  #pause: Promise<unknown> = Promise.resolve();
   readonly #evidenceAt = new Map<string, Date>();
   readonly #refused = new Map<string, number>();
-  #polls = 0;
-  #recorded = 0;
+  /** Names whose first poll was refused for its credentials. */
+  #strangers = 0;
+  #status = "";
 
   constructor(given: WatchOptions) {
     const options = typedOptions("options", given, WATCH_OPTIONS);
     this.#options = options;
     this.#watched = watchedBy(options);
-    this.#log = options.log ?? memoryStore();
+    const log = (this.#log = options.log ?? memoryStore());
     this.#cache = options.cache ?? new SignatureCache();
-    const tell = options.onMessage ?? ((): void => {});
-    const { now, random, sleep, outageAfter, outageRepeatMs, maxSilenceMs } = options;
-    const open = this.#watched.flatMap((one) => {
-      const since = this.#log.openOutage(watchedName(one));
-      return since === undefined ? [] : [{ watched: one, since: new Date(since) }];
-    });
+    const { now, sleep, outageAfter, outageRepeatMs, maxSilenceMs, intervalMs = DEFAULT_INTERVAL_MS } = options;
+    const { onMessage: tell = () => {}, onEntry = () => {}, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
     const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
-    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
-    this.#reloads = new Reloads({ read, tell, now, repeatMs, strictness: options });
-    this.#outages = new Outages({ now, random, tell, after, repeatMs, open });
-    const shared = { ...options, log: this.#log, tell };
-    this.#refusals = new Handover({ ...shared, what: "refusal", deliver: options.onRefusal });
+    const shared = { ...options, log, tell, repeatMs, onChange: () => this.#tellStatus() };
     // Outages are delivered apart from refusals, so a failing delivery of one kind does not delay the other.
-    this.#outageEntries = new Handover({ ...shared, what: "outage", deliver: options.onOutage });
+    this.#handovers = {
+      refusal: new Handover({ ...shared, what: "refusal", deliver: options.onRefusal }),
+      outage: new Handover({ ...shared, what: "outage", deliver: options.onOutage }),
+    };
+    this.#recorder = new Recorder({ ...shared, onEntry, onUnrecorded: (one) => this.#handovers.refusal.add(one) });
+    this.#signs = new Signs({ watched: this.#watched, log, recorder: this.#recorder, now, heartbeatMs });
+    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
+    this.#reloads = new Reloads({ ...shared, read, strictness: options });
+    const [names, togetherMs] = [this.#watched.length, Math.min(intervalMs, MOST_TOGETHER_MS)];
+    const record = (event: LogEvent): void => void this.#guarded(this.#recordOutage(event));
+    this.#outages = new Outages({ ...shared, names, togetherMs, after, open: this.#openOutages(), record });
+    const hold = (signal: Signal): Promise<void> => sleep(MOST_HELD_MS, signal);
+    const ready = (): Promise<void> => this.#mayRequest();
+    // A name waits for a place only if there are more names than places.
+    const count = names > AT_ONCE ? AT_ONCE : Infinity;
+    this.#places = { good: new Places(count, ready, hold), failing: new Places(count, ready, hold) };
     const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
     this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
   }
 
+  #openOutages(): { readonly watched: Watched; readonly since: Date }[] {
+    return this.#watched.flatMap((watched) => {
+      const since = this.#log.openOutage(watchedName(watched));
+      return since === undefined ? [] : [{ watched, since: new Date(since) }];
+    });
+  }
+
   async run(): Promise<WatchSummary> {
-    const { signal, once = false } = this.#options;
+    const { now, signal } = this.#options;
     this.#setting = await holdSetting(this.#options, this.#options);
+    this.#reloads.readAt = this.#startedAt = now();
     const stop = (): void => this.#stop.abort();
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
-    const handovers = [this.#refusals, this.#outageEntries];
-    const handing = handovers.map((handover) => handover.run(this.#stop.signal));
-    // If `run` rejects, the watch stops, and the `await` below throws the error.
-    for (const one of handing) one.catch(stop);
     try {
-      await this.#pollOn(once);
-      for (const handover of handovers) handover.close();
-      if (!once) stop();
-      await Promise.all(handing);
-    } catch (error) {
-      stop();
-      await Promise.allSettled(handing);
-      throw error;
+      this.#tellStatus();
+      await this.#work();
+      if (CHANGED.has((this.#errors[0] as Error | undefined)?.name ?? "")) await this.#lastRound();
     } finally {
       signal?.removeEventListener("abort", stop);
     }
+    if (this.#errors.length > 0) throw this.#errors[0];
     return this.#summary();
   }
 
-  async #pollOn(once: boolean): Promise<void> {
-    const { now, reload, intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
+  /** Ends the watch if the work rejects, unless the watch has ended it. */
+  async #guarded(work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => {
+      if (!(error instanceof ClientError && error.code === "aborted")) this.#errors.push(error);
+      this.#stop.abort();
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { once = false, reload } = this.#options;
     const { signal } = this.#stop;
-    this.#startedAt = now();
-    for (const watched of this.#watched) this.#silence?.seen(watched);
+    const handovers = Object.values(this.#handovers);
+    signal.addEventListener("abort", () => this.#makeDue());
+    await this.#guarded(untilAborted(Promise.all(handovers.map((handover) => handover.begin())), signal));
+    const handing = handovers.map((handover) => this.#guarded(handover.run(signal)));
     const end = reload?.when(() => {
       this.#reloads.ask();
-      this.#wake();
+      this.#wakeReload();
     });
-    try {
-      while (!signal.aborted) {
-        // If another process has taken over the log, the watch must end even if this poll would write nothing.
-        await this.#log.requireHeld();
-        await this.#takeSetting();
-        const failures = await this.#poll();
-        if (signal.aborted || once) return;
-        await this.#sleep(failures.length < this.#watched.length ? intervalMs : this.#outages.waitMs(failures));
-      }
-    } finally {
-      this.#silence?.end();
-      end?.();
+    const beside = [this.#followSetting(), this.#keepSigns()].map((work) => this.#guarded(work));
+    await Promise.all(this.#watched.map((watched) => this.#guarded(this.#follow(watched))));
+    this.#silence?.end();
+    end?.();
+    if (this.#errors.length === 0) this.#outages.flush();
+    await this.#guarded(
+      untilAborted(
+        this.#recorder.inOrder(() => this.#signOnce()),
+        signal,
+      ),
+    );
+    for (const handover of handovers) handover.close();
+    if (once) await Promise.all(handing);
+    this.#stop.abort();
+    await this.#briefly(Promise.all([...handing, ...beside, this.#recorder.inOrder(() => this.#signEnd())]));
+  }
+
+  /** Polls a name until the watch ends. No name waits for another. */
+  async #follow(watched: Watched): Promise<void> {
+    const { once = false, intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
+    const { signal } = this.#stop;
+    this.#silence?.seen(watched);
+    while (!signal.aborted) {
+      const turn = this.#turn;
+      const failure = await this.#poll(watched);
+      if (once) return;
+      await this.#sleep(failure === null ? intervalMs : this.#outages.waitMs(watched), turn);
     }
   }
 
-  async #summary(): Promise<WatchSummary> {
-    const refused = this.#watched.filter((watched) => this.#isRefused(watched));
+  async #poll(watched: Watched): Promise<Failure | null> {
+    const { signal } = this.#stop;
+    // The watch must end although a disk hangs, so nothing of the log is waited for without the signal.
+    await untilAborted(this.#log.check(), signal);
+    if (!this.#recorder.isWritable)
+      await untilAborted(
+        this.#recorder.inOrder(() => this.#retry()),
+        signal,
+      );
+    const fetched = await this.#request(watched);
+    if (signal.aborted) return null;
+    const failure =
+      "failure" in fetched
+        ? fetched.failure
+        : await untilAborted(
+            this.#recorder.inOrder(() => this.#record(watched, fetched.bootProof)),
+            signal,
+          );
+    this.#note(watched, failure);
+    return failure;
+  }
+
+  /** Notes the result of a poll. Throws {@link FetchError} if the first poll of every name is refused. */
+  #note(watched: Watched, failure: Failure | null): void {
+    const polls = this.#signs.count(watched, failure === null);
+    if (polls === 1 && failure?.kind === "credentials") this.#strangers++;
+    if (polls === 1 && this.#strangers === this.#watched.length) throw new FetchError("credentials", failure!.message);
+    this.#outages.note(watched, failure);
+    const name = watchedName(watched);
+    this.#options.onPoll?.({
+      at: this.#options.now(),
+      watched,
+      polls,
+      failure,
+      isRefused: this.#isRefused(watched),
+      refusals: this.#refused.get(name) ?? 0,
+      evidenceAt: this.#evidenceAt.get(name) ?? null,
+      recorded: this.#recorder.recorded,
+    });
+  }
+
+  #summary(): WatchSummary {
+    const { refusal, outage } = this.#handovers;
     return {
-      recorded: this.#recorded,
-      polls: this.#polls,
-      refused,
+      recorded: this.#recorder.recorded,
+      polls: this.#signs.polls,
+      refused: this.#watched.filter((watched) => this.#isRefused(watched)),
       unfetched: this.#outages.now,
       unseen: this.#watched.filter((watched) => !this.#seen.has(watchedName(watched))),
       silent: this.#silent.map((watched) => ({
@@ -313,9 +435,26 @@ class Watch {
         since: this.#seen.get(watchedName(watched)) ?? this.#startedAt,
         message: this.#outages.failureOf(watched)?.message ?? null,
       })),
-      waiting: await this.#refusals.isWaiting(),
-      outagesWaiting: await this.#outageEntries.isWaiting(),
+      waiting: refusal.waitingSince().length > 0,
+      outagesWaiting: outage.waitingSince().length > 0,
     };
+  }
+
+  /** Reports the status if it has changed. */
+  #tellStatus(): void {
+    if (this.#options.onStatus === undefined) return;
+    const waiting = Object.values(this.#handovers).flatMap((handover) => handover.waitingSince());
+    const [oldest] = waiting.sort();
+    const status = {
+      settingRefusedSince: this.#reloads.refusedSince,
+      settingReadAt: this.#reloads.readAt,
+      policyDigest: this.#setting?.policyDigest ?? null,
+      isLogWritable: this.#recorder.isWritable,
+      undelivered: { count: waiting.length, oldest: oldest === undefined ? null : new Date(oldest) },
+    };
+    const text = JSON.stringify(status);
+    if (text !== this.#status) this.#options.onStatus(status);
+    this.#status = text;
   }
 
   #endSilent(watched: Watched): void {
@@ -323,91 +462,135 @@ class Watch {
     this.#stop.abort();
   }
 
-  /** Waits until the next poll is due, a reload is requested, or the watch ends. */
-  async #sleep(milliseconds: number): Promise<void> {
+  /** Makes all names due at once. */
+  #makeDue(): void {
+    this.#turn++;
+    this.#wakeReload();
+    for (const sleeper of this.#sleeping) sleeper.abort();
+  }
+
+  /** Sleeps, unless all names became due since this turn. */
+  async #sleep(milliseconds: number, turn: number): Promise<void> {
+    if (this.#stop.signal.aborted || turn !== this.#turn) return;
+    const sleeper = new AbortController();
+    this.#sleeping.add(sleeper);
+    await this.#options.sleep(milliseconds, sleeper.signal).catch(() => {});
+    this.#sleeping.delete(sleeper);
+  }
+
+  /** Waits for work that a hanging disk can hold up forever. */
+  async #briefly(work: Promise<unknown>): Promise<void> {
+    const ended = new AbortController();
+    await Promise.race([work, this.#options.sleep(MOST_ENDING_MS, ended.signal)]).catch(() => {});
+    ended.abort();
+  }
+
+  /** Reads the setting again when asked, and after each interval while the newest reload is refused. */
+  async #followSetting(): Promise<void> {
+    const { intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
     const { signal } = this.#stop;
-    if (this.#reloads.isAsked) return;
-    const woken = new AbortController();
-    const wake = (): void => woken.abort();
-    this.#wake = wake;
-    signal.addEventListener("abort", wake);
-    if (signal.aborted) wake();
-    await this.#options.sleep(milliseconds, woken.signal).catch(() => {});
-    signal.removeEventListener("abort", wake);
-  }
-
-  /** Reloads the setting if needed. It changes only between two polls, so each poll uses one setting. */
-  async #takeSetting(): Promise<void> {
-    const { setting, event } = await this.#reloads.next(this.#setting!, this.#stop.signal);
-    if (event !== null) await this.#append(await eventLineAfter(this.#log.tail(), event));
-    this.#setting = setting;
-  }
-
-  async #append(line: LogLine): Promise<void> {
-    await this.#log.append(line);
-    this.#recorded++;
-    this.#options.onEntry?.(line);
-  }
-
-  async #poll(): Promise<Failure[]> {
-    const fetched = await inTurns(this.#watched, AT_ONCE, (watched) => this.#pollOne(watched));
-    if (this.#stop.signal.aborted) return [];
-    this.#polls++;
-    const states = this.#watched.map((watched, index) => ({ watched, failure: fetched[index]! }));
-    const failures = fetched.flatMap((failure) => failure ?? []);
-    const isRefusedWhole = failures.length === fetched.length && failures.every(({ kind }) => kind === "credentials");
-    if (this.#polls === 1 && isRefusedWhole) throw new FetchError("credentials", failures[0]!.message);
-    for (const event of this.#outages.note(states)) {
-      await this.#append(await eventLineAfter(this.#log.tail(), event));
-      this.#outageEntries.wake();
+    while (!signal.aborted) {
+      const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
+      const retry = this.#reloads.refusedSince === null ? [] : [this.#sleep(intervalMs, this.#turn)];
+      if (!this.#reloads.isAsked) await Promise.race([asked, ...retry]);
+      if (!signal.aborted) await this.#reload();
     }
-    this.#options.onPoll?.(this.#pollOf(states));
-    return failures;
   }
 
-  #pollOf(states: readonly { readonly watched: Watched; readonly failure: Failure | null }[]): WatchPoll {
-    const watched = states.map((state) => {
-      const name = watchedName(state.watched);
-      return {
-        ...state,
-        isRefused: this.#isRefused(state.watched),
-        refusals: this.#refused.get(name) ?? 0,
-        evidenceAt: this.#evidenceAt.get(name) ?? null,
-      };
+  async #reload(): Promise<void> {
+    const { isAsked } = this.#reloads;
+    const before = this.#setting!;
+    const { setting, event } = await this.#reloads.next(before, this.#stop.signal);
+    // A finding is verified and recorded in one step, so each is by the setting that the log has before it.
+    await this.#recorder.inOrder(async () => {
+      if (event !== null) await this.#recorder.record(event);
+      this.#setting = setting;
     });
-    const settingRefusedSince = this.#reloads.refusedSince;
-    return { at: this.#options.now(), polls: this.#polls, recorded: this.#recorded, settingRefusedSince, watched };
+    this.#tellStatus();
+    if (isAsked || setting !== before) this.#makeDue();
   }
 
-  #isRefused(watched: Watched): boolean {
-    const standing = this.#log.standing(watchedName(watched));
-    return standing?.isRefused ?? standing?.verdict === "rejected";
+  async #keepSigns(): Promise<void> {
+    const { heartbeatMs = DEFAULT_HEARTBEAT_MS, sleep } = this.#options;
+    const { signal } = this.#stop;
+    if (!this.#hasSigns()) return;
+    await this.#recorder.inOrder(() => this.#signs.started(this.#setting!.digest));
+    while (!signal.aborted) {
+      await sleep(heartbeatMs, signal).catch(() => {});
+      if (!signal.aborted) await this.#recorder.inOrder(() => this.#signs.sign("heartbeat"));
+    }
   }
 
-  async #pollOne(watched: Watched): Promise<Failure | null> {
-    const fetched = await this.#fetch(watched);
-    if (this.#stop.signal.aborted) return null;
-    if ("failure" in fetched) return fetched.failure;
-    // Entries are recorded one at a time, because each hashes the previous one.
-    const recorded = this.#appending.then(() => this.#record(watched, fetched.bootProof));
-    this.#appending = recorded.catch(() => {});
-    return recorded;
+  #hasSigns(): boolean {
+    return this.#options.log !== undefined && this.#options.once !== true;
+  }
+
+  async #signOnce(): Promise<void> {
+    if (this.#options.log !== undefined && this.#options.once === true) await this.#signs.signIfDue();
+  }
+
+  async #signEnd(): Promise<void> {
+    if (this.#hasSigns()) await this.#signs.sign("stopped");
+  }
+
+  /** Tries to write again, after the disk was full. */
+  async #retry(): Promise<void> {
+    if (this.#recorder.isWritable) return;
+    if (this.#hasSigns()) await this.#signs.sign("heartbeat");
+    else await this.#recorder.recordKept();
+  }
+
+  async #recordOutage(event: LogEvent): Promise<void> {
+    await this.#recorder.inOrder(() => this.#recorder.record(event));
+    this.#handovers.outage.wake();
+  }
+
+  #isRefused(watched: Watched): boolean | null {
+    const standing = this.#recorder.standing(watchedName(watched));
+    return standing === undefined ? null : (standing.isRefused ?? standing.verdict === "rejected");
+  }
+
+  /** Fetches in a place for names that were good, or in one for names that fail. */
+  #request(watched: Watched): Promise<Fetched> {
+    const { good, failing } = this.#places;
+    return (this.#outages.failureOf(watched) === null ? good : failing).hold(() => this.#fetch(watched));
+  }
+
+  async #mayRequest(): Promise<void> {
+    for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
   }
 
   async #fetch(watched: Watched): Promise<Fetched> {
+    const { signal } = this.#stop;
     try {
-      const bootProof = await untilAborted(this.#options.newest(watched, this.#stop.signal), this.#stop.signal);
+      if (signal.aborted) throw new ClientError("aborted", "the watch has ended", { operation: null });
+      const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
       if (bootProof !== null && bootProof !== undefined) return { bootProof };
       return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };
     } catch (error) {
-      return { failure: failureOf(error) };
+      const failure = failureOf(error);
+      const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
+      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#options.sleep(pauseMs, signal).catch(() => {})]);
+      return { failure };
     }
   }
 
   async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
-    const { now } = this.#options;
-    const { policy, evidence, options, digest: settingDigest } = this.#setting!;
     if (this.#stop.signal.aborted) return null;
+    const finding = await this.#judge(watched, answer);
+    if ("kind" in finding) return finding;
+    const name = watchedName(watched);
+    this.#seen.set(name, this.#options.now());
+    this.#silence?.seen(watched);
+    if (this.#recorder.standing(name)?.key === standingOf(finding)) return null;
+    if (!isAccepted(finding)) this.#refused.set(name, (this.#refused.get(name) ?? 0) + 1);
+    await this.#recorder.record(finding);
+    this.#handovers.refusal.wake();
+    return null;
+  }
+
+  async #judge(watched: Watched, answer: JsonValue): Promise<Finding | Failure> {
+    const { policy, evidence, options, digest: settingDigest } = this.#setting!;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
     const piece = isApp(watched)
@@ -415,25 +598,33 @@ class Watch {
       : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
     const { report } = await verifyEvidence(
       { bootProofs: [piece], ...evidence },
-      { ...options, bootProofsOnly: true, policy, now: now(), cache: this.#cache },
+      { ...options, bootProofsOnly: true, policy, now: this.#options.now(), cache: this.#cache },
     );
     const [boot] = report.claims?.bootProofs ?? [];
     // Only a report of verified evidence has claims.
     if (boot !== undefined) this.#evidenceAt.set(watchedName(watched), new Date(boot.hardware.documentTime));
-    const finding = await findingOf(watched, bootProof, { report, settingDigest }).catch(asFailure);
-    if ("kind" in finding) return finding;
-    this.#seen.set(watchedName(watched), now());
-    this.#silence?.seen(watched);
-    if (this.#log.standing(watchedName(watched))?.key !== standingOf(finding)) await this.#recordNews(watched, finding);
-    return null;
+    return findingOf(watched, bootProof, { report, settingDigest }).catch(asFailure);
   }
 
-  async #recordNews(watched: Watched, finding: Finding): Promise<void> {
-    const line = await lineAfter(this.#log.tail(), finding);
-    await this.#append(line);
-    if (!isRefusal(line)) return;
-    this.#refused.set(watchedName(watched), (this.#refused.get(watchedName(watched)) ?? 0) + 1);
-    this.#refusals.wake();
+  /** Fetches and verifies each name once more, and hands on what is refused, since no log will have it. */
+  async #lastRound(): Promise<void> {
+    if (this.#options.signal?.aborted) return;
+    this.#stop = new AbortController();
+    const refusals = await Promise.all(this.#watched.map((watched) => this.#lastPoll(watched)));
+    await this.#handovers.refusal.handOnLast(refusals.flat(), this.#stop.signal);
+  }
+
+  async #lastPoll(watched: Watched): Promise<Unrecorded[]> {
+    const fetched = await this.#request(watched);
+    const found = "failure" in fetched ? fetched.failure : await this.#judge(watched, fetched.bootProof);
+    if (!("kind" in found)) {
+      const refusal = isAccepted(found) ? null : this.#recorder.unrecorded(found);
+      return refusal === null ? [] : [refusal];
+    }
+    const { kind, message } = found;
+    const at = this.#options.now();
+    this.#options.onMessage?.({ event: "outage", at, since: at, kind, watched: [watched], message, again: false });
+    return [];
   }
 }
 
