@@ -185,7 +185,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
     health = await startedHealth(request.health, { command: "watch", watched }, io);
-    if (flags.log !== undefined) log = await opened(flags.log, request, io);
+    if (flags.log !== undefined) log = await opened(flags.log, request, { io, health });
     const options: WatchOptions = {
       ...(await optionsOf(request, io)),
       ...held,
@@ -193,7 +193,17 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
       signal: interruption.signal,
       reload: reloadOf(flags, hangup, io),
       ...(log && { log }),
-      onPoll: (poll) => health?.poll(poll),
+      onPoll: ({ at, polls, recorded, settingRefusedSince, watched: seen }) => {
+        for (const each of seen) health?.poll({ ...each, at, polls, recorded });
+        const undelivered = { count: 0, oldest: null };
+        health?.status({
+          settingRefusedSince,
+          settingReadAt: null,
+          policyDigest: null,
+          isLogWritable: true,
+          undelivered,
+        });
+      },
     };
     const summary = await watching(options, request, io);
     reportEnd(summary, flags, io);
@@ -231,13 +241,19 @@ function refusalOf(error: unknown): SettingRefusal {
   return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
-async function opened(path: string, { flags, rotate }: WatchRequest, io: Io): Promise<OpenedLog> {
+async function opened(
+  path: string,
+  { flags, rotate }: WatchRequest,
+  { io, health }: { readonly io: Io; readonly health: Health | null },
+): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
   const { checkpointKey, origin, checkpoint: file } = flags;
   const pem = checkpointKey === undefined ? undefined : await readLogKey(checkpointKey, "private", io);
   const demands = {
     ...(origin !== undefined && { origin }),
     ...(file !== undefined && { file }),
+    // The second line of a checkpoint is its number of entries.
+    onCheckpoint: (note: string) => health?.checkpoint({ entries: Number(note.split("\n")[1]), at: io.now() }),
   };
   try {
     return await openLog(path, {
