@@ -91,7 +91,7 @@ async function acknowledge(args: ArgumentReader, flags: Flags<"watch">, io: Io):
   refuseLogOptions(args, flags);
   const [rotate, format] = [rotateOf(args, flags.rotate), formatOf(args, flags.format)];
   args.throwFaults();
-  const log = await opened(flags.log!, { flags, rotate }, io);
+  const log = await opened(flags.log!, { flags, rotate }, { io, health: null });
   try {
     const { acknowledgeEntry } = await import("../watch/index.js");
     const line = await acknowledgeEntry(log, n, io.now());
@@ -227,7 +227,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
     health = await startedHealth(request.health, { command: "watch", watched }, io);
-    if (flags.log !== undefined) log = await opened(flags.log, request, io);
+    if (flags.log !== undefined) log = await opened(flags.log, request, { io, health });
     const options: WatchOptions = {
       ...(await optionsOf(request, io)),
       ...held,
@@ -277,7 +277,7 @@ function refusalOf(error: unknown): SettingRefusal {
 async function opened(
   path: string,
   { flags, rotate }: Pick<WatchRequest, "flags" | "rotate">,
-  io: Io,
+  { io, health }: { readonly io: Io; readonly health: Health | null },
 ): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
   const { checkpointKey, origin, checkpoint: file } = flags;
@@ -285,6 +285,8 @@ async function opened(
   const demands = {
     ...(origin !== undefined && { origin }),
     ...(file !== undefined && { file }),
+    // The second line of a checkpoint is its number of entries.
+    onCheckpoint: (note: string) => health?.checkpoint({ entries: Number(note.split("\n")[1]), at: io.now() }),
   };
   try {
     return await openLog(path, {

@@ -7,10 +7,12 @@ import { diskReason } from "../disk/reason.js";
 import { replaceWhole } from "../disk/whole.js";
 import { type HealthAddress, serveHealth } from "./node-server.js";
 import {
+  type HealthCheckpoint,
   type HealthPoll,
   type HealthQueue,
   HealthRecord,
   type HealthState,
+  type HealthStatus,
   type HealthSubject,
   type HealthWork,
 } from "./state.js";
@@ -18,13 +20,14 @@ import {
 export interface HealthOptions {
   readonly subject: HealthSubject;
   /**
-   * Path of a file that is replaced after each success, at most once a second. Its modification time is that of the
-   * last success.
+   * Path of a file that is replaced after each success, at most once a second, and every ten seconds as a sign of life.
    */
   readonly file?: string;
   /** Address that serves `/metrics`, `/healthz` and `/readyz`. It requires the package `prom-client`. */
   readonly metrics?: HealthAddress;
   readonly now: () => Date;
+  /** Milliseconds of a clock that is never set. Default: `performance.now()`. */
+  readonly monotonic?: () => number;
   /** Receives each reason why the file cannot be written, once. */
   readonly onNote?: (text: string) => void;
 }
@@ -39,6 +42,7 @@ const OPTIONS: MembersOf<HealthOptions> = {
   file: optional(nonEmptyText),
   metrics: optional(plain),
   now: callable,
+  monotonic: optional(callable),
   onNote: optional(callable),
 };
 
@@ -47,12 +51,18 @@ export interface Health {
   readonly url: string | null;
   /** Records what `onPoll` of a watch reports. */
   poll(poll: HealthPoll): void;
+  /** Records what `onStatus` of a watch reports. */
+  status(status: HealthStatus): void;
+  /** Records the newest checkpoint of a watch's log. */
+  checkpoint(checkpoint: HealthCheckpoint): void;
   /** Records the counts so far. Call it after each judged batch. */
   work(work: HealthWork): void;
+  /** Records that an audit ended with nothing to add. */
+  idle(): void;
   /** Records what `onQueue` of a worker or a queue's judge reports. */
   queue(queue: HealthQueue): void;
   state(): HealthState;
-  /** Writes the last success to the file and stops serving. The file is not removed. */
+  /** Writes the last state to the file, if it was not written, and stops serving. The file is not removed. */
   close(): Promise<void>;
 }
 
@@ -70,20 +80,23 @@ export interface Health {
  * ```
  */
 export async function startHealth(given: HealthOptions): Promise<Health> {
-  const { subject, file, metrics, now, onNote = () => {} } = typedOptions("options", given, OPTIONS);
-  const record = new HealthRecord(subject, now);
-  const served = { state: () => record.state(), now };
+  const own = typedOptions("options", given, OPTIONS);
+  const { subject, file, metrics, now, monotonic = () => performance.now(), onNote = () => {} } = own;
+  const record = new HealthRecord(subject, { now, monotonic });
   if (file !== undefined) await requireWritable(file);
-  const server = metrics === undefined ? null : await serveHealth(metrics, served);
+  const server = metrics === undefined ? null : await serveHealth(metrics, () => record.state());
   const written = file === undefined ? null : new HealthFile(file, record, onNote);
   return {
     url: server && server.url,
     poll: (poll) => void (record.poll(poll) && written?.write()),
-    work: (work) => {
-      record.work(work);
+    status: (status) => record.status(status),
+    checkpoint: (checkpoint) => record.checkpoint(checkpoint),
+    work: (work) => void (record.work(work) && written?.write()),
+    idle: () => {
+      record.idle();
       written?.write();
     },
-    queue: (queue) => void (record.queue(queue) && written?.write()),
+    queue: (queue) => record.queue(queue),
     state: () => record.state(),
     close: async () => {
       await Promise.all([written?.close(), server?.close()]);
@@ -100,8 +113,12 @@ async function requireWritable(path: string): Promise<void> {
 }
 
 const WRITE_MS = 1000;
+const ALIVE_MS = 10_000;
 
-/** Writes the file, one write at a time. Successes during a write are combined into the next write. */
+/**
+ * Writes the file, one write at a time. Successes during a write are combined into the next write. A timer of the main
+ * thread writes it, too, so it ages if that thread is stuck.
+ */
 class HealthFile {
   readonly #path: string;
   readonly #record: HealthRecord;
@@ -110,6 +127,7 @@ class HealthFile {
   #isWanted = false;
   #timer: NodeJS.Timeout | undefined;
   #fault = "";
+  readonly #alive = setInterval(() => this.write(), ALIVE_MS).unref();
 
   constructor(path: string, record: HealthRecord, onNote: (text: string) => void) {
     this.#path = path;
@@ -123,6 +141,7 @@ class HealthFile {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#alive);
     clearTimeout(this.#timer);
     await this.#writing;
     clearTimeout(this.#timer);

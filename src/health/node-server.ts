@@ -1,6 +1,6 @@
 /** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (health/README.md, "The server"). */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type PromClient from "prom-client";
 import { LABELS, MEASURES } from "./measures.js";
 import type { HealthState } from "./state.js";
@@ -14,11 +14,6 @@ export interface HealthAddress {
   readonly host: string;
   /** Port; 0 means any free one. */
   readonly port: number;
-}
-
-interface ServedHealth {
-  readonly state: () => HealthState;
-  readonly now: () => Date;
 }
 
 interface HealthServer {
@@ -40,20 +35,37 @@ interface Page {
 type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
 
 /** Rejects with {@link MetricsMissingError}, and with the platform's error if the address cannot be used. */
-export async function serveHealth({ host, port }: HealthAddress, served: ServedHealth): Promise<HealthServer> {
+export async function serveHealth({ host, port }: HealthAddress, state: () => HealthState): Promise<HealthServer> {
   const pages: Pages = new Map<string, () => Page | Promise<Page>>([
-    ["/metrics", await metricsPage(served)],
+    ["/metrics", await metricsPage(state)],
     ["/healthz", () => ({ status: 200, text: "ok\n" })],
-    ["/readyz", () => (served.state().isReady ? { status: 200, text: "ok\n" } : { status: 503, text: "not ready\n" })],
+    ["/readyz", () => (state().isReady ? { status: 200, text: "ok\n" } : { status: 503, text: "not ready\n" })],
   ]);
   const options = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: REQUEST_MS, requestTimeout: REQUEST_MS };
   const server = createServer(options, (request, response) => void reply(request, response, pages));
-  server.maxConnections = MAX_CONNECTIONS;
+  keepNewest(server);
   server.setTimeout(REQUEST_MS);
   await listening(server, { host, port });
   // The server must not keep the process alive.
   server.unref();
   return { url: urlOf(server), close: () => closed(server) };
+}
+
+/**
+ * Ends the connection that was idle for the longest time where there are too many. A limit that refuses new ones would
+ * let connections that never send a request fail every probe.
+ */
+function keepNewest(server: Server): void {
+  const sockets = new Set<Socket>();
+  const touch = (socket: Socket): void => void (sockets.delete(socket), sockets.add(socket));
+  server.on("connection", (socket) => {
+    touch(socket);
+    socket.once("close", () => sockets.delete(socket));
+    const [oldest] = sockets.size > MAX_CONNECTIONS ? sockets : [];
+    sockets.delete(oldest!);
+    oldest?.destroy();
+  });
+  server.on("request", ({ socket }) => touch(socket));
 }
 
 function listening(server: Server, { host, port }: HealthAddress): Promise<void> {
@@ -102,13 +114,13 @@ async function pageFor(method: string, page: (() => Page | Promise<Page>) | unde
 }
 
 /** Uses a new registry, because the default registry belongs to the program that embeds this package. */
-async function metricsPage({ state, now }: ServedHealth): Promise<() => Promise<Page>> {
+async function metricsPage(state: () => HealthState): Promise<() => Promise<Page>> {
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();
-  for (const { name, type, help, values } of MEASURES[state().command]) {
+  for (const { name, help, values } of MEASURES[state().command]) {
     const shared = { name, help, labelNames: LABELS, registers: [registry] };
-    const read = (): ReturnType<typeof values> => values(state(), now());
-    if (type === "counter")
+    const read = (): ReturnType<typeof values> => values(state());
+    if (name.endsWith("_total"))
       new Counter({
         ...shared,
         collect() {

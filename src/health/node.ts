@@ -2,13 +2,14 @@
 export { type Health, type HealthOptions, startHealth } from "./node-health.js";
 export { type HealthAddress, MetricsMissingError } from "./node-server.js";
 export type {
+  HealthCheckpoint,
   HealthCommand,
   HealthPoll,
   HealthQueue,
   HealthState,
+  HealthStatus,
   HealthSubject,
   HealthWork,
-  PolledName,
   QueueState,
   WatchedState,
 } from "./state.js";

@@ -1,14 +1,15 @@
 /** The health of a process: its state, its file, and what it serves. */
 import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type Health,
   type HealthOptions,
   type HealthPoll,
   type HealthState,
+  type HealthStatus,
   startHealth,
 } from "../../src/health/node.js";
 import { TOOL } from "../../src/version.js";
@@ -22,11 +23,19 @@ const KEY = "04ab";
 const BOTH = { command: "watch", watched: [{ app: "signer" }, { ephemeralKey: KEY }] } as const;
 
 let clock = START;
+/** The clock that is never set, in milliseconds. */
+let ticks = 0;
 let files = 0;
 const newPath = (): string => join(folder, `health-${files++}.json`);
 const now = (): Date => new Date(clock);
-const pass = (seconds: number): number => (clock += 1000 * seconds);
-beforeEach(() => void (clock = START));
+const pass = (seconds: number): void => {
+  clock += 1000 * seconds;
+  ticks += 1000 * seconds;
+};
+beforeEach(() => {
+  clock = START;
+  ticks = 0;
+});
 
 const open: Health[] = [];
 afterEach(async () => {
@@ -34,22 +43,34 @@ afterEach(async () => {
 });
 
 async function started(options: Partial<HealthOptions> & Pick<HealthOptions, "subject">): Promise<Health> {
-  const health = await startHealth({ now, ...options });
+  const health = await startHealth({ now, monotonic: () => ticks, ...options });
   open.push(health);
   return health;
 }
 
-/** What a poll saw: null is a good one. */
-function poll(signer: string | null, key: string | null = null, more: object = {}): HealthPoll {
-  const seen = { isRefused: false, refusals: 0, evidenceAt: null, ...more };
-  return {
-    recorded: 3,
-    watched: [
-      { watched: { app: "signer" }, failure: signer === null ? null : { kind: signer }, ...seen },
-      { watched: { ephemeralKey: KEY }, failure: key === null ? null : { kind: key }, ...seen },
-    ],
-  };
+const [SIGNER, OTHER] = BOTH.watched;
+
+/** A poll of a name: without a failure it is a good one. */
+function poll(
+  watched: HealthPoll["watched"],
+  failure: string | null = null,
+  more: Partial<HealthPoll> = {},
+): HealthPoll {
+  const seen = { isRefused: false, refusals: 0, evidenceAt: null, polls: 1, recorded: 3, ...more };
+  return { at: now(), watched, failure: failure === null ? null : { kind: failure }, ...seen };
 }
+
+function pollBoth(health: Health, failure: string | null = null, more: Partial<HealthPoll> = {}): void {
+  for (const watched of BOTH.watched) health.poll(poll(watched, failure, more));
+}
+
+const WELL: HealthStatus = {
+  settingRefusedSince: null,
+  settingReadAt: new Date(START),
+  policyDigest: "91ab",
+  isLogWritable: true,
+  undelivered: { count: 0, oldest: null },
+};
 
 interface Answer {
   readonly status: number;
@@ -80,24 +101,27 @@ async function metricsOf(health: Health): Promise<Readonly<Record<string, number
 }
 
 describe("the state of a watch", () => {
-  it("is not ready while a reload is refused, though all is seen, and is again afterwards", async () => {
+  it.each<[string, Partial<HealthStatus>, boolean]>([
+    ["a reload is refused", { settingRefusedSince: new Date(START) }, false],
+    ["the log is not writable", { isLogWritable: false }, false],
+    ["something is undelivered", { undelivered: { count: 1, oldest: new Date(START) } }, true],
+  ])("while %s, though all is seen", async (_, change, isReady) => {
     const health = await started({ subject: BOTH, metrics: ANY_PORT });
-    const since = new Date(START);
-    const stateAfter = async (settingRefusedSince: Date | null): Promise<unknown[]> => {
-      health.poll({ ...poll(null), settingRefusedSince });
-      const { status } = await get(`${health.url!}/readyz`);
-      const { bootproof_watch_setting_refused: refused } = await metricsOf(health);
-      return [status, refused, health.state().settingRefusedSince];
+    pollBoth(health);
+    const readyAfter = async (status: HealthStatus): Promise<unknown[]> => {
+      health.status(status);
+      const { status: code } = await get(`${health.url!}/readyz`);
+      return [code, health.state().isReady, (await metricsOf(health))["bootproof_ready"]];
     };
-    expect(await stateAfter(null)).toEqual([200, 0, null]);
-    expect(await stateAfter(since)).toEqual([503, 1, since]);
-    expect(await stateAfter(null)).toEqual([200, 0, null]);
+    expect(await readyAfter(WELL)).toEqual([200, true, 1]);
+    expect(await readyAfter({ ...WELL, ...change })).toEqual(isReady ? [200, true, 1] : [503, false, 0]);
+    expect(await readyAfter(WELL)).toEqual([200, true, 1]);
   });
 
-  it("has the outages of each name, and the last poll that saw all", async () => {
+  it("has the outages of each name, and the time since which all are seen", async () => {
     const health = await started({ subject: BOTH });
     const after = (at: Date | null): unknown => (at === null ? "-" : (at.getTime() - START) / 1000);
-    // When each was last seen, since when it is not, its outages and failed polls; and the last poll that saw all.
+    // When each was last seen, since when it is not, its outages and failed polls; and since when all are seen.
     const states = (): unknown => {
       const { watched, isReady, goodAt } = health.state();
       const names = watched.map(({ seenAt, outageSince, outages, failedPolls }) =>
@@ -106,19 +130,34 @@ describe("the state of a watch", () => {
       return [...names, isReady, after(goodAt)];
     };
     expect(states()).toEqual(["- - 0 0", "- - 0 0", false, "-"]);
-    for (const [polls, ...expected] of [
-      [[poll(null, "missing")], "1 - 0 0", "- 1 1 1", false, "-"],
-      [[poll(null)], "2 - 0 0", "2 - 1 1", true, 2],
-      [["unreachable", "credentials", "unreachable"].map((kind) => poll(kind)), "2 3 1 3", "5 - 1 1", false, 2],
-      [[poll(null)], "6 - 1 3", "6 - 1 1", true, 6],
+    for (const [signer, other, ...expected] of [
+      [[null], [], "1 - 0 0", "- - 0 0", false, "-"],
+      [[null], ["missing"], "2 - 0 0", "- 2 1 1", false, "-"],
+      [[], [null], "2 - 0 0", "3 - 1 1", true, 2],
+      [["unreachable", "credentials", "unreachable"], [], "2 4 1 3", "3 - 1 1", false, 2],
+      [[null], [null], "7 - 1 3", "7 - 1 1", true, 7],
     ] as const) {
-      for (const one of polls) {
+      for (const failure of signer.length > 0 ? signer : [undefined]) {
         pass(1);
-        health.poll(one);
+        if (failure !== undefined) health.poll(poll(SIGNER, failure));
       }
+      for (const failure of other) health.poll(poll(OTHER, failure));
       expect(states()).toEqual(expected);
     }
-    expect(health.state()).toMatchObject({ polls: 6, entries: 3, command: "watch", version: TOOL.version });
+    expect(health.state()).toMatchObject({ entries: 3, command: "watch", version: TOOL.version });
+  });
+
+  it("has ages that a clock which was set does not change", async () => {
+    const health = await started({ subject: BOTH });
+    pollBoth(health);
+    const ages = (): number[] => [health.state().goodAge, ...health.state().watched.map(({ seenAge }) => seenAge)];
+    pass(100);
+    expect(ages()).toEqual([100, 100, 100]);
+    clock -= 86_400_000;
+    pass(800);
+    expect(ages()).toEqual([900, 900, 900]);
+    health.poll(poll(SIGNER));
+    expect(ages()).toEqual([900, 0, 900]);
   });
 
   it("keeps no object of the caller", async () => {
@@ -135,20 +174,40 @@ describe("the state of a worker", () => {
   it("is ready while the queue is connected, and was seen in the last 15 seconds", async () => {
     const health = await started({ subject: { command: "worker" } });
     const isReady = (): boolean => health.state().isReady;
+    const idle = { ...contact, waiting: 0 };
     expect(isReady()).toBe(false);
-    health.queue(contact);
+    health.queue(idle);
     expect(isReady()).toBe(true);
     pass(15);
     expect(isReady()).toBe(true);
     pass(1);
     expect(isReady()).toBe(false);
-    health.queue(contact);
-    health.queue({ ...contact, isConnected: false });
-    health.queue({ ...contact, isConnected: false });
+    health.queue(idle);
+    health.queue({ ...idle, isConnected: false });
+    health.queue({ ...idle, isConnected: false });
     expect([isReady(), health.state().queue!.outages]).toEqual([false, 1]);
-    expect(health.state().goodAt!.getTime()).toBe(START + 16_000);
-    health.queue(contact);
+    pass(4);
+    expect(health.state().queue).toMatchObject({ contactAt: new Date(START + 16_000), contactAge: 4 });
+    health.queue(idle);
     expect([isReady(), health.state().queue!.outages]).toEqual([true, 1]);
+    // Contact is no success.
+    expect(health.state().goodAt).toBe(null);
+  });
+
+  it("is not ready when jobs wait and it judges nothing for 30 seconds", async () => {
+    const health = await started({ subject: { command: "worker" } });
+    const afterSeconds = (seconds: number, waiting: number): boolean => {
+      for (let second = 0; second < seconds; second++) {
+        pass(1);
+        health.queue({ ...contact, waiting });
+      }
+      return health.state().isReady;
+    };
+    // An idle worker is ready; the first job after a long idle time is no stall.
+    expect([afterSeconds(3600, 0), afterSeconds(30, 4), afterSeconds(1, 4)]).toEqual([true, true, false]);
+    health.work({ entries: 5, refused: 0, evidenceAt: null });
+    expect([afterSeconds(30, 4), health.state().goodAge, afterSeconds(1, 4)]).toEqual([true, 30, false]);
+    expect(afterSeconds(1, 0)).toBe(true);
   });
 
   it("has the rate of the last minute", async () => {
@@ -164,61 +223,116 @@ describe("the state of a worker", () => {
     pass(10);
     work(1200);
     expect(health.state().rate).toBe(10);
-    // A clock that is set back gives no negative rate.
-    pass(-3600);
+    // A clock that is set back changes no rate.
+    clock -= 3_600_000;
     work(1300);
-    expect(health.state().rate).toBe(null);
+    expect(health.state().rate).toBeGreaterThan(0);
   });
 });
 
 describe("the state of an audit", () => {
-  it("is ready after its first batch; with a queue, while that is connected", async () => {
+  const contact = { server: "redis://a", isConnected: true, waiting: null };
+  const judged = (health: Health, entries: number): void => health.work({ entries, refused: 0, evidenceAt: null });
+
+  it("is ready after its first entry; with a queue, while that is connected", async () => {
     const [local, queued] = [
       await started({ subject: { command: "audit", inputs: ["a.ndjson"] } }),
       await started({ subject: { command: "audit", hasQueue: true } }),
     ];
     expect([local.state().isReady, local.state().inputs]).toEqual([false, ["a.ndjson"]]);
-    for (const health of [local, queued]) health.work({ entries: 1, refused: 0, evidenceAt: null });
+    for (const health of [local, queued]) judged(health, 1);
     expect([local.state().isReady, queued.state().isReady]).toEqual([true, false]);
-    queued.queue({ server: "redis://a", isConnected: true, waiting: null });
+    queued.queue(contact);
     expect(queued.state().isReady).toBe(true);
+  });
+
+  it.each([
+    ["no worker takes its jobs", 7],
+    ["the server is out of memory and refuses its jobs", 0],
+  ])("is not ready when %s", async (_, waiting) => {
+    const health = await started({ subject: { command: "audit", hasQueue: true } });
+    const afterSeconds = (seconds: number): boolean => {
+      for (let second = 0; second < seconds; second++) {
+        pass(1);
+        health.queue({ ...contact, waiting });
+      }
+      return health.state().isReady;
+    };
+    // Contact with the server alone is no success, for however long.
+    expect([afterSeconds(1), afterSeconds(24), health.state().goodAt]).toEqual([false, false, null]);
+    judged(health, 1);
+    expect([afterSeconds(30), afterSeconds(1)]).toEqual([true, false]);
+    expect(health.state()).toMatchObject({ goodAt: new Date(START + 25_000), goodAge: 31 });
+    // The same count is no judged entry.
+    judged(health, 1);
+    expect([health.state().isReady, health.state().goodAge]).toEqual([false, 31]);
+    judged(health, 2);
+    expect([health.state().isReady, health.state().goodAge]).toEqual([true, 0]);
+  });
+
+  it("has a success when it ended with nothing to add", async () => {
+    const health = await started({ subject: { command: "audit" } });
+    judged(health, 0);
+    expect(health.state()).toMatchObject({ isReady: false, goodAt: null });
+    health.idle();
+    expect(health.state()).toMatchObject({ isReady: true, goodAt: now(), entries: 0 });
   });
 });
 
 describe("the file", () => {
   const read = (file: string): HealthState => JSON.parse(readFileSync(file, "utf8")) as HealthState;
+  const pollsIn = (file: string): number =>
+    statSync(file, { throwIfNoEntry: false }) ? read(file).watched[0]!.polls : 0;
   const written = async (file: string, polls: number): Promise<void> => {
-    while ((statSync(file, { throwIfNoEntry: false }) ? read(file).polls : 0) < polls)
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    while (pollsIn(file) < polls) await new Promise((resolve) => setImmediate(resolve));
   };
+  /** Passes at most so many seconds of the timers, with real time between them in which the file can be written. */
+  const passUntil = async (seconds: number, holds: () => boolean): Promise<void> => {
+    for (let second = 0; !holds() && second < seconds; second++) {
+      vi.advanceTimersByTime(1000);
+      for (let turn = 0; !holds() && turn < 1000; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(holds()).toBe(true);
+  };
+  afterEach(() => void vi.useRealTimers());
 
-  it("is written whole after a good poll, is left alone in an outage, and stays", async () => {
+  it("is written whole after a good poll, and every ten seconds as a sign of life, also in an outage", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     const file = newPath();
     const health = await started({ subject: BOTH, file });
-    health.poll(poll("unreachable"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    pollBoth(health, "unreachable");
+    vi.advanceTimersByTime(9_999);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(readdirSync(folder).filter((name) => name.startsWith("health-0"))).toEqual([]);
-    health.poll(poll(null));
+    pollBoth(health, null, { polls: 2 });
     await written(file, 2);
-    const { ino } = statSync(file);
+    // The poll of the second name came within the second after the first write.
+    await passUntil(2, () => read(file).goodAt !== null);
+    const good = now().toISOString();
     expect(read(file)).toMatchObject({
-      health: "bootproof-health/1",
+      health: "bootproof-health/2",
       isReady: true,
-      goodAt: now().toISOString(),
+      goodAt: good,
+      aliveAt: good,
       watched: [{ app: "signer" }, { ephemeralKey: KEY }],
     });
-    health.poll(poll("unreachable"));
+    pass(60);
+    pollBoth(health, "unreachable", { polls: 3 });
+    await passUntil(11, () => pollsIn(file) === 3);
+    expect(read(file)).toMatchObject({ aliveAt: now().toISOString(), goodAt: good, goodAge: 60, isReady: false });
+    const { ino } = statSync(file);
     await health.close();
-    expect([read(file).polls, statSync(file).ino]).toEqual([2, ino]);
+    expect([pollsIn(file), statSync(file).ino]).toEqual([3, ino]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("has the last success when many come at once", async () => {
     const file = newPath();
     const health = await started({ subject: BOTH, file });
-    for (let each = 0; each < 100; each++) health.poll(poll(null));
+    for (let polls = 1; polls <= 100; polls++) pollBoth(health, null, { polls });
     await written(file, 1);
     await health.close();
-    expect(read(file).polls).toBe(100);
+    expect(pollsIn(file)).toBe(100);
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
@@ -238,9 +352,9 @@ describe("the file", () => {
     const notes: string[] = [];
     const health = await started({ subject: BOTH, file, onNote: (text) => notes.push(text) });
     mkdirSync(file);
-    health.poll(poll(null));
+    pollBoth(health);
     while (notes.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    health.poll(poll(null));
+    pollBoth(health);
     await health.close();
     expect(notes).toEqual([`${file}: the health file cannot be written: a directory, not a file`]);
   });
@@ -255,9 +369,9 @@ describe("the server", () => {
     };
     expect(health.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await statuses()).toEqual([200, 503]);
-    health.poll(poll(null));
+    pollBoth(health);
     expect(await statuses()).toEqual([200, 200]);
-    health.poll(poll(null, "answer"));
+    health.poll(poll(OTHER, "answer"));
     expect(await statuses()).toEqual([200, 503]);
     await health.close();
     await expect(get(`${health.url ?? ""}/healthz`)).rejects.toThrow();
@@ -290,6 +404,31 @@ describe("the server", () => {
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
+  it.each([
+    ["that send nothing", ""],
+    ["that send half a request", "GET /metrics HTTP/1.1\r\nHost: a\r\nX: "],
+  ])("responds at once beside 80 open connections %s, and keeps 64", async (_, text) => {
+    const health = await started({ subject: BOTH, metrics: ANY_PORT });
+    const { hostname, port } = new URL(health.url!);
+    let closed = 0;
+    const sockets: Socket[] = [];
+    for (let each = 0; each < 80; each++) {
+      const socket = connect(Number(port), hostname).on("error", () => {});
+      socket.on("close", () => closed++);
+      sockets.push(socket);
+      await new Promise((resolve) => socket.once("connect", resolve));
+      socket.write(text);
+    }
+    const start = performance.now();
+    for (const name of ["healthz", "metrics", "healthz"])
+      expect((await get(`${health.url!}/${name}`)).status).toBe(200);
+    expect(performance.now() - start).toBeLessThan(1000);
+    // The oldest ones were closed: 80 and three requests, and at most 64 at a time.
+    while (closed < 16) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(sockets.slice(-60).filter(({ destroyed }) => destroyed)).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+  });
+
   it("rejects for a port in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
@@ -311,43 +450,60 @@ describe("the metrics", () => {
       [`bootproof_watch_${name}{app="signer"}`]: app,
       [`bootproof_watch_${name}{ephemeral_key="${KEY}"}`]: key,
     });
-    // Before the first poll: an age, so that a watch that never sees anything raises an alert.
+    // Before the first poll: an age, so that a watch that never sees anything raises an alert; no verdict.
     expect(await metricsOf(health)).toEqual({
       ...build,
       bootproof_ready: 0,
-      bootproof_watch_polls_total: 0,
-      bootproof_watch_setting_refused: 0,
       bootproof_watch_entries_total: 0,
+      ...of("polls_total", 0, 0),
       ...of("failed_polls_total", 0, 0),
       ...of("outages_total", 0, 0),
       ...of("outage", 0, 0),
       ...of("refusals_total", 0, 0),
-      ...of("refused", 0, 0),
       ...of("last_good_poll_age_seconds", 100, 100),
     });
-    health.poll(poll(null, "missing", { isRefused: true, refusals: 2, evidenceAt: new Date(START) }));
+    const more = { isRefused: true, refusals: 2, evidenceAt: new Date(START) };
+    health.poll(poll(SIGNER, null, more));
+    health.poll(poll(OTHER, "missing", { isRefused: null }));
     pass(10);
-    health.poll(poll(null, "missing", { isRefused: true, refusals: 2, evidenceAt: new Date(START) }));
+    health.poll(poll(SIGNER, null, { ...more, polls: 2 }));
+    health.poll(poll(OTHER, "missing", { isRefused: null, polls: 2 }));
+    health.status({ ...WELL, undelivered: { count: 2, oldest: new Date(START + 15_000) } });
+    health.checkpoint({ entries: 7, at: now() });
     pass(5);
     const expected = {
       ...build,
       bootproof_ready: 0,
-      bootproof_watch_polls_total: 2,
       bootproof_watch_setting_refused: 0,
+      bootproof_watch_setting_read_timestamp_seconds: START / 1000,
+      'bootproof_watch_policy_info{policy_digest="91ab"}': 1,
+      bootproof_watch_log_writable: 1,
+      bootproof_watch_undelivered: 2,
+      bootproof_watch_undelivered_age_seconds: 100,
+      bootproof_watch_checkpoint_entries: 7,
+      bootproof_watch_checkpoint_timestamp_seconds: START / 1000 + 110,
       bootproof_watch_entries_total: 3,
+      ...of("polls_total", 2, 2),
       ...of("failed_polls_total", 0, 2),
       ...of("outages_total", 0, 1),
       ...of("outage", 0, 1),
-      ...of("refusals_total", 2, 2),
-      ...of("refused", 1, 1),
+      ...of("refusals_total", 2, 0),
+      'bootproof_watch_refused{app="signer"}': 1,
       'bootproof_watch_last_good_poll_timestamp_seconds{app="signer"}': START / 1000 + 110,
       ...of("last_good_poll_age_seconds", 5, 115),
-      ...of("evidence_timestamp_seconds", START / 1000, START / 1000),
-      ...of("evidence_age_seconds", 115, 115),
+      'bootproof_watch_evidence_timestamp_seconds{app="signer"}': START / 1000,
+      'bootproof_watch_evidence_age_seconds{app="signer"}': 115,
     };
     expect(await metricsOf(health)).toEqual(expected);
     // A second scrape does not count twice.
     expect(await metricsOf(health)).toEqual(expected);
+    // A clock that is set back by a day makes no age negative.
+    clock -= 86_400_000;
+    expect(await metricsOf(health)).toEqual({
+      ...expected,
+      bootproof_watch_undelivered_age_seconds: 0,
+      'bootproof_watch_evidence_age_seconds{app="signer"}': 0,
+    });
   });
 
   it.each(["worker", "audit"] as const)("of a %s are its counts, its rate and its queue", async (command) => {
@@ -379,6 +535,8 @@ describe("the metrics", () => {
         evidence_timestamp_seconds: START / 1000,
         evidence_age_seconds: 27,
         queue_connected: 1,
+        queue_contact_timestamp_seconds: START / 1000 + 17,
+        queue_contact_age_seconds: 10,
         queue_outages_total: 0,
         queue_waiting: 5,
       }),
@@ -400,6 +558,6 @@ describe("the metrics", () => {
 
 it("writes nothing and listens nowhere without either", async () => {
   const health = await started({ subject: BOTH });
-  health.poll(poll(null));
+  pollBoth(health);
   expect([health.url, health.state().isReady]).toEqual([null, true]);
 });
