@@ -29,38 +29,36 @@ export function entryText(entry: LogEntry | UnrecordedFinding): string {
 }
 
 function eventText(entry: EventEntry): string {
-  return `${entry.at} #${entry.n} ${eventWords(entry)}\n`;
+  return `${entry.at} #${entry.n} ${textBy(EVENTS, entry)}\n`;
 }
 
-function eventWords(entry: EventEntry): string {
-  switch (entry.event) {
-    case "outage-began": {
-      const { watched, kind, since, message } = entry;
-      return `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`;
-    }
-    case "outage-ended": {
-      const { watched, since, failedPolls } = entry;
-      return `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} since ${since}`;
-    }
-    case "setting-changed": {
-      const { changed, policy, policyDigest } = entry;
-      const name = policy === null ? "" : ` ${quoted(policy)}`;
-      if (changed.length === 0) return `SETTING READ: the setting is the same as before the refused reload`;
-      return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digestText(policyDigest)}`;
-    }
-    case "setting-refused":
-      return `SETTING REFUSED since ${entry.since}: ${faultsText(entry.faults)}`;
-    case "continued":
-      return `CONTINUED in ${printable(entry.file)}`;
-    case "started":
-      return `STARTED ${namesOf(entry.watched)}${entry.adopted === undefined ? "" : `, adopting ${entry.adopted}`}`;
-    case "heartbeat":
-    case "stopped":
-      return `${entry.event.toUpperCase()}, since ${entry.since}: ${entry.polls.map(countText).join(", ")}`;
-    case "acknowledged":
-      return `ACKNOWLEDGED: the ${entry.what} of entry ${entry.entry} is not delivered any more`;
-  }
+type Texts<Member extends { readonly event: string }> = {
+  readonly [E in Member["event"]]: (member: Extract<Member, { readonly event: E }>) => string;
+};
+
+function textBy<Member extends { readonly event: string }>(texts: Texts<Member>, member: Member): string {
+  const text = texts[member.event as Member["event"]] as (member: Member) => string;
+  return text(member);
 }
+
+const EVENTS: Texts<EventEntry> = {
+  "outage-began": ({ watched, kind, since, message }) =>
+    `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`,
+  "outage-ended": ({ watched, since, failedPolls }) =>
+    `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} since ${since}`,
+  "setting-changed": ({ changed, policy, policyDigest }) => {
+    const name = policy === null ? "" : ` ${quoted(policy)}`;
+    if (changed.length === 0) return `SETTING READ: the setting is the same as before the refused reload`;
+    return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digestText(policyDigest)}`;
+  },
+  "setting-refused": ({ since, faults }) => `SETTING REFUSED since ${since}: ${faultsText(faults)}`,
+  continued: ({ file }) => `CONTINUED in ${printable(file)}`,
+  started: ({ watched, adopted }) =>
+    `STARTED ${namesOf(watched)}${adopted === undefined ? "" : `, adopting ${adopted}`}`,
+  heartbeat: ({ since, polls }) => `HEARTBEAT since ${since}: ${polls.map(countText).join(", ")}`,
+  stopped: ({ since, polls }) => `STOPPED since ${since}: ${polls.map(countText).join(", ")}`,
+  acknowledged: ({ what, entry }) => `ACKNOWLEDGED: the ${what} of entry ${entry} is not delivered any more`,
+};
 
 function countText({ good, failed, ...watched }: PollCount): string {
   return `${nameOf(watched as Watched)} ${good} good${failed === 0 ? "" : ` and ${failed} failed`}`;
@@ -134,62 +132,53 @@ const LOUD = {
 } as const;
 
 export function messageText(message: WatchMessage, once: boolean): string {
-  const at = message.at.toISOString();
-  switch (message.event) {
-    case "outage": {
-      const { watched, kind, again, since } = message;
+  return `${textBy(messagesOf(message.at.toISOString(), once), message)}\n`;
+}
+
+function messagesOf(at: string, once: boolean): Texts<WatchMessage> {
+  return {
+    outage: ({ watched, kind, again, since, message }) => {
       const still = again ? ` still, since ${since.toISOString()}` : "";
       const next = once ? "" : ". It will be polled again";
-      const said = message.message.replace(/\.$/, "");
-      return `warning: ${at} ${namesOf(watched)}: ${LOUD[kind]}${still}: ${printable(said)}${next}\n`;
-    }
-    case "recovered": {
-      const { watched, since, failedPolls } = message;
+      return `warning: ${at} ${namesOf(watched)}: ${LOUD[kind]}${still}: ${sentence(message)}${next}`;
+    },
+    recovered: ({ watched, since, failedPolls }) => {
       const polls = pollsText(failedPolls);
-      const from = since.toISOString();
-      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} since ${from}\n`;
-    }
-    case "setting-read": {
-      const { changed } = message;
+      return `note: ${at} ${namesOf(watched)}: reachable again, after ${polls} since ${since.toISOString()}`;
+    },
+    "setting-read": ({ changed }) => {
       const said = changed.length === 0 ? "nothing has changed" : `the next poll uses ${partsText(changed)}`;
-      return `note: ${at} the setting was read again: ${said}\n`;
-    }
-    case "setting-refused": {
-      const { faults, since, again } = message;
+      return `note: ${at} the setting was read again: ${said}`;
+    },
+    "setting-refused": ({ faults, since, again }) => {
       const still = again ? ` still, since ${since.toISOString()}` : "";
-      const next = "The previous setting stays in use, and each poll tries to reload: correct the file";
-      return `warning: ${at} the reload was refused${still}: ${faultsText(faults)}. ${next}\n`;
-    }
-    case "not-handed-on": {
-      const { what, n, attempts, tries } = message;
-      const next = tries ? "will retry" : `not after ${attempts} attempts, will retry each hour`;
-      const said = printable(message.message);
-      return `warning: ${at} the ${what} of ${entryName(n)} was not delivered: ${said}; ${next}\n`;
-    }
-    case "handed-on": {
-      const { what, n, attempts } = message;
-      return `note: ${at} the ${what} of ${entryName(n)} was delivered at attempt ${attempts}\n`;
-    }
-    case "undelivered": {
-      const { what, count, oldest } = message;
+      const next = "The previous setting stays in use, and each interval tries to reload: correct the file";
+      return `warning: ${at} the reload was refused${still}: ${faultsText(faults)}. ${next}`;
+    },
+    "not-handed-on": ({ what, n, attempts, tries, message }) => {
+      const next = tries ? "will retry" : `not after ${attempts} attempts; will retry each hour`;
+      return `warning: ${at} the ${what} of ${entryName(n)} was not delivered: ${printable(message)}; ${next}`;
+    },
+    "handed-on": ({ what, n, attempts }) =>
+      `note: ${at} the ${what} of ${entryName(n)} was delivered at attempt ${attempts}`,
+    undelivered: ({ what, count, oldest }) => {
       const next = "each is tried again now; --acknowledge N ends one that can never be delivered";
-      return `warning: ${at} not delivered: ${countOf(count, what)}, the oldest of ${oldest.toISOString()}; ${next}\n`;
-    }
-    case "discarded": {
-      const { what, count } = message;
-      const why = `since there is no --on-${what}`;
-      return `warning: ${at} ${countOf(count, what)} of earlier runs will never be delivered, ${why}\n`;
-    }
-    case "unrecorded":
-      return `warning: ${at} NOT RECORDED: ${verdictText(message.finding)}\n`;
-    case "log-full": {
-      const said = printable(message.message);
+      return `warning: ${at} not delivered: ${countOf(count, what)}, the oldest of ${oldest.toISOString()}; ${next}`;
+    },
+    discarded: ({ what, count }) =>
+      `warning: ${at} ${countOf(count, what)} of earlier runs will never be delivered, since there is no --on-${what}`,
+    unrecorded: ({ finding }) => `warning: ${at} NOT RECORDED: ${verdictText(finding)}`,
+    "log-full": ({ since, message }) => {
       const next = "The watch goes on, and records its findings when it can";
-      return `warning: ${at} the log cannot be written since ${message.since.toISOString()}: ${said}. ${next}\n`;
-    }
-    case "log-writable":
-      return `note: ${at} the log can be written again, after ${message.since.toISOString()}\n`;
-  }
+      return `warning: ${at} the log cannot be written since ${since.toISOString()}: ${sentence(message)}. ${next}`;
+    },
+    "log-writable": ({ since }) =>
+      `note: ${at} the log can be written again; it could not since ${since.toISOString()}`,
+  };
+}
+
+function sentence(message: string): string {
+  return printable(message.replace(/\.$/, ""));
 }
 
 function entryName(n: number | null): string {

@@ -37,8 +37,8 @@ type OutageOptions = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxS
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
-the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict. Each name is polled by itself, so one that
-does not respond delays no other.
+the policy allows is rejected too. A line is written for each new boot proof, and for each change of a verdict.
+Each name is polled by itself, so one that does not respond delays no other.
 
 An outage is reported on stderr when it starts, each hour, and when it ends. One that lasts longer than --outage-after
 polls is an entry of the log, as is its end, and --on-outage gets both entries. An outage never ends the watch, except

@@ -317,8 +317,7 @@ export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Pr
 
 export function unrecordedLine(finding: Finding): UnrecordedLine {
   const entry = { finding: FINDING_FORMAT, recorded: false, ...finding } as const;
-  const { log: _, n: __, previous: ___, ...members } = FINDING.members;
-  return { entry, bytes: toUtf8(orderedText(entry, ["finding", "recorded", ...Object.keys(members)])) };
+  return { entry, bytes: toUtf8(orderedText(entry, ["finding", "recorded", ...Object.keys(FINDING.members)])) };
 }
 
 /** Rejects with {@link MalformedError} for an event that {@link readLine} would refuse. */

@@ -106,7 +106,11 @@ export type WatchMessage =
   /** Lines that earlier processes did not deliver count as delivered, since this watch has no target for them. */
   | { readonly event: "discarded"; readonly what: Delivered; readonly at: Date; readonly count: number }
   /** A refusal that could not be recorded. It is handed on without a number. */
-  | { readonly event: "unrecorded"; readonly at: Date; readonly finding: Omit<UnrecordedFinding, "bootProofs"> }
+  | {
+      readonly event: "unrecorded";
+      readonly at: Date;
+      readonly finding: Omit<UnrecordedFinding, "bootProofs"> & { readonly bootProofs: readonly [] };
+    }
   /** The disk refuses entries since a time. The watch goes on, and records them when it can. */
   | { readonly event: "log-full"; readonly at: Date; readonly since: Date; readonly message: string }
   /** Entries can be written again. */

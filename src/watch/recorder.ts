@@ -129,8 +129,8 @@ export class Recorder {
     const line = unrecordedLine(finding);
     onEntry(line);
     if (isAccepted(finding)) return null;
-    const { bootProofs: _, ...told } = line.entry;
-    tell({ event: "unrecorded", at: now(), finding: told });
+    // A message is one short line, so it has no evidence.
+    tell({ event: "unrecorded", at: now(), finding: { ...line.entry, bootProofs: [] } });
     return { line, n: null, isDelivered: false };
   }
 

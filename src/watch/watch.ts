@@ -4,6 +4,7 @@
  */
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
+import { withoutPrototype } from "../decode/input.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
@@ -168,11 +169,14 @@ export interface Silent {
   readonly message: string | null;
 }
 
-const DEFAULT_INTERVAL_MS = 60_000;
-const DEFAULT_OUTAGE_AFTER = 5;
-const DEFAULT_REPEAT_MS = 3_600_000;
 const WEEK_MS = 604_800_000;
-const DEFAULT_HEARTBEAT_MS = 3_600_000;
+const NOTHING = (): void => {};
+const DEFAULTS = {
+  ...{ intervalMs: 60_000, heartbeatMs: 3_600_000, outageAfter: 5, outageRepeatMs: 3_600_000, once: false },
+  ...{ onEntry: NOTHING, onPoll: NOTHING, onStatus: NOTHING, onMessage: NOTHING },
+};
+type Settings = WatchOptions & Required<Pick<WatchOptions, keyof typeof DEFAULTS>>;
+
 /** Limit of concurrent requests, because each response may be large. */
 const AT_ONCE = 4;
 /** Milliseconds after which a request gives its place up to the next name. */
@@ -230,8 +234,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   provenanceVerifier: optional(having("verify")),
 };
 
-function watchedBy(options: WatchOptions): Watched[] {
-  const { apps = [], ephemeralKeys = [], intervalMs = DEFAULT_INTERVAL_MS, maxSilenceMs = Infinity } = options;
+function watchedBy({ apps = [], ephemeralKeys = [], intervalMs, maxSilenceMs = Infinity }: Settings): Watched[] {
   // With a limit up to the interval, the watch would end between two good polls.
   if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
   const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
@@ -244,7 +247,7 @@ function watchedBy(options: WatchOptions): Watched[] {
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
 class Watch {
-  readonly #options: WatchOptions;
+  readonly #options: Settings;
   readonly #watched: readonly Watched[];
   readonly #log: LogStore;
   readonly #recorder: Recorder;
@@ -277,21 +280,19 @@ class Watch {
   #status = "";
 
   constructor(given: WatchOptions) {
-    const options = typedOptions("options", given, WATCH_OPTIONS);
+    const options: Settings = withoutPrototype({ ...DEFAULTS, ...typedOptions("options", given, WATCH_OPTIONS) });
     this.#options = options;
     this.#watched = watchedBy(options);
     const log = (this.#log = options.log ?? memoryStore());
     this.#cache = options.cache ?? new SignatureCache();
-    const { now, sleep, outageAfter, outageRepeatMs, maxSilenceMs, intervalMs = DEFAULT_INTERVAL_MS } = options;
-    const { onMessage: tell = () => {}, onEntry = () => {}, heartbeatMs = DEFAULT_HEARTBEAT_MS } = options;
-    const [after, repeatMs] = [outageAfter ?? DEFAULT_OUTAGE_AFTER, outageRepeatMs ?? DEFAULT_REPEAT_MS];
-    const shared = { ...options, log, tell, repeatMs, onChange: () => this.#tellStatus() };
+    const { heartbeatMs, intervalMs, maxSilenceMs, now, onMessage: tell, outageAfter: after, sleep } = options;
+    const shared = { ...options, log, tell, repeatMs: options.outageRepeatMs, onChange: () => this.#tellStatus() };
     // Outages are delivered apart from refusals, so a failing delivery of one kind does not delay the other.
     this.#handovers = {
       refusal: new Handover({ ...shared, what: "refusal", deliver: options.onRefusal }),
       outage: new Handover({ ...shared, what: "outage", deliver: options.onOutage }),
     };
-    this.#recorder = new Recorder({ ...shared, onEntry, onUnrecorded: (one) => this.#handovers.refusal.add(one) });
+    this.#recorder = new Recorder({ ...shared, onUnrecorded: (one) => this.#handovers.refusal.add(one) });
     this.#signs = new Signs({ watched: this.#watched, log, recorder: this.#recorder, now, heartbeatMs });
     const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
     this.#reloads = new Reloads({ ...shared, read, strictness: options });
@@ -341,7 +342,7 @@ class Watch {
   }
 
   async #work(): Promise<void> {
-    const { once = false, reload } = this.#options;
+    const { once, reload } = this.#options;
     const { signal } = this.#stop;
     const handovers = Object.values(this.#handovers);
     signal.addEventListener("abort", () => this.#makeDue());
@@ -370,7 +371,7 @@ class Watch {
 
   /** Polls a name until the watch ends. No name waits for another. */
   async #follow(watched: Watched): Promise<void> {
-    const { once = false, intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
+    const { once, intervalMs } = this.#options;
     const { signal } = this.#stop;
     this.#silence?.seen(watched);
     while (!signal.aborted) {
@@ -410,7 +411,7 @@ class Watch {
     if (polls === 1 && this.#strangers === this.#watched.length) throw new FetchError("credentials", failure!.message);
     this.#outages.note(watched, failure);
     const name = watchedName(watched);
-    this.#options.onPoll?.({
+    this.#options.onPoll({
       at: this.#options.now(),
       watched,
       polls,
@@ -442,7 +443,6 @@ class Watch {
 
   /** Reports the status if it has changed. */
   #tellStatus(): void {
-    if (this.#options.onStatus === undefined) return;
     const waiting = Object.values(this.#handovers).flatMap((handover) => handover.waitingSince());
     const [oldest] = waiting.sort();
     const status = {
@@ -487,7 +487,7 @@ class Watch {
 
   /** Reads the setting again when asked, and after each interval while the newest reload is refused. */
   async #followSetting(): Promise<void> {
-    const { intervalMs = DEFAULT_INTERVAL_MS } = this.#options;
+    const { intervalMs } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
@@ -511,7 +511,7 @@ class Watch {
   }
 
   async #keepSigns(): Promise<void> {
-    const { heartbeatMs = DEFAULT_HEARTBEAT_MS, sleep } = this.#options;
+    const { heartbeatMs, sleep } = this.#options;
     const { signal } = this.#stop;
     if (!this.#hasSigns()) return;
     await this.#recorder.inOrder(() => this.#signs.started(this.#setting!.digest));
@@ -522,11 +522,11 @@ class Watch {
   }
 
   #hasSigns(): boolean {
-    return this.#options.log !== undefined && this.#options.once !== true;
+    return this.#options.log !== undefined && !this.#options.once;
   }
 
   async #signOnce(): Promise<void> {
-    if (this.#options.log !== undefined && this.#options.once === true) await this.#signs.signIfDue();
+    if (this.#options.log !== undefined && this.#options.once) await this.#signs.signIfDue();
   }
 
   async #signEnd(): Promise<void> {
@@ -623,7 +623,7 @@ class Watch {
     }
     const { kind, message } = found;
     const at = this.#options.now();
-    this.#options.onMessage?.({ event: "outage", at, since: at, kind, watched: [watched], message, again: false });
+    this.#options.onMessage({ event: "outage", at, since: at, kind, watched: [watched], message, again: false });
     return [];
   }
 }
