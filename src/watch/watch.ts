@@ -346,6 +346,7 @@ class Watch {
     const { signal } = this.#stop;
     const handovers = Object.values(this.#handovers);
     signal.addEventListener("abort", () => this.#makeDue());
+    for (const watched of this.#watched) this.#silence?.seen(watched);
     await this.#guarded(untilAborted(Promise.all(handovers.map((handover) => handover.begin())), signal));
     const handing = handovers.map((handover) => this.#guarded(handover.run(signal)));
     const end = reload?.when(() => {
@@ -373,7 +374,6 @@ class Watch {
   async #follow(watched: Watched): Promise<void> {
     const { once, intervalMs } = this.#options;
     const { signal } = this.#stop;
-    this.#silence?.seen(watched);
     while (!signal.aborted) {
       const turn = this.#turn;
       const failure = await this.#poll(watched);

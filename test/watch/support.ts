@@ -7,11 +7,20 @@ import {
   type LogEvent,
   type LogLine,
   NO_LINE,
+  type UnrecordedLine,
+  type Watched,
   eventLineAfter,
   isFinding,
   lineAfter,
+  watchedName,
 } from "../../src/watch/entry.js";
-import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/index.js";
+import {
+  type LogStore,
+  type LogVerification,
+  type VerifyLogOptions,
+  type WatchOptions,
+  verifyLog,
+} from "../../src/watch/index.js";
 import { sha256 } from "../../src/verify/digest.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonValue } from "../../src/decode/json.js";
@@ -50,6 +59,13 @@ export const EVENTS: readonly LogEvent[] = [
   },
   { at, event: "setting-refused", since: at, faults: [{ file: "a\u202e.json", reason: "no such file" }] },
   { at, event: "continued", file: "boots.2.jsonl" },
+  {
+    ...{ at, event: "started", watched, heartbeatMs: 3_600_000, settingDigest: "cd".repeat(32) },
+    ...{ tool: { name: "bootproof", version: "0.1.0" }, adopted: "ab".repeat(32) },
+  },
+  { at, event: "heartbeat", since: at, polls: watched.map((one) => ({ ...one, good: 60, failed: 0 })) },
+  { at, event: "stopped", since: at, polls: watched.map((one) => ({ ...one, good: 1, failed: 2 })) },
+  { at, event: "acknowledged", entry: 3, what: "refusal" },
 ];
 
 /** So many lines, each an entry of its own. */
@@ -79,8 +95,9 @@ export async function rotatedLog(): Promise<{ all: LogLine[]; files: Record<"b" 
 }
 
 /** Leaves out events. */
-export function findingsInto(findings: LogLine<FindingEntry>[]): (line: LogLine) => void {
-  return (line) => void (isFinding(line.entry) && findings.push({ ...line, entry: line.entry }));
+export function findingsInto(findings: LogLine<FindingEntry>[]): (line: LogLine | UnrecordedLine) => void {
+  return (line) =>
+    void ("n" in line.entry && isFinding(line.entry) && findings.push({ ...(line as LogLine), entry: line.entry }));
 }
 
 export function textOf(lines: readonly (LogLine | string)[]): string {
@@ -99,9 +116,32 @@ export function verified(text: string, options: VerifyLogOptions = {}): Promise<
   return verifyLog(inPieces(text), options);
 }
 
+/** Whether an entry says only that the watch is alive. */
+export function isSign(entry: object): boolean {
+  return "event" in entry && ["started", "heartbeat", "stopped"].includes(String(entry.event));
+}
+
+/** What a request that hangs returns. */
+export const NEVER = new Promise<never>(() => {});
+
+/** The function `newest` of a watch. What hangs stays {@link NEVER}. */
+export function answering(
+  answer: (watched: Watched, signal: AbortSignal) => JsonValue | null | Promise<JsonValue | null>,
+): WatchOptions["newest"] {
+  return (watched, signal) => {
+    try {
+      const answered = answer(watched, signal);
+      return answered === NEVER ? NEVER : Promise.resolve(answered);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
+}
+
 /** A clock that advances only by sleeping. */
 export class SimulatedClock {
   #time = START.getTime();
+  #busy = 0;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
   readonly now = (): Date => new Date(this.#time);
@@ -119,6 +159,56 @@ export class SimulatedClock {
       signal.addEventListener("abort", wake);
     });
 
+  /** Time does not pass during this work, which takes real time. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    this.#busy++;
+    return work.finally(() => this.#busy--);
+  }
+
+  /** Sets the clock by so many milliseconds. Sleepers do not notice. */
+  set(milliseconds: number): void {
+    this.#time += milliseconds;
+    this.#sleepers = this.#sleepers.map((one) => Object.assign(one, { at: one.at + milliseconds }));
+  }
+
+  /** Time does not pass from a request of a watch, unless it hangs, to the end of its poll. */
+  watching(options: Omit<WatchOptions, "now" | "sleep" | "random"> & Partial<WatchOptions>): WatchOptions {
+    const [polling, log] = [new Map<string, () => void>(), options.log];
+    return {
+      ...{ now: this.now, sleep: this.sleep, random: this.random },
+      ...options,
+      newest: (watched, signal) => {
+        const answer = options.newest(watched, signal);
+        if (answer !== NEVER) void this.during(new Promise<void>((end) => polling.set(watchedName(watched), end)));
+        return answer;
+      },
+      onPoll: (poll) => {
+        options.onPoll?.(poll);
+        polling.get(watchedName(poll.watched))?.();
+      },
+      ...(log !== undefined && { log: this.storing(log) }),
+    };
+  }
+
+  storing(log: LogStore): LogStore {
+    return {
+      tail: () => log.tail(),
+      standing: (name) => log.standing(name),
+      openOutage: (name) => log.openOutage(name),
+      lastSign: () => log.lastSign(),
+      undelivered: (what) => log.undelivered(what),
+      check: () => this.during(log.check()),
+      append: (line) => this.during(log.append(line)),
+      lineOf: (what, n) => this.during(log.lineOf(what, n)),
+      markDelivered: (what, n) => this.during(log.markDelivered(what, n)),
+      countAsDelivered: (what) => this.during(log.countAsDelivered(what)),
+    };
+  }
+
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
   get elapsedMs(): number {
     return this.#time - START.getTime();
   }
@@ -130,7 +220,7 @@ export class SimulatedClock {
   async runUntil(isDone: () => boolean, isBusy = (): boolean => false): Promise<void> {
     while (!isDone()) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (isBusy()) continue;
+      if (this.#busy > 0 || isBusy()) continue;
       this.#sleepers.sort((a, b) => a.at - b.at);
       const [next] = this.#sleepers;
       if (next === undefined) continue;
