@@ -358,10 +358,10 @@ function inUse(path: string, { what, self }: Taking, holder: Holder | null): str
 }
 
 function lost(path: string, found: string | null, staleMs: number): string {
-  const end = "so this process writes no more";
-  if (found === null) return `its lock, ${path}, was removed, ${end}: another process may use it now`;
+  if (found === null)
+    return `its lock, ${path}, was removed, so this process writes no more: another process may use it now`;
   const holder = holderOf(found);
-  if (holder === null) return `its lock, ${path}, was overwritten, ${end}`;
+  if (holder === null) return `its lock, ${path}, was overwritten, so this process writes no more`;
   const who = `process ${holder.pid} of ${holder.host} has its lock now, ${path}`;
-  return `${who}: this process was paused or could not renew it for ${staleMs / 1000} s, ${end}`;
+  return `${who}: this process was paused or could not renew it for ${staleMs / 1000} s, so it writes no more`;
 }
