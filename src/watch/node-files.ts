@@ -215,8 +215,8 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
 
 /**
  * Which lines of a kind were delivered: those up to entry `n`, without those of `except`. Without a key each kind has a
- * file for it. If the file is lost, all lines are delivered again. `all` means that lines are treated as delivered until
- * the next start, because nothing delivers them.
+ * file for it. If the file is lost, all lines are delivered again. `all` means that lines are treated as delivered
+ * until the next start, because nothing delivers them.
  */
 export interface Mark {
   readonly n: number;
@@ -262,6 +262,6 @@ export async function writeMark(log: string, what: Delivered, { n, hash, all, ex
 
 /** Removes unfinished files that a killed process left. Only the holder of the log's lock writes them. */
 export async function removeUnfinished(log: string): Promise<void> {
-  for (const suffix of [...Object.values(MARKS), ".state"])
+  for (const suffix of [".state", ...Object.values(MARKS)])
     await rm(`${log}${suffix}.new`, { force: true }).catch(() => {});
 }

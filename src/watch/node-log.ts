@@ -84,8 +84,8 @@ export interface CheckpointOptions {
   /** Receives each new checkpoint as a signed note, once the entry is on the disk. */
   readonly onCheckpoint?: (note: string) => void;
   /**
-   * Head (64 hex digits) of a log that has entries, but neither a state nor a checkpoint that `key` signed. Such a log is
-   * accepted only by its head, and only once: a head that is not needed is refused.
+   * Head (64 hex digits) of a log that has entries, but neither a state nor a checkpoint that `key` signed. Such a log
+   * is accepted only by its head, and only once: a head that is not needed is refused.
    */
   readonly adopt?: string;
 }
@@ -185,17 +185,10 @@ class FileLog implements OpenedLog {
 
   static async open(opening: Opening): Promise<FileLog> {
     const { file, signing, onNote } = opening;
-    const [folder, first] = [dirname(file), basename(file)];
     await removeUnfinished(file);
     const marks = signing === null ? await readMarks(file) : NO_MARKS;
-    const options = { folder, first, marks, key: signing, checkpoint: signing && (await keptCheckpoint(signing)) };
-    let loaded = await loadLog(options);
-    if (await repaired(loaded, folder, onNote)) loaded = await loadLog(options);
-    const { contents, verification } = loaded;
-    requireWhole(verification);
-    const path = join(folder, contents.file);
-    await requireNewest(folder, first, contents.file);
-    if (signing !== null) requireSigned(loaded, signing, { ...opening, hasNote: options.checkpoint !== null });
+    const { contents, hasState } = await loadWhole(opening, marks);
+    const path = join(dirname(file), contents.file);
     const found = await asLogError(openExisting(path));
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
@@ -203,7 +196,7 @@ class FileLog implements OpenedLog {
     const log = new FileLog(opening, contents, handle, marks);
     try {
       // A log that is killed before its first state would have to be adopted, so an empty log has a state, too.
-      if (log.#unsigned.lines > 0 || !loaded.hasState) log.#owe("state");
+      if (log.#unsigned.lines > 0 || !hasState) log.#owe("state");
       log.#owe("note");
       await log.#settle();
     } catch (error) {
@@ -441,7 +434,7 @@ class FileLog implements OpenedLog {
     await this.#settle();
   }
 
-  /** Ends a mark of all lines before a line that is not treated as delivered. The mark then names the line before it. */
+  /** Ends a mark of all lines before a line that is not treated as delivered: the mark then names the line before. */
   async #endAll(what: Delivered): Promise<void> {
     await asWriteError(this.#opening.lock.requireHeld());
     await writeMark(this.#opening.file, what, this.#newest());
@@ -474,6 +467,25 @@ function unlessFull(error: unknown): void {
   if (!(error instanceof LogFullError)) throw error;
 }
 
+/** Reads the log. Rejects with {@link LogError} unless it is whole and, with a key, signed or adopted. */
+async function loadWhole({ file, signing, onNote }: Opening, marks: Marks): Promise<LoadedLog> {
+  const [folder, first] = [dirname(file), basename(file)];
+  const checkpoint = signing && (await keptCheckpoint(signing));
+  const options = { folder, first, marks, key: signing, checkpoint };
+  let loaded = await loadLog(options);
+  if (await repaired(loaded, folder, onNote)) loaded = await loadLog(options);
+  const { contents, hasState, verification } = loaded;
+  requireWhole(verification);
+  await requireNewest(folder, first, contents.file);
+  if (signing === null) return loaded;
+  if (!hasState && checkpoint === null) requireAdopted(contents, first, signing.adopt);
+  else if (signing.adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
+  const undelivered = contents.waiting.refusal.length + contents.waiting.outage.length;
+  if (!hasState && undelivered > 0)
+    onNote(`no state that the key signed says what was delivered: ${undelivered} entries count as undelivered`);
+  return loaded;
+}
+
 /** Removes an unfinished last line. Rejects with {@link LogError} if it is not part of an entry. */
 async function repaired(
   { contents, verification: { fault } }: LoadedLog,
@@ -503,32 +515,22 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
   throw new LogError(`the chain is broken: ${fault.message}`, fault);
 }
 
-interface Signed extends Opening {
-  readonly hasNote: boolean;
-}
+const NOTHING_TO_ADOPT = "there is nothing to adopt: start without --adopt (checkpoint.adopt)";
 
 /**
- * With a key, throws if the log has entries and the key signed neither a state nor a checkpoint of it, as after an
- * attacker wrote it anew, unless its head is adopted. Reports what a missing state leaves undelivered.
+ * Throws if a log of which the key signed nothing has entries, unless its head is adopted. Whoever can write files
+ * could otherwise begin the log anew.
  */
-function requireSigned({ contents, hasState }: LoadedLog, { adopt }: Signing, { file, hasNote, onNote }: Signed): void {
-  const { state, waiting } = contents;
+function requireAdopted({ state }: LogContents, first: string, adopt: string | undefined): void {
   const { entries, head } = state.tail();
-  const isUnknown = entries > 0 && !hasState && !hasNote;
-  const now = `the log has ${entries} entries, and its head is ${head}`;
-  if (!isUnknown && adopt !== undefined)
-    throw new LogError(`${now}. There is nothing to adopt: start without --adopt (checkpoint.adopt)`);
-  if (isUnknown && adopt !== head) {
-    const why = `the key signed neither ${basename(file)}.state nor a checkpoint of it`;
-    const given = adopt === undefined ? "" : `; --adopt names ${adopt}`;
-    throw new LogError(
-      `${now}, but ${why}${given}. Compare the log with a copy that is kept elsewhere. If it is right, start once with ` +
-        `--adopt ${head} (checkpoint.adopt)`,
-    );
-  }
-  const undelivered = waiting.refusal.length + waiting.outage.length;
-  if (!hasState && undelivered > 0)
-    onNote(`no state that the key signed says what was delivered: ${undelivered} entries count as undelivered`);
+  if (entries === 0 && adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
+  if (entries === 0 || adopt === head) return;
+  const other = adopt === undefined ? "" : `, not ${adopt}`;
+  throw new LogError(
+    `the log has ${entries} entries, and its head is ${head}${other}, but the key signed neither ${first}.state nor a ` +
+      "checkpoint of it. Compare the log with a copy that is kept elsewhere. If it is right, start once with " +
+      `--adopt ${head} (checkpoint.adopt)`,
+  );
 }
 
 /** Rejects if a later file exists that no entry names: lines or whole files before it are missing. */

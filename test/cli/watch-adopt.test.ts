@@ -44,7 +44,7 @@ describe("watch --adopt", () => {
     expect(await run("--adopt", head.toUpperCase())).toMatchObject({ code: 3 });
     expect(readFileSync(`${path}.state`, "utf8")).toMatch(/^bootproof-log-state\/3\n/);
     const again = await run("--adopt", head);
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("There is nothing to adopt")]);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("there is nothing to adopt")]);
     expect(await run()).toMatchObject({ code: 3 });
   });
 });

@@ -646,14 +646,14 @@ describe("with a key, a log that has entries, but no state and no checkpoint tha
     );
     await expect(openLog(path, SIGNED)).rejects.toThrow(`start once with --adopt ${head}`);
     const wrong = "ab".repeat(32);
-    await expect(openLog(path, adopting(wrong))).rejects.toThrow(`--adopt names ${wrong}`);
+    await expect(openLog(path, adopting(wrong))).rejects.toThrow(`its head is ${head}, not ${wrong}, but the key`);
     const notes: string[] = [];
     const log = await openLog(path, { ...adopting(head), onNote: (text) => notes.push(text) });
     expect(log.adopted?.()).toBe(head);
     expect(notes).toEqual([expect.stringMatching(/2 entries count as undelivered$/)]);
     // The state is written at once, so a kill does not undo it.
     await kill(log, path);
-    await expect(openLog(path, adopting(head))).rejects.toThrow(/There is nothing to adopt: start without --adopt/);
+    await expect(openLog(path, adopting(head))).rejects.toThrow(/there is nothing to adopt: start without --adopt/);
     const again = await openLog(path, SIGNED);
     expect(again.adopted?.()).toBe(undefined);
     await again.close();
@@ -676,6 +676,7 @@ describe("with a key, a log that has entries, but no state and no checkpoint tha
     rmSync(`${path}.state`);
     await expect(openLog(path, SIGNED)).rejects.toThrow("the key signed neither");
     await expect(openLog(path, adopting(headOf(path), { file: `${path}.note` }))).rejects.toThrow("nothing to adopt");
+    writeFileSync(`${path}.handed-on`, JSON.stringify({ log: "bootproof-log/2", n: 4, hash: headOf(path) }));
     const again = await openLog(path, options);
     expect(waiting(again)).toEqual([2, 4]);
     await again.close();
@@ -692,7 +693,7 @@ describe("with a key, a log that has entries, but no state and no checkpoint tha
   });
 
   it("is not one without entries: there is nothing to adopt", async () => {
-    await expect(openLog(newPath(), adopting("0".repeat(64)))).rejects.toThrow("There is nothing to adopt");
+    await expect(openLog(newPath(), adopting("0".repeat(64)))).rejects.toThrow("there is nothing to adopt");
   });
 });
 
