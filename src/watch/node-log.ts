@@ -527,8 +527,8 @@ function requireAdopted({ state }: LogContents, first: string, adopt: string | u
   if (entries === 0 || adopt === head) return;
   const other = adopt === undefined ? "" : `, not ${adopt}`;
   throw new LogError(
-    `the log has ${entries} entries, and its head is ${head}${other}, but the key signed neither ${first}.state nor a ` +
-      "checkpoint of it. Compare the log with a copy that is kept elsewhere. If it is right, start once with " +
+    `the log has ${entries} entries, and its head is ${head}${other}, but the key signed neither ${first}.state nor ` +
+      "a checkpoint of it. Compare the log with a copy that is kept elsewhere. If it is right, start once with " +
       `--adopt ${head} (checkpoint.adopt)`,
   );
 }
