@@ -159,7 +159,7 @@ export async function isLaterFile(path: string): Promise<boolean> {
   }
 }
 
-export async function readAt(
+async function readAt(
   file: LogHandle,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
