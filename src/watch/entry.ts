@@ -28,6 +28,9 @@ import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/2";
+/** Format of the kinds of entries that version 2 does not have. A log may have lines of both. */
+export const LOG_FORMAT_3 = "bootproof-log/3";
+const FINDING_FORMAT = "bootproof-finding/1";
 /** The member `previous` of the first line, which follows no line. */
 export const NO_LINE = "0".repeat(64);
 /**
@@ -94,7 +97,7 @@ export interface Finding {
 
 /** The members that place an entry in its chain. */
 interface Placed {
-  readonly log: typeof LOG_FORMAT;
+  readonly log: typeof LOG_FORMAT | typeof LOG_FORMAT_3;
   /** Number of the entry, counted from 1 over all files of a log. */
   readonly n: number;
   /** SHA-256, in hex, of the previous line without its line feed; zeros in the first line. */
@@ -165,8 +168,53 @@ export interface Continued extends Happened {
   readonly file: string;
 }
 
+/** A watch with a log began to poll. */
+export interface Started extends Happened {
+  readonly event: "started";
+  readonly watched: readonly Watched[];
+  /** Milliseconds between two heartbeats. */
+  readonly heartbeatMs: number;
+  readonly settingDigest: string;
+  readonly tool: Finding["tool"];
+  /** The head that the operator named because neither a signed state nor a checkpoint showed it. */
+  readonly adopted?: string;
+}
+
+export type PollCount = Watched & { readonly good: number; readonly failed: number };
+
+/** A sign of life: polls were made, whether or not they found something new. */
+export interface Heartbeat extends Happened {
+  readonly event: "heartbeat";
+  /** Time of the previous `started` or `heartbeat`, RFC 3339. */
+  readonly since: string;
+  /** Polls since then, for each watched name. */
+  readonly polls: readonly PollCount[];
+}
+
+/** A watch ended in order. A watch that was killed has no such entry. */
+export interface Stopped extends Omit<Heartbeat, "event"> {
+  readonly event: "stopped";
+}
+
+/** The operator ended the delivery of an entry. */
+export interface Acknowledged extends Happened {
+  readonly event: "acknowledged";
+  /** Number of the entry that is not delivered any more. */
+  readonly entry: number;
+  readonly what: "refusal" | "outage";
+}
+
 /** An entry that is not a finding. */
-export type LogEvent = OutageBegan | OutageEnded | SettingChanged | SettingRefused | Continued;
+export type LogEvent =
+  | OutageBegan
+  | OutageEnded
+  | SettingChanged
+  | SettingRefused
+  | Continued
+  | Started
+  | Heartbeat
+  | Stopped
+  | Acknowledged;
 
 export type FindingEntry = Placed & Finding;
 export type EventEntry = Placed & LogEvent;
@@ -194,6 +242,18 @@ export interface LogLine<E extends LogEntry = LogEntry> {
   readonly entry: E;
   readonly bytes: Uint8Array;
   readonly hash: string;
+}
+
+/** A finding that could not be recorded. It has no number and no place in a chain. */
+export interface UnrecordedFinding extends Finding {
+  readonly finding: typeof FINDING_FORMAT;
+  readonly recorded: false;
+}
+
+/** An {@link UnrecordedFinding} as one line, without a line feed. */
+export interface UnrecordedLine {
+  readonly entry: UnrecordedFinding;
+  readonly bytes: Uint8Array;
 }
 
 export function watchedName(watched: Watched | Finding): string {
@@ -253,10 +313,17 @@ export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Pr
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
+export function unrecordedLine(finding: Finding): UnrecordedLine {
+  const entry = { finding: FINDING_FORMAT, recorded: false, ...finding } as const;
+  const { log: _, n: __, previous: ___, ...members } = FINDING.members;
+  return { entry, bytes: toUtf8(orderedText(entry, ["finding", "recorded", ...Object.keys(members)])) };
+}
+
 /** Rejects with {@link MalformedError} for an event that {@link readLine} would refuse. */
 export async function eventLineAfter(end: LogEnd, event: LogEvent): Promise<LogLine<EventEntry>> {
   const { entries, head } = end;
-  const { bytes } = await lineAt(end, { log: LOG_FORMAT, n: entries + 1, previous: head, ...event });
+  const log = Object.hasOwn(EVENTS_3, event.event) ? LOG_FORMAT_3 : LOG_FORMAT;
+  const { bytes } = await lineAt(end, { log, n: entries + 1, previous: head, ...event });
   return (await readLine(bytes)) as LogLine<EventEntry>;
 }
 
@@ -276,6 +343,7 @@ async function lineOf<E extends LogEntry>(entry: E, bytes: Uint8Array): Promise<
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: expected at most ${MAX_LINE_BYTES} bytes`);
   const json = parsed(bytes);
+  refuseNewer(json);
   const { value: entry, faults } = readShape<LogEntry>(shapeOf(json), json);
   if (entry === undefined) throw new MalformedError("log", faults);
   if (textOf(entry) !== fromUtf8(bytes)) throw malformed("expected the watch's own spacing, order and escapes");
@@ -283,6 +351,18 @@ export async function readLine(bytes: Uint8Array): Promise<LogLine> {
     throw malformed("evidenceDigest is not the hash of bootProofs[0]");
   return lineOf(entry, bytes);
 }
+
+/** An older version must not report a log that a newer one wrote as broken. */
+function refuseNewer(json: JsonValue): void {
+  const log = isJsonObject(json) ? json["log"] : null;
+  const [, version = "0"] = (typeof log === "string" && /^bootproof-log\/([1-9][0-9]{0,3})$/.exec(log)) || [];
+  if (Number(version) > NEWEST_FORMAT)
+    throw malformed(
+      `format bootproof-log/${version}, which this version of bootproof does not know: use a newer version`,
+    );
+}
+
+const NEWEST_FORMAT = 3;
 
 async function evidenceHash({ bootProofs: [bootProof] }: FindingEntry): Promise<string> {
   const evidence = typeof bootProof === "string" ? bootProof : JSON.stringify(bootProof);
@@ -304,8 +384,12 @@ function parsed(bytes: Uint8Array): JsonValue {
 
 function textOf(entry: LogEntry): string {
   const shape: ObjectShape<LogEntry> = isFinding(entry) ? FINDING : EVENTS[entry.event];
+  return orderedText(entry, Object.keys(shape.members));
+}
+
+function orderedText(entry: object, names: readonly string[]): string {
   // JSON.stringify leaves out members that are undefined.
-  const members = Object.keys(shape.members).map((name) => [name, entry[name as keyof LogEntry]] as const);
+  const members = names.map((name) => [name, (entry as Readonly<Record<string, unknown>>)[name]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
 
@@ -314,7 +398,7 @@ export const hash = matching(/^[0-9a-f]{64}$/, "64 hex digits");
 const keyHex = matching(/^(?:[0-9a-f]{2})+$/, "hex");
 
 const PLACED = {
-  log: oneOf(LOG_FORMAT),
+  log: oneOf(LOG_FORMAT) as Shape<Placed["log"]>,
   n: wholeNumber(1),
   previous: hash,
   at: instant,
@@ -375,7 +459,43 @@ function eventOf<E extends LogEvent>(
   return object(all) as ObjectShape<unknown> as ObjectShape<Placed & E>;
 }
 
+function event3Of<E extends LogEvent>(...of: Parameters<typeof eventOf<E>>): ObjectShape<Placed & E> {
+  const { members } = eventOf<E>(...of);
+  return object({ ...members, log: oneOf(LOG_FORMAT_3) }) as ObjectShape<unknown> as ObjectShape<Placed & E>;
+}
+
+const counts = { good: wholeNumber(0), failed: wholeNumber(0) };
+const SIGN = {
+  since: instant,
+  polls: list(
+    either(
+      objectOf<PollCount & { readonly app: string }>({ app: text, ...counts }),
+      objectOf<PollCount & { readonly ephemeralKey: string }>({ ephemeralKey: keyHex, ...counts }),
+      "an object with app or ephemeralKey, good and failed",
+    ),
+    1,
+  ),
+};
+
+/** Kinds of entries in the format {@link LOG_FORMAT_3}. */
+const EVENTS_3 = {
+  started: event3Of<Started>("started", {
+    watched: watchedList,
+    heartbeatMs: wholeNumber(1),
+    settingDigest: hash,
+    tool: objectOf<Finding["tool"]>({ name: text, version: text }),
+    adopted: optional(hash),
+  }),
+  heartbeat: event3Of<Heartbeat>("heartbeat", SIGN),
+  stopped: event3Of<Stopped>("stopped", SIGN),
+  acknowledged: event3Of<Acknowledged>("acknowledged", {
+    entry: wholeNumber(1),
+    what: oneOf("refusal", "outage"),
+  }),
+};
+
 const EVENTS: EventShapes = {
+  ...EVENTS_3,
   "outage-began": eventOf<OutageBegan>("outage-began", {
     kind: keyOf<FailureKind>({ unreachable: true, answer: true, missing: true, credentials: true }),
     watched: watchedList,

@@ -9,27 +9,34 @@ export type { LogFile, LogStream, LogVerification } from "./log.js";
 export type { LogFault, VerifyLogOptions } from "./chain.js";
 export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
-export { memoryStore } from "./store.js";
-export type { LogStore, OutageEntry, Standing } from "./store.js";
+export { LogChangedError, LogFullError, memoryStore } from "./store.js";
+export type { LogStore, OutageEntry, Standing, Undelivered } from "./store.js";
 export { postTo } from "./post.js";
 export type { PostOptions } from "./post.js";
 export { isFinding } from "./entry.js";
 export type {
+  Acknowledged,
   Continued,
   EventEntry,
   FailedCheck,
   FailureKind,
   Finding,
   FindingEntry,
+  Heartbeat,
   LogEnd,
   LogEntry,
   LogEvent,
   LogLine,
   OutageBegan,
   OutageEnded,
+  PollCount,
   ReloadedPart,
   SettingChanged,
   SettingFault,
   SettingRefused,
+  Started,
+  Stopped,
+  UnrecordedFinding,
+  UnrecordedLine,
   Watched,
 } from "./entry.js";

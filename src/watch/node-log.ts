@@ -16,7 +16,7 @@ import {
   readSigned,
   signCheckpointBy,
 } from "./checkpoint.js";
-import { type FindingEntry, type LogEntry, type LogLine, eventLineAfter, readLine } from "./entry.js";
+import { type LogLine, eventLineAfter, readLine } from "./entry.js";
 import {
   LogError,
   type LogHandle,
@@ -46,7 +46,7 @@ import {
   writeState,
 } from "./node-state.js";
 import type { Delivered } from "./outages.js";
-import { type LogStore, type OutageEntry, deliveredAs } from "./store.js";
+import { type LogStore, type Undelivered, deliveredAs } from "./store.js";
 
 export interface OpenLogOptions {
   /**
@@ -216,7 +216,7 @@ class FileLog implements OpenedLog {
    * Rejects if another process has taken the lock. If the lock cannot be read, the watch goes on, and the next write
    * reads it again.
    */
-  async requireHeld(): Promise<void> {
+  async check(): Promise<void> {
     const error = await asLogError(this.#opening.lock.requireHeld()).catch((failure: unknown) => failure);
     if (error instanceof LogInUseError) throw error;
   }
@@ -308,21 +308,20 @@ class FileLog implements OpenedLog {
     this.#unsigned = { lines: 0, bytes: 0 };
   }
 
-  nextRefusal(): Promise<LogLine<FindingEntry> | null> {
-    return this.#next("refusal");
+  lastSign(): string | undefined {
+    return this.#contents.state.lastSign;
   }
 
-  nextOutage(): Promise<LogLine<OutageEntry> | null> {
-    return this.#next("outage");
+  undelivered(what: Delivered): readonly Undelivered[] {
+    return this.#contents.waiting[what].map(({ n }) => ({ n, at: this.#contents.state.lastAt }));
   }
 
-  async #next<E extends LogEntry>(what: Delivered): Promise<LogLine<E> | null> {
-    const [place] = this.#contents.waiting[what];
-    if (place === undefined) return null;
+  async lineOf(what: Delivered, n: number): Promise<LogLine> {
+    const place = this.#contents.waiting[what].find((each) => each.n === n);
+    if (place === undefined) throw new LogError(`entry ${n} is not an undelivered ${what}`);
     const line = await readLine(await this.#bytesAt(place)).catch(() => null);
-    // The line is unchanged, so its entry still has the type E.
-    if (line?.hash === place.hash) return line as LogLine<E>;
-    throw new LogError(`line ${place.n} was changed while the log was in use`);
+    if (line?.hash === place.hash) return line;
+    throw new LogError(`line ${n} was changed while the log was in use`);
   }
 
   async #bytesAt(place: LinePlace): Promise<Uint8Array> {
@@ -339,26 +338,18 @@ class FileLog implements OpenedLog {
     }
   }
 
-  markHandedOn(n: number): Promise<void> {
-    return this.#mark("refusal", n);
-  }
-
-  markOutageHandedOn(n: number): Promise<void> {
-    return this.#mark("outage", n);
-  }
-
-  async #mark(what: Delivered, n: number): Promise<void> {
+  async markDelivered(what: Delivered, n: number): Promise<void> {
     const waiting = this.#contents.waiting[what];
-    const places = waiting.findIndex((place) => place.n > n);
-    const handed = waiting.splice(0, places < 0 ? waiting.length : places);
-    const last = handed.at(-1);
-    if (last !== undefined) await this.#writeMark(what, { n: last.n, hash: last.hash });
+    const index = waiting.findIndex((place) => place.n === n);
+    const [handed] = waiting.splice(index, 1);
+    if (index === 0) await this.#writeMark(what, { n, hash: handed!.hash });
   }
 
-  async countAsDelivered(what: Delivered): Promise<void> {
+  async countAsDelivered(what: Delivered): Promise<number> {
     this.#ignored.add(what);
-    this.#contents.waiting[what].splice(0);
+    const discarded = this.#contents.waiting[what].splice(0).length;
     if (!this.#countsAll(what)) await this.#writeMark(what, { ...this.#newest(), all: true });
+    return discarded;
   }
 
   #newest(): Mark {

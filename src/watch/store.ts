@@ -25,7 +25,24 @@ export interface Standing {
   readonly key: string;
 }
 
-/** A log for one watch at a time. */
+/** The log was removed, cut, replaced or edited by another program. A watch hands its refusals on, and then ends. */
+export class LogChangedError extends Error {
+  override readonly name = "LogChangedError";
+}
+
+/** The disk refuses a line for now. Nothing was written, and the same line may be appended later. */
+export class LogFullError extends Error {
+  override readonly name = "LogFullError";
+}
+
+/** A line that was not delivered. */
+export interface Undelivered {
+  readonly n: number;
+  /** Time of the entry, RFC 3339. */
+  readonly at: string;
+}
+
+/** A log for one watch at a time. A watch recognises errors of a store by their `name`. */
 export interface LogStore {
   tail(): LogEnd;
   /** Returns the newest finding about a name (`watchedName`); undefined without one. */
@@ -35,23 +52,31 @@ export interface LogStore {
    * it.
    */
   openOutage(name: string): string | undefined;
-  /** Rejects if another process has taken over the log, and the watch then ends. It is called before each poll. */
-  requireHeld(): Promise<void>;
-  /** Resolves when the line and its line feed are durable. If it rejects, the watch ends. */
+  /** Returns the time, RFC 3339, of the newest `started` or `heartbeat`; undefined without one. */
+  lastSign(): string | undefined;
+  /** Returns the head that the operator adopted when the log was opened. Absent: nothing was adopted. */
+  adopted?(): string | undefined;
+  /**
+   * Checks what `append` checks. It is called before each poll. Rejects with an error named `LogInUseError` if another
+   * process has taken over the log, and with {@link LogChangedError} if it was removed, cut, replaced or edited.
+   */
+  check(): Promise<void>;
+  /**
+   * Resolves when the line and its line feed are durable. Rejects as `check` does, and with {@link LogFullError} if the
+   * disk refuses the line for now. After any other rejection the watch ends.
+   */
   append(line: LogLine): Promise<void>;
-  /** The oldest refusal that is not marked as delivered, or null. */
-  nextRefusal(): Promise<LogLine<FindingEntry> | null>;
-  /** Marks the refusals up to and including entry `n` as delivered. */
-  markHandedOn(n: number): Promise<void>;
-  /** The oldest entry of an outage that is not marked as delivered, or null. */
-  nextOutage(): Promise<LogLine<OutageEntry> | null>;
-  /** Marks the entries of outages up to and including entry `n` as delivered. */
-  markOutageHandedOn(n: number): Promise<void>;
+  /** The lines that are not marked as delivered, oldest first, including those of earlier processes. */
+  undelivered(what: Delivered): readonly Undelivered[];
+  /** Reads an undelivered line. Rejects if it was changed. */
+  lineOf(what: Delivered, n: number): Promise<LogLine>;
+  /** Marks this line alone as delivered. */
+  markDelivered(what: Delivered, n: number): Promise<void>;
   /**
    * Marks all lines of this kind as delivered, including those appended until the log is opened again. It is called
-   * before the first `append`.
+   * before the first `append`. Resolves to the number of lines that are thus discarded.
    */
-  countAsDelivered(what: Delivered): Promise<void>;
+  countAsDelivered(what: Delivered): Promise<number>;
 }
 
 /** A {@link LogState} as JSON. */
@@ -60,6 +85,8 @@ export interface PlainLogState extends LogEnd {
   readonly lastAt: string;
   readonly standings: Readonly<Record<string, Standing>>;
   readonly openOutages: Readonly<Record<string, string>>;
+  /** Time of the newest `started` or `heartbeat`. */
+  readonly lastSign?: string;
 }
 
 const STANDING = objectOf<Standing>({
@@ -74,25 +101,28 @@ export const PLAIN_LOG_STATE = {
   lastAt: instant,
   standings: record(STANDING),
   openOutages: record(instant),
+  lastSign: optional(instant),
 } satisfies MembersOf<PlainLogState>;
 
 export class LogState {
   entries = 0;
   head = NO_LINE;
   lastAt = "";
+  lastSign: string | undefined;
   readonly #standings: Map<string, Standing>;
   readonly #openOutages: Map<string, string>;
 
   constructor(plain: PlainLogState | null = null) {
     this.#standings = new Map(Object.entries(plain?.standings ?? {}));
     this.#openOutages = new Map(Object.entries(plain?.openOutages ?? {}));
-    if (plain !== null) [this.entries, this.head, this.lastAt] = [plain.entries, plain.head, plain.lastAt];
+    if (plain === null) return;
+    [this.entries, this.head, this.lastAt, this.lastSign] = [plain.entries, plain.head, plain.lastAt, plain.lastSign];
   }
 
   plain(): PlainLogState {
-    const { entries, head, lastAt } = this;
+    const { entries, head, lastAt, lastSign } = this;
     const [standings, openOutages] = [Object.fromEntries(this.#standings), Object.fromEntries(this.#openOutages)];
-    return { entries, head, lastAt, standings, openOutages };
+    return { entries, head, lastAt, standings, openOutages, ...(lastSign !== undefined && { lastSign }) };
   }
 
   tail(): LogEnd {
@@ -113,7 +143,10 @@ export class LogState {
     this.head = line.hash;
     this.lastAt = entry.at;
     if (isOutageLine(line)) this.#addOutage(line.entry);
-    if (!isFinding(entry)) return;
+    if (!isFinding(entry)) {
+      if (entry.event === "started" || entry.event === "heartbeat") this.lastSign = entry.at;
+      return;
+    }
     this.#standings.set(watchedName(entry), {
       verdict: entry.verdict,
       isRefused: isRefusal(line),
@@ -152,14 +185,12 @@ export function memoryStore(): LogStore {
   const state = new LogState();
   const waiting: Record<Delivered, LogLine[]> = { refusal: [], outage: [] };
   const ignored = new Set<Delivered>();
-  const mark = (what: Delivered, n: number): void => {
-    waiting[what] = waiting[what].filter(({ entry }) => entry.n > n);
-  };
   return {
     tail: () => state.tail(),
     standing: (name) => state.standing(name),
     openOutage: (name) => state.openOutage(name),
-    requireHeld: async () => {},
+    lastSign: () => state.lastSign,
+    check: async () => {},
     append: async (line) => {
       state.add(line);
       const what = deliveredAs(line);
@@ -167,13 +198,18 @@ export function memoryStore(): LogStore {
       waiting[what].push(line);
       if (waiting[what].length > MOST_WAITING) waiting[what].shift();
     },
-    nextRefusal: async () => (waiting.refusal[0] as LogLine<FindingEntry> | undefined) ?? null,
-    markHandedOn: async (n) => mark("refusal", n),
-    nextOutage: async () => (waiting.outage[0] as LogLine<OutageEntry> | undefined) ?? null,
-    markOutageHandedOn: async (n) => mark("outage", n),
+    undelivered: (what) => waiting[what].map(({ entry: { n, at } }) => ({ n, at })),
+    lineOf: async (what, n) => {
+      const line = waiting[what].find(({ entry }) => entry.n === n);
+      if (line === undefined) throw new RangeError(`entry ${n} is not an undelivered ${what}`);
+      return line;
+    },
+    markDelivered: async (what, n) => {
+      waiting[what] = waiting[what].filter(({ entry }) => entry.n !== n);
+    },
     countAsDelivered: async (what) => {
       ignored.add(what);
-      waiting[what] = [];
+      return waiting[what].splice(0).length;
     },
   };
 }
