@@ -243,7 +243,7 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
     const named = { ...name, ...flags };
     const notes = await notesOf({ ...named, ...replaced }, verifying, files);
     const verification = await verified(paths, notes, io);
-    const { complete, entries, head, fault } = verification;
+    const { complete, lastEntry: entries, head, fault } = verification;
     if (!complete) {
       io.stderr.write(`${text(fault?.file ?? listed(paths.map(nameOf), ", "), verification)}Nothing was signed.\n`);
       return EXIT.rejected;

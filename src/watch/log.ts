@@ -39,6 +39,8 @@ export interface LogVerification {
    * passed.
    */
   readonly firstEntry: number | null;
+  /** Number of the line that has the hash `head`, over all files of the log. */
+  readonly lastEntry: number;
   /** Times of the first and last lines that `entries` counts, RFC 3339; null if it counts none. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
@@ -164,6 +166,7 @@ export async function verifyFiles(
     missing,
     entries: n - before,
     firstEntry: n === before ? null : before + 1,
+    lastEntry: n,
     firstAt: n === before ? null : chain.firstAt,
     lastAt: at,
     head: hash,
