@@ -91,14 +91,15 @@ export async function verifyLog(
   log: LogStream | readonly LogFile[],
   given: VerifyLogOptions = {},
 ): Promise<LogVerification> {
-  const { after, ...options } = typedOptions("options", given, OPTIONS);
+  const options = typedOptions("options", given, OPTIONS);
+  const { after, ...others } = options;
   if (options.maxGapMs !== undefined && options.now === undefined)
     throw new TypeError("options.now: required with options.maxGapMs");
   if (typeof after === "object" && (after as Partial<SignedCheckpoint>).isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
   const found = await checkpointOf(options);
   const verification = await verifyFiles(filesOf(log), {
-    ...options,
+    ...others,
     checkpoint: found instanceof CheckpointError ? null : found,
     ...(after === "any" ? { after } : after && { earlier: after }),
   });
@@ -146,12 +147,9 @@ export async function verifyFiles(
 ): Promise<LogVerification> {
   const options = withoutPrototype(given);
   const times = new LogTimes(options.maxGapMs);
-  const chain = new Chain({
-    ...options,
-    onLine: (line, offset) => {
-      times.add(line.entry);
-      options.onLine?.(line, offset);
-    },
+  const chain = new Chain(options, (line, offset) => {
+    times.add(line.entry);
+    options.onLine?.(line, offset);
   });
   const found = (await firstFault(chain, files)) ?? (await chain.fault());
   if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());

@@ -389,10 +389,12 @@ describe("log checkpoint", () => {
     const { code, stdout, stderr } = await signed(...whole, ...key);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toBe(readFileSync(note.ten, "utf8"));
-    expect(await signed(one, two, emptyThree, ...key)).toMatchObject({
-      code: 0,
-      stdout: readFileSync(note.eight, "utf8"),
-    });
+    // A file that was just begun, also where all others are archived.
+    for (const args of [
+      [one, two, emptyThree, ...key],
+      [emptyThree, ...key, "--after", note.eight],
+    ])
+      expect(await signed(...args)).toMatchObject({ code: 0, stdout: readFileSync(note.eight, "utf8") });
   });
 
   const old = ["--key", publicKey];
