@@ -211,7 +211,7 @@ function text(name: string, verification: LogVerification): string {
   const lines = [
     ...(found.length === 0
       ? [`WHOLE: ${name}: ${count}`]
-      : [...found, `Whole ${intact ? "" : "up to there"}: ${count}`]),
+      : [...found, `${intact ? "Verified" : "Whole up to there"}: ${count}`]),
     `Head: ${head}`,
     ...(newestAt === null
       ? []
@@ -223,7 +223,7 @@ function text(name: string, verification: LogVerification): string {
 }
 
 function gapText({ entry, from, to, ms, stopped }: LogGap): string {
-  const gap = `no entry for ${Math.round(ms / 60_000)} minutes after entry ${entry}, from ${from} to ${to}`;
+  const gap = `no entry for ${(ms / 3_600_000).toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
   return stopped ? `${gap}: the watch was stopped` : `${gap}: the watch was killed, or could not write its log`;
 }
 

@@ -259,8 +259,10 @@ export async function compareCheckpoints(
   const both = [one, other].map((each) => typedOptions("checkpoint", each, VERIFIED_CHECKPOINT));
   const [a, b] = both.sort((x, y) => x.entries - y.entries) as [SignedCheckpoint, SignedCheckpoint];
   if (a.origin !== b.origin) return { result: "other-log", message: `the origins are ${a.origin} and ${b.origin}` };
-  const words = `entry ${a.entries} with the hash ${a.head}, and entry ${b.entries} with the hash ${b.head}`;
-  if (a.entries === b.entries) return { result: a.head === b.head ? "same" : "forked", message: words };
+  const [first, second] = [a, b].map(({ entries, head }) => `entry ${entries} with the hash ${head}`);
+  const words = `${first!}, and ${second!}`;
+  if (first === second) return { result: "same", message: first! };
+  if (a.entries === b.entries) return { result: "forked", message: words };
   if (log === undefined) return { result: "unknown", message: `${words}: only the log shows whether both are of it` };
   const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, earlier: a });
   return fault === null ? { result: "extended", message: words } : { result: "not-in-log", message: fault.message };

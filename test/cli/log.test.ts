@@ -128,7 +128,12 @@ describe("log verify", () => {
     ["all files", [one, two, three], 0, /^WHOLE: .*: 10 entries/],
     ["all files, the last of which is empty", [one, two, emptyThree], 0, /^WHOLE: .*: 8 entries/],
     ["one file without a note", [fileOf(textOf(lines), "alone.jsonl")], 0, /^WHOLE: .*: 3 entries/],
-    ["a first file", [one], 1, /^INCOMPLETE: \S+: the log continues in b\.2, which was not passed\nWhole.*: 4 entries/],
+    [
+      "a first file",
+      [one],
+      1,
+      /^INCOMPLETE: \S+: the log continues in b\.2, which was not passed\nVerified: 4 entries/,
+    ],
     ["a first file, with --partial", [one, "--partial"], 0, /^INCOMPLETE: \S+: the log continues in b\.2/],
     ["another empty file", [one, two, emptyOther], 1, /^INCOMPLETE: .*: the log continues in b\.3, which was not/],
     [
@@ -308,14 +313,14 @@ describe("log verify of times", () => {
       running,
       240,
       1,
-      RegExp(`^GAP: \\S+: no entry for 120 minutes after entry 4, ${ago(120)}.*: the watch was killed`),
+      RegExp(`^GAP: \\S+: no entry for 2\\.0 hours after entry 4, ${ago(120)}.*: the watch was killed`),
     ],
     [
       "was down",
       [...running, started(300), sign("heartbeat", 360)],
       370,
       1,
-      RegExp(`^GAP: .* 180 minutes after entry 4, ${ago(120)}.*killed.*\\nWhole.*: 6 entr`),
+      RegExp(`^GAP: .* 3\\.0 hours after entry 4, ${ago(120)}.*killed.*\\nVerified: 6 entr`),
     ],
     [
       "was stopped",
