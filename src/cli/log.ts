@@ -7,14 +7,7 @@ import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { readShape } from "../decode/shapes.js";
 import { listed } from "../errors.js";
-import type {
-  LogFile,
-  LogGap,
-  LogStream,
-  LogVerification,
-  SignedCheckpoint,
-  VerifyLogOptions,
-} from "../watch/index.js";
+import type { LogFile, LogStream, LogVerification, SignedCheckpoint, VerifyLogOptions } from "../watch/index.js";
 import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
@@ -94,25 +87,20 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
     const demands = { ...notes, ...(flags.head !== undefined && { head: flags.head }) };
     const after = isLaterName(paths[0]!) ? ({ after: "any" } as const) : {};
     const verification = await verified(paths, { ...after, ...demands, ...times }, io);
-    const { fault, entries } = verification;
+    const { fault, entries, intact, complete, gaps } = verification;
     const names = listed(paths.map(nameOf), ", ");
     if (entries === 0 && fault === null && Object.keys(demands).length === 0)
       throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
     io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
-    return isGood(verification, flags.partial) ? EXIT.good : EXIT.rejected;
+    return gaps.length === 0 && (flags.partial === true ? intact : complete) ? EXIT.good : EXIT.rejected;
   },
 );
 
-function isGood({ intact, complete, gaps }: LogVerification, isPartial = false): boolean {
-  return intact && gaps.length === 0 && (complete || isPartial);
-}
-
 function maxGapOf(args: ArgumentReader, text: string | undefined, io: Io): Pick<VerifyLogOptions, "maxGapMs" | "now"> {
   if (text === undefined || args.isEmpty("max-gap")) return {};
-  const maxGapMs = readShape(duration, text).value;
-  if (maxGapMs !== undefined) return { maxGapMs, now: io.now() };
-  args.fault(`--max-gap ${text}: expected a duration such as 90m, 2h or 1d`);
-  return {};
+  const maxGapMs = readShape(duration, text).value ?? 0;
+  if (maxGapMs === 0) args.fault(`--max-gap ${text}: expected a duration such as 90m, 2h or 1d`);
+  return { maxGapMs, now: io.now() };
 }
 
 function refuseDemands(args: ArgumentReader, { head, checkpoint, after, key, origin }: Flags<"log verify">): void {
@@ -128,14 +116,12 @@ function publicKeys(paths: readonly string[], io: Io): Promise<string[]> {
   return Promise.all(paths.map((path) => readLogKey(path, "public", io)));
 }
 
-type NoteFlags = Pick<Flags<"log verify">, "checkpoint" | "after" | "origin">;
-
 /** Reads the notes, which demand something of the log. */
 async function notesOf(
-  { checkpoint: path, after: afterPath, origin }: NoteFlags,
+  { checkpoint: path, after: afterPath, origin }: Pick<Flags<"log verify">, "checkpoint" | "after" | "origin">,
   keys: readonly string[],
   files: InputFiles,
-): Promise<{ readonly after?: SignedCheckpoint; readonly checkpoint?: SignedCheckpoint }> {
+): Promise<{ after?: SignedCheckpoint; checkpoint?: SignedCheckpoint }> {
   const after = afterPath === undefined ? undefined : await noteAt(afterPath, keys, files, origin);
   const checkpoint = path === undefined ? undefined : await noteAt(path, keys, files, origin ?? after?.origin);
   return { ...(after && { after }), ...(checkpoint && { checkpoint }) };
@@ -207,22 +193,20 @@ function text(name: string, verification: LogVerification): string {
     ...(intact ? gaps.map((gap) => `GAP: ${name}: ${gapText(gap)}`) : []),
     ...(intact ? missing.map((one) => `INCOMPLETE: ${name}: ${one}`) : []),
   ];
+  const upTo = intact ? "Verified" : "Whole up to there";
   const { started, stopped, heartbeat, newestAt } = signs;
+  const sign = `Watch: ${started} started, ${stopped} stopped, ${heartbeat} heartbeats, the newest sign at ${newestAt}`;
   const lines = [
-    ...(found.length === 0
-      ? [`WHOLE: ${name}: ${count}`]
-      : [...found, `${intact ? "Verified" : "Whole up to there"}: ${count}`]),
+    ...(found.length === 0 ? [`WHOLE: ${name}: ${count}`] : [...found, `${upTo}: ${count}`]),
     `Head: ${head}`,
-    ...(newestAt === null
-      ? []
-      : [`Watch: ${started} started, ${stopped} stopped, ${heartbeat} heartbeats, the newest sign at ${newestAt}`]),
+    ...(newestAt === null ? [] : [sign]),
     ...backwards.map(({ entry, from, to }) => `Time goes backwards after entry ${entry}: from ${from} to ${to}`),
     ...[...(intact ? [] : missing), ...open].map((one) => `Not checked: ${one}`),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
-function gapText({ entry, from, to, ms, stopped }: LogGap): string {
+function gapText({ entry, from, to, ms, stopped }: LogVerification["gaps"][number]): string {
   const gap = `no entry for ${(ms / 3_600_000).toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
   return stopped ? `${gap}: the watch was stopped` : `${gap}: the watch was killed, or could not write its log`;
 }
@@ -238,9 +222,8 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
     const { key, out = STDIN } = flags;
     const [signing, verifying] = await checkpointKeys(key, io);
     const { originOf, signCheckpoint } = await import("../watch/index.js");
-    const name = flags.after === undefined ? { origin: originOf(basename(paths[0]!)) } : {};
+    const named = flags.after === undefined ? { origin: originOf(basename(paths[0]!)), ...flags } : flags;
     const replaced = out !== STDIN && requireWritable(out) ? { checkpoint: out } : {};
-    const named = { ...name, ...flags };
     const notes = await notesOf({ ...named, ...replaced }, verifying, files);
     const verification = await verified(paths, notes, io);
     const { complete, lastEntry: entries, head, fault } = verification;
@@ -255,11 +238,8 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   },
 );
 
-function refuseSigning(
-  args: ArgumentReader,
-  { key, after, origin }: Flags<"log checkpoint">,
-  [first]: readonly string[],
-): void {
+function refuseSigning(args: ArgumentReader, flags: Flags<"log checkpoint">, [first]: readonly string[]): void {
+  const { key, after, origin } = flags;
   if (key.length === 0) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
   if (key.length > 1 && after === undefined) args.fault("--key: a second key only with --after");
   if (first === STDIN && (origin ?? after) === undefined) args.fault("--origin is required for a log on stdin");

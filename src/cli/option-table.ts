@@ -301,10 +301,7 @@ export const COMMAND_OPTIONS = {
     ["head", "the hash of the last line, from a copy that was kept elsewhere"],
     ["checkpoint", "a signed note that was kept elsewhere: the log must have the entry that it names"],
     ["after", "a signed note that vouches for the entries up to its own: the files may begin with the next entry"],
-    [
-      "key",
-      "the public key of the log (Ed25519, PEM), which must have signed each note; twice: the old and the new one",
-    ],
+    ["key", "the public key of the log (Ed25519, PEM), which signed the notes; twice: the old and the new one"],
     ["origin", "the name of the log that the notes must have"],
     ["max-gap", "the longest time without an entry, up to now, such as 2h (heartbeats: see bootproof watch)"],
     ["partial", "exit with code 0, too, if files or the key of the checkpoint were not passed"],
@@ -456,10 +453,7 @@ function optionOf(name: OptionName, value: Value, help: string | null): Option {
   if (help === null) return new Option(`--${name} [${value}]`).hideHelp();
   if (value === null) return new Option(`--${name}`, help);
   if (value.endsWith("+"))
-    return new Option(`--${name} <${value.slice(0, -1)}>`, help).argParser((one, others: string[] = []) => [
-      ...others,
-      one,
-    ]);
+    return new Option(`--${name} <${value.slice(0, -1)}>`, help).argParser((one, all: string[] = []) => [...all, one]);
   const isOptional = value.endsWith("?");
   return new Option(isOptional ? `--${name} [${value.slice(0, -1)}]` : `--${name} <${value}>`, help);
 }

@@ -54,10 +54,7 @@ export interface VerifyLogOptions {
    * complete then. Default: the first line is entry 1.
    */
   readonly after?: LogEnd | "any";
-  /**
-   * The longest time between two neighbouring entries, from the first `started` or `heartbeat` to `now`. Default: no
-   * limit.
-   */
+  /** The longest time between two entries, from the first `started` or `heartbeat` to `now`. Default: no limit. */
   readonly maxGapMs?: number;
   /** The present, which `maxGapMs` requires. */
   readonly now?: Date;

@@ -1,11 +1,10 @@
 /** What the times of a log's entries show: gaps, times that go backwards, and when the watch was running. */
 import { type LogEntry, isFinding } from "./entry.js";
 
-/** The time between an entry and the next one, or between the last entry and the present. */
+/** The step from an entry to the next one, or from the last entry to the present. */
 export interface LogStep {
   /** Number of the earlier entry. */
   readonly entry: number;
-  /** Times of the two, RFC 3339. */
   readonly from: string;
   readonly to: string;
 }
@@ -16,7 +15,7 @@ export interface LogGap extends LogStep {
   readonly stopped: boolean;
 }
 
-/** Numbers of entries by which a watch shows that it runs. A watch with `once` writes only heartbeats. */
+/** Counts of entries by which a watch shows that it runs. A watch with `once` writes only heartbeats. */
 export interface LogSigns {
   readonly started: number;
   readonly stopped: number;
@@ -30,7 +29,6 @@ const MOST_LISTED = 100;
 const TOLERANCE_MS = 1000;
 
 export class LogTimes {
-  /** The first 100 of each. */
   readonly backwards: LogStep[] = [];
   readonly gaps: LogGap[] = [];
   readonly signs = { started: 0, stopped: 0, heartbeat: 0, newestAt: null as string | null };
