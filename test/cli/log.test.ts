@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runAny } from "../../src/cli/commands.js";
 import { type LogEvent, NO_LINE, eventLineAfter } from "../../src/watch/entry.js";
 import { signCheckpoint } from "../../src/watch/index.js";
 import { START, linesOf, rotatedLog, textOf } from "../watch/support.js";
@@ -515,6 +516,24 @@ describe("log checkpoint", () => {
           .then(() => readFileSync(out, "utf8"))
           .catch(() => null),
       ).toBe(before);
+  });
+
+  it("does not replace a note that was replaced meanwhile", async () => {
+    const out = inFolder("meanwhile.note", readFileSync(note.four, "utf8"));
+    async function* stdin(): AsyncGenerator<Uint8Array> {
+      writeFileSync(out, readFileSync(note.ten));
+      yield Buffer.from(textOf(all.slice(0, 8)));
+      yield Buffer.from(textOf(all.slice(8)));
+    }
+    let stderr = "";
+    const silent = { write: () => true };
+    const io = { stdin: stdin(), stdout: silent, stderr: { write: (text: string) => (stderr += text) } };
+    const args = ["log", "checkpoint", "-", "--key", newPrivate, "--after", note.four, ...old, "--out", out];
+    expect(await runAny(args, { ...io, env: {}, now: () => START })).toBe(2);
+    expect([stderr, readFileSync(out, "utf8")]).toEqual([
+      expect.stringMatching(/meanwhile\.note: not written, .*: was changed meanwhile/),
+      readFileSync(note.ten, "utf8"),
+    ]);
   });
 
   it("takes the origin of --after, also for a log on stdin", async () => {
