@@ -136,6 +136,7 @@ const logNote = await watching.signCheckpoint(
   { origin: "bootproof-log/a", entries: 3, head: lines.at(-1)!.hash },
   logKeys.privateKey,
 );
+const logCheckpoint = await watching.readCheckpoint(logNote, { key: logKeys.publicKey });
 const script = "1;";
 const pageOptions = page.plainOptions({ policy, now: NOW, at: AT });
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
@@ -664,6 +665,14 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
     door([{ checkpoint: toUtf8(logNote), key: logKeys.publicKey }], (one) =>
       watching.verifyLog(streamOf(toUtf8(logText), 50), one),
+    ),
+    door([{ after: { entries: 0, head: "0".repeat(64) }, maxGapMs: 1, now: AT }], (one) =>
+      watching.verifyLog(streamOf(toUtf8(logText), 50), one),
+    ),
+  ],
+  compareCheckpoints: [
+    door([{ origin: "bootproof-log/a", entries: 1, head: lines[0]!.hash, isVerified: true }], (one) =>
+      watching.compareCheckpoints(one, logCheckpoint, streamOf(toUtf8(logText), 50)),
     ),
   ],
   signCheckpoint: [

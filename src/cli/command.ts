@@ -10,7 +10,7 @@ import {
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
-import { type CommandName, type Flags, addOptions } from "./option-table.js";
+import { type CommandName, type Flags, addOptions, isList } from "./option-table.js";
 import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
 
 /** Gives a registered command its texts and its action, which passes the exit code to `finish`. */
@@ -93,7 +93,7 @@ export class CheckedCommand extends Command {
    * empty.
    */
   override opts<T extends OptionValues>(): T {
-    const lists = this.options.filter(({ variadic }) => variadic).map((option) => [option.attributeName(), []]);
+    const lists = this.options.filter(isList).map((option) => [option.attributeName(), []]);
     return Object.assign(Object.create(null), Object.fromEntries(lists), super.opts<T>()) as T;
   }
 

@@ -8,7 +8,7 @@ import type { ReportFormat } from "../report/report.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
-import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
+import { CommandError, type Io, type Problem } from "./io.js";
 
 /** A failure. In JSON, each problem has its own advice. */
 interface ReportedFailure extends CommandFailure {
@@ -47,8 +47,7 @@ interface FailureOptions {
 
 /** Reports an error, and returns the exit code. An unexpected error becomes one line without a stack trace. */
 export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
-  const { problems: own, see } = error instanceof CommandError ? error : unexpected(error);
-  const exitCode = error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
+  const { problems: own, see, exitCode } = error instanceof CommandError ? error : unexpected(error);
   const problems = own.map((problem) => shownProblem(problem, shown));
   const advice = adviceOf(problems, see);
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
@@ -60,6 +59,7 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
 }
 
 const HEADLINES = {
+  [EXIT.rejected]: "A checkpoint was refused: nothing else was verified",
   [EXIT.usage]: "Nothing was verified",
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;

@@ -39,8 +39,8 @@ export class InputFiles {
   readonly faults: Problem[] = [];
   /** The command that reads the files. */
   readonly command: CommandName;
-  /** The bytes of each file, for messages about broken JSON. */
-  readonly #read = new Map<string, Uint8Array>();
+  /** The bytes of each file that was read. */
+  readonly contents = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io, command: CommandName) {
@@ -61,7 +61,7 @@ export class InputFiles {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
       if (bytes.length === 0) throw new Unreadable("empty: the program that wrote it may have failed");
-      this.#read.set(path, bytes);
+      this.contents.set(path, bytes);
       return bytes;
     } catch (error) {
       return this.fault(path, reasonOf(error));
@@ -103,7 +103,7 @@ export class InputFiles {
 
   #malformed(path: string, error: unknown): undefined {
     if (!isMalformed(error)) throw error;
-    const bytes = error.code === "json" ? this.#read.get(path) : undefined;
+    const bytes = error.code === "json" ? this.contents.get(path) : undefined;
     for (const fault of error.faults) {
       const text = faultText([fault]);
       this.fault(path, error.code === "json" ? `not strict JSON: ${bytes ? brokenJson(bytes, text) : text}` : text);

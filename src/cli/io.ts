@@ -84,6 +84,7 @@ export interface Problem {
 
 /** Ends the command with these problems on stderr, and without a stack trace. */
 export class CommandError extends Error {
+  readonly exitCode: 1 | 2 | 3 = 2;
   readonly problems: readonly Problem[];
   /** A sentence that names the help to read; null if none helps. */
   readonly see: string | null;
@@ -101,7 +102,14 @@ export class UsageError extends CommandError {
   override readonly name = "UsageError";
 }
 
+/** Ends the command with exit code 1. */
+export class RefusedError extends CommandError {
+  override readonly name = "RefusedError";
+  override readonly exitCode = 1;
+}
+
 /** Ends the command with exit code 3. */
 export class UnreachableError extends CommandError {
   override readonly name = "UnreachableError";
+  override readonly exitCode = 3;
 }

@@ -1,15 +1,18 @@
 /** `bootproof log`: checks that a log of `bootproof watch` is intact. */
+import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
+import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
+import { readShape } from "../decode/shapes.js";
 import { listed } from "../errors.js";
-import type { LogStream, LogVerification, VerifyLogOptions } from "../watch/index.js";
+import type { LogFile, LogStream, LogVerification, SignedCheckpoint, VerifyLogOptions } from "../watch/index.js";
 import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
-import { type Io, UsageError } from "./io.js";
-import { readLogKey } from "./key-files.js";
+import { type Io, RefusedError, UsageError } from "./io.js";
+import { kindOfPem, readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -26,28 +29,49 @@ named. The count of entries and the head are those before the first bad line. Th
 off at the end, a change of the last line, or a log that was rewritten as a whole. For these, keep a checkpoint (or the
 printed head) in another place. A log that has grown since its checkpoint is whole.
 
-A log of watch --rotate is several files: name them in their order. A later file alone (boots.2.jsonl) is checked from
-its own first line.
+A log of watch --rotate is several files: name them in their order. The result is INCOMPLETE if the next file was not
+passed, if the first file (boots.2.jsonl) begins with a later entry, and if the checkpoint came without --key. Where old
+files are archived, --after NOTE names a checkpoint that vouches for their entries.
+
+A watch records its starts, its stops and, each hour, a heartbeat. --max-gap finds when it was not running.
 
 Examples:
-    $ bootproof log verify watch.jsonl
+    $ bootproof log verify watch.jsonl --max-gap 2h
     $ bootproof log verify watch.jsonl --head 5e88…   (64 hex digits)
     $ bootproof log verify boots.jsonl boots.2.jsonl boots.3.jsonl --checkpoint boots.note --key log-public.pem
+    $ bootproof log verify boots.3.jsonl --after boots.note --key log-public.pem
     $ bootproof log verify watch.jsonl --format json
 
-Exit codes: 0 whole, 1 broken, its last line is another one, or not the log of the checkpoint, 2 a missing or
-unreadable file.`;
+Exit codes: 0 whole, or incomplete with --partial, 1 broken, not the log of a checkpoint, incomplete, or a gap, 2 a
+missing or unreadable file.`;
 
 const CHECKPOINT_HELP = `
 The log is verified, and the hash of its last entry signed, as a C2SP signed note. Keep the note where who can write
-the log cannot, and pass it to log verify.
+the log cannot, and pass it to log verify. All files are needed. A note that is at --out is replaced only if it is
+signed by the key, has the same origin, and names an entry of this log.
+
+With --after, the files up to the one with the entry of that note may be missing, and the note, as the one at --out, may
+be signed by another key: the second --key, private or public.
 
 Examples:
     $ openssl genpkey -algorithm ed25519 -out log-key.pem && openssl pkey -in log-key.pem -pubout -out log-public.pem
     $ bootproof log checkpoint watch.jsonl --key log-key.pem --out watch.note
     $ bootproof log checkpoint boots.jsonl boots.2.jsonl --key log-key.pem --origin bootproof-log/signer
+    $ bootproof log checkpoint boots.2.jsonl --key new-key.pem --after boots.note --key log-public.pem --out boots.note
 
-Exit codes: 0 signed, 1 the log is broken, and nothing is signed, 2 a missing or unreadable file.`;
+Exit codes: 0 signed, 1 nothing is signed: the log is broken or not complete, or a note is not of this log and key, 2 a
+missing or unreadable file.`;
+
+const COMPARE_HELP = `
+Two people who keep notes of one log find out whether they were shown the same log. Notes of the same entry have to have
+the same hash. For notes of different entries, the log has to have both.
+
+Examples:
+    $ bootproof log compare mine.note theirs.note --key log-public.pem
+    $ bootproof log compare mine.note theirs.note --key log-public.pem --log boots.jsonl boots.2.jsonl
+
+Exit codes: 0 they are of one log, 1 they are not, or a signature is wrong, 2 a missing or unreadable file, or notes of
+different entries without --log.`;
 
 const addVerify = commandOf<"log verify", [paths: string[]]>(
   "log verify",
@@ -57,45 +81,73 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
   },
   async ({ args, flags, files, io }, paths) => {
     const format = formatOf(args, flags.format);
+    const times = maxGapOf(args, flags.maxGap, io);
     refuseDemands(args, flags);
-    const demands = await demandsOf(flags, files, io);
-    const options = { ...demands, ...(isLaterName(paths[0]!) && { after: "any" as const }) };
-    const verification = await verified(paths, options, io, flags.checkpoint);
-    const { fault, entries, intact } = verification;
+    const notes = await notesOf(flags, await publicKeys(flags.key, io), files);
+    const demands = { ...notes, ...(flags.head !== undefined && { head: flags.head }) };
+    const after = isLaterName(paths[0]!) ? ({ after: "any" } as const) : {};
+    const verification = await verified(paths, { ...after, ...demands, ...times }, io);
+    const { fault, entries, intact, complete, gaps } = verification;
     const names = listed(paths.map(nameOf), ", ");
     if (entries === 0 && fault === null && Object.keys(demands).length === 0)
       throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
     io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
-    return intact ? EXIT.good : EXIT.rejected;
+    return gaps.length === 0 && (flags.partial === true ? intact : complete) ? EXIT.good : EXIT.rejected;
   },
 );
 
-function refuseDemands(args: ArgumentReader, { head, checkpoint, key, origin }: Flags<"log verify">): void {
+function maxGapOf(args: ArgumentReader, text: string | undefined, io: Io): Pick<VerifyLogOptions, "maxGapMs" | "now"> {
+  if (text === undefined || args.isEmpty("max-gap")) return {};
+  const maxGapMs = readShape(duration, text).value ?? 0;
+  if (maxGapMs === 0) args.fault(`--max-gap ${text}: expected a duration such as 90m, 2h or 1d`);
+  return { maxGapMs, now: io.now() };
+}
+
+function refuseDemands(args: ArgumentReader, { head, checkpoint, after, key, origin }: Flags<"log verify">): void {
   if (head !== undefined && !args.isEmpty("head") && fromHex(head)?.length !== 32)
     args.fault("--head: expected 64 hex digits, as bootproof log verify prints them");
-  for (const [name, value] of Object.entries({ key, origin }))
-    if (value !== undefined && checkpoint === undefined) args.fault(`--${name}: only with --checkpoint`);
+  for (const [name, isGiven] of Object.entries({ key: key.length > 0, origin: origin !== undefined }))
+    if (isGiven && (checkpoint ?? after) === undefined) args.fault(`--${name}: only with --checkpoint or --after`);
+  if (after !== undefined && key.length === 0) args.fault("--after: --key FILE is required: the key that signed it");
   args.throwFaults();
 }
 
-/** What the command line demands of the log. */
-type Demands = Pick<VerifyLogOptions, "head" | "checkpoint" | "key" | "origin">;
+function publicKeys(paths: readonly string[], io: Io): Promise<string[]> {
+  return Promise.all(paths.map((path) => readLogKey(path, "public", io)));
+}
 
-async function demandsOf(
-  { head, checkpoint: path, key, origin }: Flags<"log verify">,
+/** Reads the notes, which demand something of the log. */
+async function notesOf(
+  { checkpoint: path, after: afterPath, origin }: Pick<Flags<"log verify">, "checkpoint" | "after" | "origin">,
+  keys: readonly string[],
   files: InputFiles,
-  io: Io,
-): Promise<Demands> {
-  const demands = { ...(head !== undefined && { head }) };
-  if (path === undefined) return demands;
-  const checkpoint = await files.raw(path);
+): Promise<{ after?: SignedCheckpoint; checkpoint?: SignedCheckpoint }> {
+  const after = afterPath === undefined ? undefined : await noteAt(afterPath, keys, files, origin);
+  const checkpoint = path === undefined ? undefined : await noteAt(path, keys, files, origin ?? after?.origin);
+  return { ...(after && { after }), ...(checkpoint && { checkpoint }) };
+}
+
+/** Reads a note that one of the keys must have signed. Without keys, its signature is not checked. */
+async function noteAt(
+  path: string,
+  keys: readonly string[],
+  files: InputFiles,
+  origin?: string,
+): Promise<SignedCheckpoint> {
+  const bytes = await files.raw(path);
   files.throwFaults();
-  return {
-    ...demands,
-    checkpoint: checkpoint!,
-    ...(key !== undefined && { key: await readLogKey(key, "public", io) }),
-    ...(origin !== undefined && { origin }),
-  };
+  const { readCheckpoint } = await import("../watch/index.js");
+  let message = "";
+  for (const key of keys.length === 0 ? [undefined] : keys)
+    try {
+      const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
+      return await readCheckpoint(bytes!, demands);
+    } catch (error) {
+      ({ message } = error as Error);
+      if ((error as Error).name === "MalformedError") throw new UsageError([{ message, file: nameOf(path) }]);
+      if ((error as Error).name !== "CheckpointError") throw error;
+    }
+  throw new RefusedError([{ message, file: nameOf(path) }]);
 }
 
 /**
@@ -107,14 +159,16 @@ function isLaterName(path: string): boolean {
   return number !== undefined && Number(number) > 1;
 }
 
-/** Verifies the files. `note` is the path of the checkpoint, for messages. */
-async function verified(
+function verified(paths: readonly string[], options: VerifyLogOptions, io: Io): Promise<LogVerification> {
+  return withFiles(paths, io, async (files) => (await import("../watch/index.js")).verifyLog(files, options));
+}
+
+async function withFiles<T>(
   paths: readonly string[],
-  options: VerifyLogOptions,
   io: Io,
-  note: string | undefined,
-): Promise<LogVerification> {
-  const [{ verifyLog }, { readLog }] = await Promise.all([import("../watch/index.js"), import("../watch/node.js")]);
+  work: (files: readonly LogFile[]) => Promise<T>,
+): Promise<T> {
+  const { readLog } = await import("../watch/node.js");
   let reading = "";
   const streamOf = async function* (path: string): LogStream & AsyncGenerator<Uint8Array> {
     reading = nameOf(path);
@@ -122,29 +176,39 @@ async function verified(
     yield* path === STDIN ? io.stdin : readLog(path);
   };
   try {
-    return await verifyLog(
-      paths.map((path) => ({ name: nameOf(path), stream: streamOf(path) })),
-      options,
-    );
+    return await work(paths.map((path) => ({ name: nameOf(path), stream: streamOf(path) })));
   } catch (error) {
     const { name, message } = error as Error;
     if (name === "LogError") throw new UsageError([{ message, file: reading }]);
-    if (name === "MalformedError" && note !== undefined) throw new UsageError([{ message, file: nameOf(note) }]);
     throw error;
   }
 }
 
-function text(name: string, { intact, entries, firstAt, lastAt, head, fault, open }: LogVerification): string {
-  const count = entries === 1 ? "1 entry" : `${entries} entries`;
+function text(name: string, verification: LogVerification): string {
+  const { intact, entries, firstAt, lastAt, head, fault, open, missing, gaps, backwards, signs } = verification;
   const span = firstAt === null ? "" : `, ${firstAt} to ${lastAt!}`;
-  const found = fault === null ? `${count}${span}` : printable(fault.message);
-  const lines = [
-    `${intact ? "WHOLE" : "BROKEN"}: ${printable(name)}: ${found}`,
-    ...(fault === null ? [] : [`Whole up to there: ${count}${span}`]),
-    `Head: ${head}`,
-    ...open.map((one) => `Not checked: ${printable(one)}`),
+  const count = `${entries === 1 ? "1 entry" : `${entries} entries`}${span}`;
+  const found = [
+    ...(fault === null ? [] : [`BROKEN: ${name}: ${fault.message}`]),
+    ...(intact ? gaps.map((gap) => `GAP: ${name}: ${gapText(gap)}`) : []),
+    ...(intact ? missing.map((one) => `INCOMPLETE: ${name}: ${one}`) : []),
   ];
-  return `${lines.join("\n")}\n`;
+  const upTo = intact ? "Verified" : "Whole up to there";
+  const { started, stopped, heartbeat, newestAt } = signs;
+  const sign = `Watch: ${started} started, ${stopped} stopped, ${heartbeat} heartbeats, the newest sign at ${newestAt}`;
+  const lines = [
+    ...(found.length === 0 ? [`WHOLE: ${name}: ${count}`] : [...found, `${upTo}: ${count}`]),
+    `Head: ${head}`,
+    ...(newestAt === null ? [] : [sign]),
+    ...backwards.map(({ entry, from, to }) => `Time goes backwards after entry ${entry}: from ${from} to ${to}`),
+    ...[...(intact ? [] : missing), ...open].map((one) => `Not checked: ${one}`),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+function gapText({ entry, from, to, ms, stopped }: LogVerification["gaps"][number]): string {
+  const gap = `no entry for ${(ms / 3_600_000).toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
+  return stopped ? `${gap}: the watch was stopped` : `${gap}: the watch was killed, or could not write its log`;
 }
 
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
@@ -153,24 +217,62 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
     description: "Verify a log, and sign the number and the hash of its last entry. Others keep the signed note.",
     help: CHECKPOINT_HELP,
   },
-  async ({ args, flags: { key, origin, out = STDIN }, io }, paths) => {
-    if (key === undefined) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
-    if (paths[0] === STDIN && origin === undefined) args.fault("--origin is required for a log on stdin");
-    requireOrigin(args, origin);
-    args.throwFaults();
-    const privateKey = await readLogKey(key!, "private", io);
-    if (out !== STDIN) requireWritable(out);
+  async ({ args, flags, files, io }, paths) => {
+    refuseSigning(args, flags, paths);
+    const { key, out = STDIN } = flags;
+    const [signing, verifying] = await checkpointKeys(key, io);
     const { originOf, signCheckpoint } = await import("../watch/index.js");
-    const verification = await verified(paths, {}, io, undefined);
-    const { intact, entries, head, fault } = verification;
-    if (!intact) {
-      io.stderr.write(text(fault?.file ?? listed(paths.map(nameOf), ", "), verification));
+    const named = flags.after === undefined ? { origin: originOf(basename(paths[0]!)), ...flags } : flags;
+    const replaced = out !== STDIN && requireWritable(out) ? { checkpoint: out } : {};
+    const notes = await notesOf({ ...named, ...replaced }, verifying, files);
+    const verification = await verified(paths, notes, io);
+    const { complete, lastEntry: entries, head, fault } = verification;
+    if (!complete) {
+      io.stderr.write(`${text(fault?.file ?? listed(paths.map(nameOf), ", "), verification)}Nothing was signed.\n`);
       return EXIT.rejected;
     }
-    const note = await signCheckpoint({ origin: origin ?? originOf(basename(paths[0]!)), entries, head }, privateKey);
+    const note = await signCheckpoint({ origin: named.origin ?? notes.after!.origin, entries, head }, signing);
     if (out === STDIN) io.stdout.write(note);
-    else await writeWhole(out, note);
+    else await writeWhole(out, note, files.contents.get(out));
     return EXIT.good;
+  },
+);
+
+function refuseSigning(args: ArgumentReader, flags: Flags<"log checkpoint">, [first]: readonly string[]): void {
+  const { key, after, origin } = flags;
+  if (key.length === 0) args.fault("--key FILE is required: openssl genpkey -algorithm ed25519 makes one");
+  if (key.length > 1 && after === undefined) args.fault("--key: a second key only with --after");
+  if (first === STDIN && (origin ?? after) === undefined) args.fault("--origin is required for a log on stdin");
+  requireOrigin(args, origin);
+  args.throwFaults();
+}
+
+/** Returns the key that signs, and the public keys of which one must have signed each older note. */
+async function checkpointKeys(paths: readonly string[], io: Io): Promise<[string, readonly string[]]> {
+  const kind = paths.length === 1 ? "private" : "either";
+  const pems = await Promise.all(paths.map((path) => readLogKey(path, kind, io)));
+  const signing = pems.find((pem) => kindOfPem(pem) === "private");
+  if (signing === undefined) throw new UsageError(["--key: no private key, which signs, is among the keys"]);
+  return [signing, pems.map((pem) => createPublicKey(pem).export({ type: "spki", format: "pem" }).toString())];
+}
+
+const addCompare = commandOf<"log compare", [one: string, other: string]>(
+  "log compare",
+  { description: "Check that two checkpoints are of one log that was only continued.", help: COMPARE_HELP },
+  async ({ args, flags: { key, log }, files, io }, ...paths) => {
+    if (key.length === 0) args.fault("--key FILE is required: the public key of the log");
+    if (log.includes(STDIN)) args.fault("--log -: a file is required");
+    args.throwFaults();
+    const keys = await publicKeys(key, io);
+    const notes = [await noteAt(paths[0], keys, files), await noteAt(paths[1], keys, files)] as const;
+    const { compareCheckpoints } = await import("../watch/index.js");
+    const { result, message } = await withFiles(log, io, (logFiles) =>
+      compareCheckpoints(...notes, log.length === 0 ? undefined : logFiles),
+    );
+    if (result === "unknown") throw new UsageError([{ message, advice: "Pass the files of the log with --log." }]);
+    const words = `${result.replaceAll("-", " ").toUpperCase()}: ${paths.map(nameOf).join(", ")}: ${message}`;
+    io.stdout.write(`${printable(words)}\n`);
+    return result === "same" || result === "extended" ? EXIT.good : EXIT.rejected;
   },
 );
 
@@ -186,6 +288,11 @@ export const addLogCommand = groupOf(
       summary: "sign the number and the hash of the last entry, for others to keep",
       operands: { "<file...>": "the log, or all its files in their order; - for stdin" },
       add: addCheckpoint,
+    },
+    compare: {
+      summary: "check that two checkpoints are of one log",
+      operands: { "<one>": "a signed note; - for stdin", "<other>": "another one" },
+      add: addCompare,
     },
   },
 );

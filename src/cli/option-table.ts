@@ -7,8 +7,8 @@ import { REPORT_FORMATS } from "../report/report.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 
 /**
- * The word for the value in the help, which `completion.ts` completes. It ends with dots for a list, and with ? if the
- * value is optional. Null means that the option is a switch.
+ * The word for the value in the help, which `completion.ts` completes. It ends with dots for a list, with + if the
+ * option may be repeated, and with ? if the value is optional. Null means that the option is a switch.
  */
 type Value = string | null;
 
@@ -24,6 +24,7 @@ export const OPTIONS = {
   "add-to": ["policy", "neither"],
   address: ["address...", "demands"],
   adopt: ["hex", "loosens"],
+  after: ["file", "loosens"],
   "allow-debug": [null, "loosens"],
   "allow-unproven": [null, "loosens"],
   "api-key": ["hex", "neither"],
@@ -60,13 +61,14 @@ export const OPTIONS = {
   image: ["file", "demands"],
   "instance-id": ["id", "demands"],
   interval: ["duration", "neither"],
-  key: ["file", "demands"],
+  key: ["file+", "demands"],
   "list-faults": [null, "neither"],
   log: ["file", "neither"],
   "log-format": ["format", "neither"],
   "manifest-set": ["file", "demands"],
   "manifest-version": ["version", "neither"],
   metrics: ["listen", "neither"],
+  "max-gap": ["duration", "demands"],
   "max-silence": ["duration", "neither"],
   name: ["name", "neither"],
   namespace: ["name", "demands"],
@@ -83,6 +85,7 @@ export const OPTIONS = {
   out: ["file", "neither"],
   "outage-after": ["number", "neither"],
   "outage-repeat": ["duration", "neither"],
+  partial: [null, "loosens"],
   payload: ["payload...", "demands"],
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
@@ -303,14 +306,22 @@ export const COMMAND_OPTIONS = {
   "log verify": [
     ["head", "the hash of the last line, from a copy that was kept elsewhere"],
     ["checkpoint", "a signed note that was kept elsewhere: the log must have the entry that it names"],
-    ["key", "the public key of the log (Ed25519, PEM), which must have signed the checkpoint"],
-    ["origin", "the name of the log that the checkpoint must have"],
+    ["after", "a signed note that vouches for the entries up to its own: the files may begin with the next entry"],
+    ["key", "the public key of the log (Ed25519, PEM), which signed the notes; twice: the old and the new one"],
+    ["origin", "the name of the log that the notes must have"],
+    ["max-gap", "the longest time without an entry, up to now, such as 2h (heartbeats: see bootproof watch)"],
+    ["partial", "exit with code 0, too, if files or the key of the checkpoint were not passed"],
     TEXT_OR_JSON,
   ],
   "log checkpoint": [
-    ["key", "the private key of the log (Ed25519, PEM)"],
-    ["origin", "the name of the log (default: bootproof-log/ and the name of its first file)"],
-    ["out", "write the note to this file (default: stdout)"],
+    ["key", "the private key of the log (Ed25519, PEM); a second one is the old key, which signed older notes"],
+    ["after", "a signed note that vouches for the entries up to its own: for a new key, or if old files are elsewhere"],
+    ["origin", "the name of the log (default: that of --after, or bootproof-log/ and the name of the first file)"],
+    ["out", "write the note to this file, whose note must be an older one of this log (default: stdout)"],
+  ],
+  "log compare": [
+    ["key", "the public key of the log (Ed25519, PEM); twice: the old and the new one"],
+    ["log", "for notes of different entries: the files of the log, in their order", "file..."],
   ],
   pin: [
     [
@@ -428,7 +439,7 @@ type RowOf<C extends CommandName> = (typeof COMMAND_OPTIONS)[C][number];
 type ValueOf<R extends Row> = R extends readonly [OptionName, string | null, infer V] ? V : (typeof OPTIONS)[R[0]][0];
 type Camel<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
 type FlagName<N extends OptionName> = N extends `no-${infer P}` ? Camel<P> : Camel<N>;
-type ListRow<R extends Row> = R extends Row ? (ValueOf<R> extends `${string}...` ? R : never) : never;
+type ListRow<R extends Row> = R extends Row ? (ValueOf<R> extends `${string}${"..." | "+"}` ? R : never) : never;
 type ValueRow<C extends CommandName> = Exclude<RowOf<C>, ListRow<RowOf<C>>>;
 type FlagOf<R extends Row> = R extends readonly [`no-${string}`, ...unknown[]] ? false : Parsed<ValueOf<R>>;
 type Parsed<V> = V extends null ? boolean : V extends `${string}?` ? string | true : string;
@@ -447,8 +458,15 @@ export function addOptions(command: Command, name: string): Command {
 function optionOf(name: OptionName, value: Value, help: string | null): Option {
   if (help === null) return new Option(`--${name} [${value}]`).hideHelp();
   if (value === null) return new Option(`--${name}`, help);
+  if (value.endsWith("+"))
+    return new Option(`--${name} <${value.slice(0, -1)}>`, help).argParser((one, all: string[] = []) => [...all, one]);
   const isOptional = value.endsWith("?");
   return new Option(isOptional ? `--${name} [${value.slice(0, -1)}]` : `--${name} <${value}>`, help);
+}
+
+/** Whether an option takes more than one value, and is an empty list if it is not given. */
+export function isList({ variadic, parseArg }: Option): boolean {
+  return variadic || parseArg !== undefined;
 }
 
 /** Returns the commands that show an option, in the order of the help. */

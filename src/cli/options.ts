@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
-import type { OptionName } from "./option-table.js";
+import { type OptionName, isList } from "./option-table.js";
 
 /** Returns the fault that an option took another option as its value. Both are words such as `--policy`. */
 export function tookOption(option: string, value: string): string {
@@ -62,7 +62,7 @@ export class ArgumentReader {
 
   refuseRepeated(): void {
     for (const option of this.#command.options) {
-      if (!option.variadic && (this.#given.get(option.name()) ?? 0) > 1)
+      if (!isList(option) && (this.#given.get(option.name()) ?? 0) > 1)
         this.fault(`${option.long} is repeated: give it once`);
     }
   }

@@ -42,17 +42,22 @@ export interface LogFault {
 export interface VerifyLogOptions {
   /** SHA-256 of the last line, in hex, from a copy that was kept outside the log. */
   readonly head?: string;
-  /** A checkpoint of the log, as a signed note. The log may have grown since. */
-  readonly checkpoint?: string | Uint8Array;
+  /** A checkpoint of the log: a signed note, or one that was read before. The log may have grown since. */
+  readonly checkpoint?: string | Uint8Array | SignedCheckpoint;
   /** Ed25519 public key of the checkpoint, as PEM. Without a key the signature is not checked: see `open`. */
   readonly key?: string;
   /** The origin that the checkpoint must have. Default: any. */
   readonly origin?: string;
   /**
-   * The last entry of a part that was verified before. With `any`, the log may begin with an entry after entry 1.
-   * Default: the first line is entry 1.
+   * The last entry of a part that was verified before, such as a checkpoint that was read with its key. The log must
+   * begin with the entry after it, or have that entry. With `any`, the log may begin with any entry, and is not
+   * complete then. Default: the first line is entry 1.
    */
   readonly after?: LogEnd | "any";
+  /** The longest time between two entries, from the first `started` or `heartbeat` to `now`. Default: no limit. */
+  readonly maxGapMs?: number;
+  /** The present, which `maxGapMs` requires. */
+  readonly now?: Date;
   /**
    * Receives each line that follows the line before it, and its offset. A later line can still show that the line was
    * edited: use nothing before the verification has resolved.
@@ -60,8 +65,12 @@ export interface VerifyLogOptions {
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
-export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine"> {
+export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "onLine" | "maxGapMs" | "now"> {
   readonly checkpoint: SignedCheckpoint | null;
+  /** The entry before the first line; `any` as in {@link VerifyLogOptions}. */
+  readonly after?: LogEnd | "any";
+  /** An entry that the log must have, or that must be the one before its first line. */
+  readonly earlier?: LogEnd;
 }
 
 export interface RawLine {
@@ -120,10 +129,12 @@ export class Chain {
   newest: CountedLine;
   firstAt: string | null = null;
   readonly #options: VerifyFilesOptions;
+  readonly #onLine: (line: LogLine, offset: number) => void;
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
-  /** The line that the checkpoint names. */
-  #checkpointLine: CountedLine | null = null;
+  /** The entries that the log must have, and the words for each. */
+  readonly #demanded: readonly { readonly end: LogEnd; readonly words: string }[];
+  readonly #found = new Map<LogEnd, CountedLine>();
   readonly #lines = new Map<string, CountedLine>();
   readonly #files: Opened[] = [];
   #isAtStart = true;
@@ -131,12 +142,17 @@ export class Chain {
   #misplaced: Misplaced | null = null;
   #read: number;
 
-  constructor(options: VerifyFilesOptions) {
-    const { after, head } = options;
-    const isAfter = after !== undefined && after !== "any";
+  constructor(options: VerifyFilesOptions, onLine: (line: LogLine, offset: number) => void) {
+    const { after, earlier, checkpoint, head } = options;
+    const before = (after === "any" ? undefined : after) ?? earlier ?? { entries: 0, head: NO_LINE };
     this.#options = options;
+    this.#onLine = onLine;
     this.#kept = head?.toLowerCase();
-    this.base = { n: isAfter ? after.entries : 0, at: null, hash: isAfter ? after.head : NO_LINE, next: null };
+    this.#demanded = [
+      ...(earlier === undefined ? [] : [{ end: earlier, words: "the earlier checkpoint" }]),
+      ...(checkpoint === null ? [] : [{ end: checkpoint, words: "the checkpoint" }]),
+    ];
+    this.base = { n: before.entries, at: null, hash: before.head, next: null };
     this.newest = this.base;
     this.#read = this.base.n;
     this.#notice(this.base);
@@ -145,6 +161,8 @@ export class Chain {
   begin(name: string | null): void {
     this.#files.push({ name, line: this.#read + 1, hash: null });
     this.#isAtStart = true;
+    // A file that was just begun has no line yet, so only its name shows that it is the next one.
+    if (name?.split(/[/\\]/).at(-1) === this.newest.next) this.newest = { ...this.newest, next: null };
   }
 
   /**
@@ -187,7 +205,8 @@ export class Chain {
   /** The fault that is known only at the end. */
   async fault(): Promise<FoundFault | null> {
     if (this.#misplaced !== null) return this.#misplacedFault(this.#misplaced);
-    return this.#break === null ? (this.#headFault() ?? this.#checkpointFault()) : this.#told(this.#break);
+    if (this.#break !== null) return this.#told(this.#break);
+    return this.#headFault() ?? this.#demanded.map((one) => this.#checkpointFault(one)).find(Boolean) ?? null;
   }
 
   #misplacedFault({ file, found, successor }: Misplaced): FoundFault {
@@ -214,29 +233,29 @@ export class Chain {
     const files = `in files before ${first?.name ?? "this one"}, which were not passed: the last has the hash ${hash}`;
     return [
       ...(this.#options.after === "any" && n > 0 ? [`${count} ${files}`] : []),
-      ...(next === null ? [] : [`what follows: the log continues in ${next}, which was not passed`]),
+      ...(next === null ? [] : [`the log continues in ${next}, which was not passed`]),
     ];
   }
 
-  #checkpointFault(): FoundFault | null {
+  #checkpointFault({ end, words }: { readonly end: LogEnd; readonly words: string }): FoundFault | null {
     const { base, newest } = this;
-    const { checkpoint } = this.#options;
-    if (checkpoint === null || this.#checkpointLine?.hash === checkpoint.head) return null;
-    const { entries, head } = checkpoint;
+    const { entries, head } = end;
+    const found = this.#found.get(end);
+    if (found?.hash === head) return null;
     const told = (message: string): FoundFault => ({
       fault: { line: Math.max(Math.min(entries, newest.n), base.n + 1), kind: "checkpoint", message },
       certain: base,
     });
     if (entries < base.n)
-      return told(`the checkpoint is of entry ${entries}, which is in a file before these: pass that file, too`);
+      return told(`${words} is of entry ${entries}, which is in a file before these: pass that file, too`);
     const more = newest.next === null ? "" : `, or the file ${newest.next} is missing`;
-    if (this.#checkpointLine === null)
+    if (found === undefined)
       return told(
-        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: its last lines are missing, ` +
+        `the log ends with entry ${newest.n}, and ${words} is of entry ${entries}: its last lines are missing, ` +
           `the log was rewritten, or the checkpoint is of another log${more}`,
       );
     return told(
-      `entry ${entries} has the hash ${this.#checkpointLine.hash}, and the checkpoint has ${head}: the log was ` +
+      `entry ${entries} has the hash ${found.hash}, and ${words} has ${head}: the log was ` +
         "rewritten, or the checkpoint is of another log",
     );
   }
@@ -274,10 +293,12 @@ export class Chain {
 
   #place(found: LogLine, { line, offset, isFirst }: { line: number; offset: number; isFirst: boolean }): null {
     const { entry, hash } = found;
+    const { after, earlier } = this.#options;
     const file = this.#files.at(-1)!;
     const isBegun = this.newest !== this.base;
     if (isFirst) file.hash = hash;
-    if (this.#options.after === "any" && !isBegun && entry.n > 1) line = this.#beginLater(found);
+    const mayBegin = earlier !== undefined || (after === "any" && entry.n > 1);
+    if (!isBegun && mayBegin) line = this.#beginAt(found);
     if (isFirst && isBegun && entry.n !== line) this.#misplaced = { file, found, successor: null };
     else if (entry.n !== line || entry.previous !== this.newest.hash)
       this.#break = { line, found, next: null, successor: null, predecessor: null };
@@ -292,21 +313,22 @@ export class Chain {
     this.#notice(this.newest);
     this.#lines.set(hash, this.newest);
     if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
-    this.#options.onLine?.(found, offset);
+    this.#onLine(found, offset);
   }
 
-  /** Begins with the first line of a log whose first files are elsewhere, and returns its number. */
-  #beginLater({ entry: { n, previous } }: LogLine): number {
-    this.base = { n: n - 1, at: null, hash: previous, next: null };
+  /** Begins with the first line of a log whose first files may be elsewhere, and returns its number. */
+  #beginAt({ entry: { n, previous } }: LogLine): number {
+    this.base = { n: n - 1, at: null, hash: n === 1 ? NO_LINE : previous, next: null };
     this.newest = this.base;
     this.#files.at(-1)!.line = n;
+    this.#found.clear();
     this.#notice(this.base);
     return (this.#read = n);
   }
 
   #notice(line: CountedLine): void {
     if (line.hash === this.#kept) this.#keptLine = line;
-    if (line.n === this.#options.checkpoint?.entries) this.#checkpointLine = line;
+    for (const { end } of this.#demanded) if (line.n === end.entries) this.#found.set(end, line);
   }
 
   async #told({ line, found, next, successor, predecessor }: Break): Promise<FoundFault> {

@@ -3,7 +3,7 @@
  * "Checkpoints").
  */
 import { typedOptions } from "../decode/options.js";
-import { type MembersOf, count, hex, matching, optional, text } from "../decode/shapes.js";
+import { type MembersOf, count, hex, matching, oneOf, optional, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";
@@ -44,6 +44,7 @@ const CHECKPOINT: MembersOf<Checkpoint> = {
   entries: count,
   head: hex(HASH_LENGTH),
 };
+export const VERIFIED_CHECKPOINT: MembersOf<SignedCheckpoint> = { ...CHECKPOINT, isVerified: oneOf(true) };
 
 /**
  * Returns the checkpoint as a C2SP signed note (https://c2sp.org/signed-note). `privateKey` is an Ed25519 key as PEM
@@ -85,7 +86,9 @@ export async function readSigned(
 ): Promise<SignedCheckpoint> {
   const checkpoint = checkpointOf(opened.text);
   if (origin !== undefined && checkpoint.origin !== origin)
-    throw new CheckpointError(`the checkpoint is of another log: its origin is ${checkpoint.origin}`);
+    throw new CheckpointError(
+      `the checkpoint is of another log: its origin is ${checkpoint.origin}, expected ${origin}`,
+    );
   if (publicKey !== null) await verifyNote(opened, checkpoint.origin, publicKey);
   return { ...checkpoint, isVerified: publicKey !== null };
 }

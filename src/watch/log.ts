@@ -1,7 +1,7 @@
 /** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
 import { withoutPrototype } from "../decode/input.js";
-import { callable, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, optional, text } from "../decode/shapes.js";
+import { callable, date, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, text, wholeNumber } from "../decode/shapes.js";
 import { concatBytes } from "../bytes.js";
 import {
   Chain,
@@ -11,8 +11,9 @@ import {
   type VerifyFilesOptions,
   type VerifyLogOptions,
 } from "./chain.js";
-import { type SignedCheckpoint, CheckpointError, readCheckpoint } from "./checkpoint.js";
+import { type SignedCheckpoint, CheckpointError, VERIFIED_CHECKPOINT, readCheckpoint } from "./checkpoint.js";
 import { MAX_LINE_BYTES } from "./entry.js";
+import { type LogGap, type LogSigns, type LogStep, LogTimes } from "./times.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
 
@@ -24,9 +25,13 @@ export interface LogFile {
 }
 
 export interface LogVerification {
-  readonly format: "bootproof-log-verification/1";
+  readonly format: "bootproof-log-verification/2";
   /** Whether no line was found missing or changed. A chain cannot show every change: see `open`. */
   readonly intact: boolean;
+  /** Whether the log is intact, and `missing` is empty. */
+  readonly complete: boolean;
+  /** Sentences about what was not verified because it was not passed: other files, or the key of the checkpoint. */
+  readonly missing: readonly string[];
   /** Number of lines before the first one that may be edited or inserted. */
   readonly entries: number;
   /**
@@ -34,6 +39,8 @@ export interface LogVerification {
    * passed.
    */
   readonly firstEntry: number | null;
+  /** Number of the line that has the hash `head`, over all files of the log. */
+  readonly lastEntry: number;
   /** Times of the first and last lines that `entries` counts, RFC 3339; null if it counts none. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
@@ -44,12 +51,20 @@ export interface LogVerification {
   readonly checkpoint: SignedCheckpoint | null;
   /** Sentences about what the verification left open. */
   readonly open: readonly string[];
+  /** In a log that is not intact, the newest entry of `signs`, `backwards` and `gaps` may have been changed. */
+  readonly signs: LogSigns;
+  /** The first 100 steps to a time that is earlier by more than a second. */
+  readonly backwards: readonly LogStep[];
+  /** The first 100 steps that are longer than `maxGapMs`. */
+  readonly gaps: readonly LogGap[];
 }
 
 const NO_HEAD =
   "lines removed from the end, a changed last line, and a log rewritten as a whole by anyone who can write the file: " +
   "keep the head in another place, and pass it with --head, or a checkpoint (bootproof log checkpoint)";
 const NO_KEY = "who signed the checkpoint: its signature was not checked; pass the public key of the log with --key";
+const NO_SIGN =
+  "whether the watch was running: the log has no entry of a start or a heartbeat, from which gaps are counted";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 const OPTIONS: MembersOf<VerifyLogOptions> = {
@@ -58,6 +73,8 @@ const OPTIONS: MembersOf<VerifyLogOptions> = {
   key: optional(text),
   origin: optional(text),
   after: optional(plain),
+  maxGapMs: optional(wholeNumber(1)),
+  now: optional(date),
   onLine: optional(callable),
 };
 
@@ -75,13 +92,25 @@ export async function verifyLog(
   given: VerifyLogOptions = {},
 ): Promise<LogVerification> {
   const options = typedOptions("options", given, OPTIONS);
-  const files = Array.isArray(log) ? [...(log as readonly LogFile[])] : [{ name: null, stream: log as LogStream }];
+  const { after, ...others } = options;
+  if (options.maxGapMs !== undefined && options.now === undefined)
+    throw new TypeError("options.now: required with options.maxGapMs");
+  if (typeof after === "object" && (after as Partial<SignedCheckpoint>).isVerified === false)
+    throw new TypeError("options.after: its signature was not verified: read it with a key");
   const found = await checkpointOf(options);
-  const checkpoint = found instanceof CheckpointError ? null : found;
-  const verification = await verifyFiles(files, { ...options, checkpoint });
+  const verification = await verifyFiles(filesOf(log), {
+    ...others,
+    checkpoint: found instanceof CheckpointError ? null : found,
+    ...(after === "any" ? { after } : after && { earlier: after }),
+  });
   if (!(found instanceof CheckpointError) || verification.fault !== null) return verification;
   const line = Math.max(verification.entries, 1);
-  return { ...verification, intact: false, fault: { line, kind: "checkpoint", message: found.message, file: null } };
+  const fault = { line, kind: "checkpoint", message: found.message, file: null } as const;
+  return { ...verification, intact: false, complete: false, fault };
+}
+
+function filesOf(log: LogStream | readonly LogFile[]): readonly NamedStream[] {
+  return Array.isArray(log) ? [...(log as readonly LogFile[])] : [{ name: null, stream: log as LogStream }];
 }
 
 /**
@@ -94,6 +123,7 @@ async function checkpointOf({
   origin,
 }: VerifyLogOptions): Promise<SignedCheckpoint | CheckpointError | null> {
   const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
+  if (typeof note === "object" && "isVerified" in note) return note;
   if (note === undefined) {
     if (Object.keys(demands).length === 0) return null;
     throw new TypeError("options.key, options.origin: required only with options.checkpoint");
@@ -116,21 +146,32 @@ export async function verifyFiles(
   given: VerifyFilesOptions,
 ): Promise<LogVerification> {
   const options = withoutPrototype(given);
-  const chain = new Chain(options);
+  const times = new LogTimes(options.maxGapMs);
+  const chain = new Chain(options, (line, offset) => {
+    times.add(line.entry);
+    options.onLine?.(line, offset);
+  });
   const found = (await firstFault(chain, files)) ?? (await chain.fault());
+  if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());
   const { n, at, hash } = found?.certain ?? chain.newest;
   const before = chain.base.n;
+  const { signs, backwards, gaps } = times;
+  const missing = missingOf(options, chain, signs);
   return {
-    format: "bootproof-log-verification/1",
+    format: "bootproof-log-verification/2",
     intact: found === null,
+    complete: found === null && missing.length === 0,
+    missing,
     entries: n - before,
     firstEntry: n === before ? null : before + 1,
+    lastEntry: n,
     firstAt: n === before ? null : chain.firstAt,
     lastAt: at,
     head: hash,
     fault: found === null ? null : chain.placed(found.fault),
     checkpoint: options.checkpoint,
-    open: [...chain.unseen(), ...openAbout(options, chain.newest.n), WORD],
+    open: [...openAbout(options, chain), WORD],
+    ...{ signs, backwards, gaps },
   };
 }
 
@@ -148,11 +189,23 @@ async function firstFault(
   return null;
 }
 
-function openAbout({ head, checkpoint }: VerifyFilesOptions, entries: number): string[] {
-  if (checkpoint === null) return head === undefined ? [NO_HEAD] : [];
-  const unchecked = checkpoint.isVerified ? [] : [NO_KEY];
-  if (head !== undefined || checkpoint.entries >= entries) return unchecked;
-  return [...unchecked, `lines behind entry ${checkpoint.entries}, which the checkpoint does not cover: ${NO_HEAD}`];
+function missingOf({ checkpoint, maxGapMs }: VerifyFilesOptions, chain: Chain, signs: LogSigns): string[] {
+  return [
+    ...chain.unseen(),
+    ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
+    ...(maxGapMs !== undefined && signs.newestAt === null ? [NO_SIGN] : []),
+  ];
+}
+
+function openAbout({ head, checkpoint, earlier }: VerifyFilesOptions, { base, newest }: Chain): string[] {
+  const covered = Math.max(checkpoint?.entries ?? 0, earlier?.entries ?? 0);
+  const behind = covered === 0 ? "" : `lines behind entry ${covered}, which the checkpoint does not cover: `;
+  return [
+    ...(earlier === undefined || base.n === 0
+      ? []
+      : [`entries 1 to ${base.n}: the earlier checkpoint vouches for them`]),
+    ...(head !== undefined || (covered > 0 && covered >= newest.n) ? [] : [`${behind}${NO_HEAD}`]),
+  ];
 }
 
 const LINE_FEED = 0x0a;
@@ -176,4 +229,41 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
     if (length > MAX_LINE_BYTES) break;
   }
   if (length > 0) yield { bytes: concatBytes(...parts), offset, ended: length > MAX_LINE_BYTES };
+}
+
+export interface CheckpointComparison {
+  /**
+   * - `same`: both are of one entry, with one hash.
+   * - `extended`: the log has both entries, so the later checkpoint continues the earlier one.
+   * - `forked`: they are of the same number, with different hashes: there are two logs of one name.
+   * - `other-log`: their origins differ.
+   * - `not-in-log`: the log is broken, or does not have both entries.
+   * - `unknown`: they are of different numbers, and no log was passed.
+   */
+  readonly result: "same" | "extended" | "forked" | "other-log" | "not-in-log" | "unknown";
+  readonly message: string;
+}
+
+/**
+ * Compares two checkpoints that were read with a key. Only the log shows whether those of different numbers agree.
+ * @example
+ * ```ts
+ * const { result } = await compareCheckpoints(mine, theirs, readLog("boots.jsonl"));
+ * ```
+ */
+export async function compareCheckpoints(
+  one: SignedCheckpoint,
+  other: SignedCheckpoint,
+  log?: LogStream | readonly LogFile[],
+): Promise<CheckpointComparison> {
+  const both = [one, other].map((each) => typedOptions("checkpoint", each, VERIFIED_CHECKPOINT));
+  const [a, b] = both.sort((x, y) => x.entries - y.entries) as [SignedCheckpoint, SignedCheckpoint];
+  if (a.origin !== b.origin) return { result: "other-log", message: `the origins are ${a.origin} and ${b.origin}` };
+  const [first, second] = [a, b].map(({ entries, head }) => `entry ${entries} with the hash ${head}`);
+  const words = `${first!}, and ${second!}`;
+  if (first === second) return { result: "same", message: first! };
+  if (a.entries === b.entries) return { result: "forked", message: words };
+  if (log === undefined) return { result: "unknown", message: `${words}: only the log shows whether both are of it` };
+  const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, earlier: a });
+  return fault === null ? { result: "extended", message: words } : { result: "not-in-log", message: fault.message };
 }

@@ -3,7 +3,14 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import { describe, expect, it } from "vitest";
 import { openNote, originOf, verifyNote } from "../../src/watch/checkpoint.js";
 import { NO_LINE } from "../../src/watch/entry.js";
-import { CheckpointError, readCheckpoint, signCheckpoint, verifyLog } from "../../src/watch/index.js";
+import {
+  CheckpointError,
+  type SignedCheckpoint,
+  compareCheckpoints,
+  readCheckpoint,
+  signCheckpoint,
+  verifyLog,
+} from "../../src/watch/index.js";
 import { inPieces, linesOf, textOf } from "./support.js";
 
 const SPKI = { type: "spki", format: "pem" } as const;
@@ -196,8 +203,14 @@ describe("a log and its checkpoint", () => {
   });
 
   it("show that the signature was not checked", async () => {
-    const { intact, open } = await verifyLog(inPieces(text), { checkpoint: note });
-    expect([intact, open[0]]).toEqual([true, expect.stringMatching(/^who signed the checkpoint: .* not checked/)]);
+    const unchecked = [note, await readCheckpoint(note)];
+    for (const checkpoint of unchecked) {
+      const { intact, complete, missing } = await verifyLog(inPieces(text), { checkpoint });
+      expect([intact, complete]).toEqual([true, false]);
+      expect(missing).toEqual([expect.stringMatching(/^who signed the checkpoint: .* not checked/)]);
+    }
+    const checkpoint = await readCheckpoint(note, { key: publicKey });
+    expect(await verifyLog(inPieces(text), { checkpoint })).toMatchObject({ complete: true, missing: [], checkpoint });
   });
 
   it("show a log that was cut", async () => {
@@ -218,8 +231,8 @@ describe("a log and its checkpoint", () => {
 
   it("show nothing where the signature is wrong", async () => {
     const key = other.publicKey.export(SPKI).toString();
-    const { intact, checkpoint: read, fault } = await verified(text, { key });
-    expect([intact, read, fault]).toMatchObject([false, null, { kind: "checkpoint", line: 6 }]);
+    const { intact, complete, checkpoint: read, fault } = await verified(text, { key });
+    expect([intact, complete, read, fault]).toMatchObject([false, false, null, { kind: "checkpoint", line: 6 }]);
     expect(fault!.message).toBe("the checkpoint is not signed by this key");
     // A fault of the chain comes first.
     expect((await verified(textOf([lines[0]!, lines[2]!]), { key })).fault?.kind).toBe("removed");
@@ -231,5 +244,43 @@ describe("a log and its checkpoint", () => {
     await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not exactly one PEM block/);
     expect((await verified(text, { origin: "" })).intact).toBe(false);
     await expect(verifyLog(inPieces(text), { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
+  });
+});
+
+describe("two checkpoints", () => {
+  const of = (entries: number, head = lines[entries - 1]?.hash ?? NO_LINE, name = origin): SignedCheckpoint => ({
+    ...{ origin: name, entries, head, isVerified: true },
+  });
+  const anew = "ab".repeat(32);
+  const log = (from = 0, to = 6): AsyncGenerator<Uint8Array> => inPieces(textOf(lines.slice(from, to)));
+
+  it.each<[string, SignedCheckpoint, SignedCheckpoint, AsyncGenerator<Uint8Array> | undefined, RegExp]>([
+    ["same", of(4), of(4), undefined, /^entry 4 with the hash/],
+    ["same", of(4), of(4, lines[3]!.hash.toUpperCase()), undefined, /^entry 4 with the hash/],
+    ["forked", of(4), of(4, anew), undefined, /^entry 4 with .*, and entry 4 with the hash abab/],
+    ["other-log", of(4), of(4, undefined, `${origin}2`), undefined, /^the origins are /],
+    ["unknown", of(4), of(2), undefined, /^entry 2 with .*, and entry 4 with .*: only the log shows/],
+    ["extended", of(4), of(2), log(), /^entry 2 with .*, and entry 4/],
+    ["extended", of(0), of(6), log(), /^entry 0 with/],
+    ["extended", of(2), of(4), log(2), /^entry 2 with/],
+    ["not-in-log", of(2), of(4), log(3), /^the earlier checkpoint is of entry 2, which is in a file before these/],
+    ["not-in-log", of(2), of(5), log(0, 4), /^the log ends with entry 4, and the checkpoint is of entry 5/],
+    ["not-in-log", of(2, anew), of(5), log(), /^entry 2 has the hash .*, and the earlier checkpoint has abab/],
+    ["not-in-log", of(2, anew), of(5), log(2), /^entry 2 has the hash .*, and the earlier checkpoint has abab/],
+    ["not-in-log", of(2), of(5, anew), log(), /^entry 5 has the hash .*, and the checkpoint has abab/],
+    ["not-in-log", of(2), of(5), inPieces(textOf(lines.toSpliced(3, 1))), /^entry 4 was removed/],
+  ])("are %s", async (result, one, another, stream, message) => {
+    expect(await compareCheckpoints(one, another, stream)).toEqual({
+      result,
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  it("have to be verified, as the one before a log", async () => {
+    const unverified = { ...of(2), isVerified: false };
+    for (const pair of [[unverified, of(2)] as const, [of(2), unverified] as const])
+      await expect(compareCheckpoints(...pair)).rejects.toThrow(/isVerified: .*true/);
+    await expect(verifyLog(log(2), { after: unverified })).rejects.toThrow(/options.after: its signature was not ver/);
+    expect(await verifyLog(log(2), { after: of(2) })).toMatchObject({ complete: true, entries: 4, lastEntry: 6 });
   });
 });

@@ -308,7 +308,8 @@ describe("a log in files", () => {
     expect(await verified(textOf(rotated))).toMatchObject(whole);
     expect(await inFiles(["b", "b.2", "b.3"], { head })).toMatchObject({ intact: true, open: open.slice(1) });
     // A file that was just begun.
-    expect((await inFiles(["b", "b.2", "b.3"], {}, { "b.3": [] })).intact).toBe(true);
+    const begun = await inFiles(["b", "b.2", "b.3"], {}, { "b.3": [] });
+    expect(begun).toMatchObject({ intact: true, complete: true, missing: [], entries: 8, lastEntry: 8 });
   });
 
   it.each<[string, string[], RegExp]>([
@@ -343,22 +344,83 @@ describe("a log in files", () => {
   });
 
   it("may lack its first files only where the caller says so", async () => {
-    const { intact, entries, firstEntry, open } = await inFiles(["b.2"], { after: "any" });
-    expect([intact, entries, firstEntry, open.length]).toEqual([true, 4, 5, 4]);
-    expect(open[0]).toBe(
+    const part = await inFiles(["b.2"], { after: "any" });
+    expect(part).toMatchObject({ intact: true, complete: false, entries: 4, firstEntry: 5, lastEntry: 8 });
+    expect(part.missing).toEqual([
       `entries 1 to 4, which are in files before b.2, which were not passed: the last has the hash ${rotated[3]!.hash}`,
-    );
-    expect(open[1]).toBe("what follows: the log continues in b.3, which was not passed");
+      "the log continues in b.3, which was not passed",
+    ]);
     expect((await inFiles(["b.2"])).fault).toMatchObject({ line: 1, kind: "removed" });
-    const after = { entries: 4, head: rotated[3]!.hash };
-    expect(await inFiles(["b.2", "b.3"], { after })).toMatchObject({ intact: true, entries: 6, firstEntry: 5 });
-    const wrong = { entries: 4, head: "ab".repeat(32) };
-    expect((await inFiles(["b.2"], { after: wrong })).intact).toBe(false);
     // From its beginning on, nothing may be missing.
     const cut = await inFiles(["b.2"], { after: "any" }, { "b.2": parts["b.2"].toSpliced(1, 1) });
     expect(cut.fault).toMatchObject({ line: 6, kind: "removed", file: "b.2" });
     const first = lines[0]!;
     expect((await inFiles(["b"], { after: "any" }, { b: [first, first] })).fault?.kind).toBe("copied");
+  });
+});
+
+describe("a log after an entry that was verified before", () => {
+  const end = (entries: number, head = rotated[entries - 1]!.hash): LogEnd => ({ entries, head });
+  const wrong = "ab".repeat(32);
+  const verifiedFiles = (names: readonly string[], after: LogEnd) =>
+    verifyLog(
+      names.map((name) => ({ name, stream: inPieces(textOf(parts[name as "b"] ?? [])) })),
+      { after },
+    );
+
+  it.each<[string, string[], LogEnd, number, number, RegExp]>([
+    ["begins with the next one", ["b.2", "b.3"], end(4), 5, 6, /^entries 1 to 4: the earlier checkpoint vouches/],
+    ["has it", ["b.2", "b.3"], end(7), 5, 6, /^entries 1 to 4: the earlier checkpoint vouches/],
+    ["has it as its last", ["b.2", "b.3"], end(10), 5, 6, /^entries 1 to 4: the earlier checkpoint vouches/],
+    ["begins with entry 1", ["b", "b.2", "b.3"], end(4), 1, 10, /^lines behind entry 4, which the checkpoint does not/],
+  ])("is complete where it %s", async (_, names, after, firstEntry, entries, open) => {
+    const answer = await verifiedFiles(names, after);
+    expect(answer).toMatchObject({ intact: true, complete: true, missing: [], firstEntry, entries, lastEntry: 10 });
+    expect(answer.open[0]).toMatch(open);
+  });
+
+  it.each<[string, string[], LogEnd, RegExp]>([
+    ["begins later", ["b.3"], end(4), /^the earlier checkpoint is of entry 4, which is in a file before these/],
+    ["ends before it", ["b"], end(7), /^the log ends with entry 4, and the earlier checkpoint is of entry 7/],
+    ["follows another one", ["b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the earlier .* has abab/],
+    ["has another one", ["b.2", "b.3"], end(6, wrong), /^entry 6 has the hash .*, and the earlier .* has abab/],
+    ["has another one, from entry 1", ["b", "b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the earlier/],
+  ])("is not intact where it %s", async (_, names, after, message) => {
+    const { intact, complete, fault } = await verifiedFiles(names, after);
+    expect([intact, complete, fault?.kind]).toEqual([false, false, "checkpoint"]);
+    expect(fault!.message).toMatch(message);
+  });
+
+  it("has no first line that follows a line", async () => {
+    const first = (await lineAfter({ entries: 0, head: wrong }, await finding("signer", 1))).bytes;
+    const answer = await verifyLog(inPieces(`${Buffer.from(first).toString("utf8")}\n`), { after: end(1) });
+    expect(answer.fault).toMatchObject({ kind: "edited", line: 1 });
+  });
+});
+
+describe("the times of a log", () => {
+  it("are compared with the present, which has to be passed, from the first sign on", async () => {
+    await expect(verified(whole, { maxGapMs: 1 })).rejects.toThrow(/options.now: required with options.maxGapMs/);
+    await expect(verified(whole, { maxGapMs: 0, now: START })).rejects.toThrow(/options.maxGapMs/);
+    const unsigned = await verified(whole, { maxGapMs: 1, now: new Date(START.getTime() + 1000) });
+    expect(unsigned).toMatchObject({ intact: true, complete: false, gaps: [] });
+    expect(unsigned.missing).toEqual([expect.stringMatching(/^whether the watch was running: the log has no entry/)]);
+  });
+
+  it("may differ by a second in another order, and only the first hundred are listed", async () => {
+    const watched = [{ app: "signer" }];
+    const after = async (milliseconds: readonly number[]): Promise<string> => {
+      const made: LogLine[] = [];
+      for (const ms of milliseconds) {
+        const at = new Date(START.getTime() + ms).toISOString();
+        const end = { entries: made.length, head: made.at(-1)?.hash ?? NO_LINE };
+        made.push(await eventLineAfter(end, { at, event: "outage-ended", watched, since: at, failedPolls: 0 }));
+      }
+      return textOf(made);
+    };
+    expect((await verified(await after([1000, 0, 1001, 0]))).backwards).toMatchObject([{ entry: 3 }]);
+    const often = await verified(await after(Array.from({ length: 400 }, (_, at) => (at % 2) * 2000)));
+    expect([often.complete, often.backwards.length]).toEqual([true, 100]);
   });
 });
 
