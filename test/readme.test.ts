@@ -86,7 +86,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'import { sigstoreVerifier, splitBundles } from "bootproof/provenance"': "the same: test/verify/provenance.test.ts",
   '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
   "esbuild app.js": "a bundle: test/package/bundled.test.ts makes it, and runs it",
-  "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
+  "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/operations-built.test.ts runs it, with a server of its own",
   "bootproof worker": "the same",
   "bootproof audit --queue": "the same",
   "const line = JSON.stringify({": "an outline: test/audit/expected.test.ts and test/cli/audit.test.ts run it",
@@ -96,10 +96,14 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
   "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
   "# /etc/systemd/system/": "a unit: test/operations.test.ts has systemd verify it",
-  "FROM node:24-slim": "an image, which downloads: test/github-action.test.ts builds one where Docker is",
-  "kubectl create": "the cluster's own tool",
-  "apiVersion:": "manifests: test/operations.test.ts checks their fields and commands",
-  "groups:": "alert rules: test/operations.test.ts checks their metrics",
+  "mkdir -p image/vendor": "an image: test/operations-built.test.ts makes it, with an empty cache of npm",
+  "cp ../bootproof/": "the same",
+  "npm install ./vendor": "the same",
+  "FROM node:24-slim": "the same, by its steps",
+  "kubectl create": "the cluster's own tool: test/operations-built.test.ts runs it with another of that name",
+  "apiVersion:": "manifests: test/operations.test.ts checks their fields, test/operations-built.test.ts runs them",
+  "scrape_configs:": "of Prometheus: test/alerts.test.ts checks it",
+  "groups:": "alert rules: test/alerts.test.ts sees each fire",
   "// jest.config.js": "a configuration: test/runtimes/ runs Jest under it",
 };
 
@@ -294,7 +298,7 @@ describe("the documents at a terminal", () => {
   const offline = paragraphs.filter((lines) => !others.includes(lines));
 
   it("has the expected kinds of commands", () => {
-    expect([online.length, first.length, faults.length, labs.length]).toEqual([3, 1, 1, 3]);
+    expect([online.length, first.length, faults.length, labs.length]).toEqual([4, 1, 1, 3]);
     expect(labs.flat()).toContain(LAB);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
