@@ -26,7 +26,7 @@ const newFolder = (name: string): string => {
 };
 
 function blocksOf(document: string, language: string): string[] {
-  const text = readFileSync(join(ROOT, "docs", document), "utf8");
+  const text = readFileSync(join(ROOT, document), "utf8");
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, block]) => block!);
 }
 
@@ -45,7 +45,7 @@ interface Manifest {
   };
 }
 
-const manifests = blocksOf("operations.md", "yaml")
+const manifests = blocksOf("docs/operations.md", "yaml")
   .filter((text) => text.startsWith("apiVersion:"))
   .flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Manifest));
 
@@ -188,8 +188,8 @@ describe("a week of the CronJob", () => {
 });
 
 describe("the image", () => {
-  const [steps = ""] = blocksOf("operations.md", "sh").filter((text) => text.includes("vendor"));
-  const [dockerfile = ""] = blocksOf("operations.md", "dockerfile");
+  const [steps = ""] = blocksOf("docs/operations.md", "sh").filter((text) => text.includes("vendor"));
+  const [dockerfile = ""] = blocksOf("docs/operations.md", "dockerfile");
 
   it("is made by its steps, with an empty cache of npm, and runs", { timeout: 300_000 }, async () => {
     const at = newFolder("somewhere");
@@ -229,7 +229,7 @@ describe("the image", () => {
 
 describe("the block of kubectl", () => {
   it("makes what the manifests refer to", async () => {
-    const [block = ""] = blocksOf("operations.md", "sh").filter((text) => text.includes("kubectl create"));
+    const [block = ""] = blocksOf("docs/operations.md", "sh").filter((text) => text.includes("kubectl create"));
     const at = newFolder("kubectl");
     // It writes each argument in a line, and fails where a file is not there, as kubectl does.
     const check = `case "$each" in --from-file=*) test -r "\${each#*=}" || exit 1; esac`;
@@ -248,7 +248,7 @@ describe("the block of kubectl", () => {
 
 describe.skipIf(NO_REDIS)("the block of the queue", () => {
   it("judges on another machine", async () => {
-    const [block = ""] = blocksOf("audit-and-watch.md", "sh").filter((text) => text.includes("bootproof worker"));
+    const [block = ""] = blocksOf("docs/audit-and-watch.md", "sh").filter((text) => text.includes("bootproof worker"));
     const redis = await redisServer();
     const at = newFolder("queue");
     const boot = forgeEvidence({ lab: new Forge(), at: new Date(Date.now() - 60_000) });
