@@ -3,7 +3,7 @@
  * Dockerfile, each container against a lab, a week of the nightly audit, and the queue. Needs `npm run build`,
  * redis-server, and for the image npm's registry.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -243,6 +243,39 @@ describe("the block of kubectl", () => {
     const made = stdout.split("\n").flatMap((line) => /^--from-(?:file|literal)=([\w.-]+)(?:=(.+))?$/.exec(line) ?? []);
     const named = manifests.flatMap((manifest) => JSON.stringify(manifest).match(/"key":"[\w.-]+"/g) ?? []);
     for (const key of named.map((text) => text.slice(7, -1))) expect(made).toContain(key);
+  });
+});
+
+describe("the blocks of checkpoints", () => {
+  const text = readFileSync(join(ROOT, "docs/audit-and-watch.md"), "utf8");
+  const [, section = ""] = /^### Checkpoints and files\n(.*?)^##/ms.exec(text) ?? [];
+  const [first = [], ...others] = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) =>
+    block!
+      .replaceAll(/\\\n\s*/g, "")
+      .split("\n")
+      .filter(Boolean),
+  );
+  const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+
+  it.skipIf(!hasOpenssl)("run one after the other, on a log that becomes two files (needs openssl)", async () => {
+    const at = newFolder("checkpoints");
+    writeFileSync(join(at, "policy.json"), JSON.stringify(lab.policyFile));
+    writeFileSync(join(at, "key.json"), JSON.stringify(lab.apiKey), { mode: 0o600 });
+    writeFileSync(join(at, "bootproof"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${at}:${process.env["PATH"]!}`, BASE_URL: lab.baseUrl, ORGANIZATION_ID: lab.organizationId };
+    const shell = (line: string): Promise<unknown> =>
+      promisify(execFile)("bash", ["-c", `set -euo pipefail\n${line}`], { cwd: at, env });
+    const once = (line: string): string => line.replace(" --interval 60s ", " --once ");
+    for (const line of first) await shell(once(line));
+    // Each restart of the enclave is an entry of 20 kB, and ends a file.
+    const grow = once(first.find((line) => line.startsWith("bootproof watch"))!).replace("100MB", "1kB");
+    for (let restart = 0; !existsSync(join(at, "boots.2.jsonl")); restart++) {
+      expect(restart).toBeLessThan(3);
+      lab.restartEnclave(lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId);
+      await shell(grow);
+    }
+    expect(existsSync(join(at, "boots.3.jsonl"))).toBe(false);
+    for (const line of others.flat()) await shell(line);
   });
 });
 

@@ -109,6 +109,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 
 const isListed = (line: string): boolean => Object.keys(NOT_RUN).some((start) => line.startsWith(start));
 const shell = blocks.filter(({ language }) => ["sh", "console"].includes(language));
+/** What follows each other, on a log with two files: test/operations-built.test.ts runs it. */
+const isOfTwoFiles = ({ place, text }: Block): boolean =>
+  place === "docs/audit-and-watch.md, Checkpoints and files" && !text.includes("$BASE_URL");
 const programs = blocks.filter(({ language, text }) => ["js", "ts"].includes(language) && !isListed(text));
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -279,7 +282,7 @@ interface LabFile {
 const LAB = "bootproof lab --data ./lab";
 
 describe("the documents at a terminal", () => {
-  const all = shell.flatMap((block) => paragraphsOf(block));
+  const all = shell.filter((block) => !isOfTwoFiles(block)).flatMap((block) => paragraphsOf(block));
   const paragraphs = all.map((lines) => lines.filter((line) => !isListed(line))).filter((lines) => lines.length > 0);
   let policy = "";
 
@@ -458,7 +461,7 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     after: `
             await lab.close();`,
   },
-  "docs/operations.md, What a process reports": {
+  "docs/operations.md, In code": {
     before: `
       import { apiKeyStamper, createClient } from "bootproof/client";
       import { startLab } from "bootproof/lab";
