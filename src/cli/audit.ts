@@ -177,7 +177,6 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
         health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
       },
     });
-    if (end.end === "done" && end.summary.entries > 0) health?.idle();
     return ended(end, request, { io, isReadNoMore: output.signal.aborted });
   } catch (error) {
     throw problemOf(error, flags);

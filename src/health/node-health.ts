@@ -74,8 +74,8 @@ export interface Health {
  * ```ts
  * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
  * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
- * const newest = askService(client);
- * await watch({ policy, apps: ["signer"], newest, onPoll: (poll) => health.poll(poll), ...SYSTEM });
+ * const { poll: onPoll, status: onStatus } = health;
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, onStatus, ...SYSTEM });
  * await health.close();
  * ```
  */

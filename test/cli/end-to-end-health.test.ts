@@ -98,27 +98,43 @@ const metric = async (url: string, name: string): Promise<number | null> => {
 };
 
 describe("a watch", () => {
-  it("reports outages by its probes, its metrics and the time of its file", async () => {
+  it("reports outages by its probes, its metrics and the last success in its file", async () => {
     const file = path("watch.health");
     const watching = new Process([...WATCH, "--health-file", file, "--metrics", "0"]);
     const url = await watching.url();
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     await watching.until(() => existsSync(file));
     expect(stateIn(file)).toMatchObject({ command: "watch", watched: [{ app: "signer", outageSince: null }] });
     expect([await statusOf(`${url}/readyz`), await statusOf(`${url}/healthz`)]).toEqual([200, 200]);
     expect(await metric(url, 'bootproof_watch_evidence_age_seconds{app="signer"}')).toBeGreaterThan(0);
     const back = network.drop(12_000);
     await watching.until(async () => (await statusOf(`${url}/readyz`)) === 503);
-    const { mtimeMs } = statSync(file);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    expect(statSync(file).mtimeMs).toBe(mtimeMs);
+    const before = stateIn(file);
+    // Another sign of life, and the same success.
+    await watching.until(() => stateIn(file).aliveAt > before.aliveAt);
+    expect(stateIn(file)).toMatchObject({ goodAt: before.goodAt, isReady: false });
+    expect(stateIn(file).goodAge).toBeGreaterThan(1);
     expect(await metric(url, 'bootproof_watch_outages_total{app="signer"}')).toBe(1);
     expect(await statusOf(`${url}/healthz`)).toBe(200);
     await back;
     await watching.until(async () => (await statusOf(`${url}/readyz`)) === 200);
-    await watching.until(() => statSync(file).mtimeMs > mtimeMs);
+    await watching.until(() => stateIn(file).goodAt! > before.goodAt!);
     expect((await watching.end()).code).toBe(0);
     expect(existsSync(file)).toBe(true);
+  });
+
+  it("gives no sign of life while it is stuck", async () => {
+    const file = path("stuck.health");
+    const stuck = "process.on('SIGUSR2',()=>{for(const end=Date.now()+13000;Date.now()<end;);})";
+    const args = ["--import", `data:text/javascript,${encodeURIComponent(stuck)}`, COMMAND, ...WATCH];
+    const watching = new Process([...args.slice(1), "--health-file", file], args[0]);
+    await watching.until(() => existsSync(file) && stateIn(file).isReady);
+    watching.child.kill("SIGUSR2");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { mtimeMs } = statSync(file);
+    await new Promise((resolve) => setTimeout(resolve, 11_500));
+    expect(statSync(file).mtimeMs).toBe(mtimeMs);
+    await watching.until(() => statSync(file).mtimeMs > mtimeMs);
+    expect((await watching.end()).code).toBe(0);
   });
 
   it("counts refusals", async () => {
@@ -261,18 +277,46 @@ describe.skipIf(NO_REDIS)("a worker and its audit", () => {
     const queue = ["--queue", redis.url, ...POLICY];
     const worker = new Process(["worker", ...queue, "--workers", "1", "--health-file", file, "--metrics", "0"]);
     const url = await worker.url();
-    await worker.until(async () => existsSync(file) && (await statusOf(`${url}/readyz`)) === 200);
+    await worker.until(async () => (await statusOf(`${url}/readyz`)) === 200);
     writeFileSync(path("queued.ndjson"), "{}\n".repeat(50));
     const { code } = await run("audit", ...queue, path("queued.ndjson"), "--health-file", path("producer.health"));
     expect(code).toBe(1);
     expect(stateIn(path("producer.health"))).toMatchObject({ entries: 50, refused: 50 });
     await worker.until(async () => (await metric(url, "bootproof_worker_entries_total")) === 50);
+    await worker.until(() => existsSync(file) && stateIn(file).entries === 50);
     expect(await metric(url, "bootproof_worker_refusals_total")).toBe(50);
     await worker.until(async () => (await metric(url, "bootproof_worker_queue_waiting")) === 0);
     await redis.close();
     await worker.until(async () => (await statusOf(`${url}/readyz`)) === 503);
     expect(await metric(url, "bootproof_worker_queue_outages_total")).toBe(1);
     await worker.end();
+  });
+});
+
+describe.skipIf(NO_REDIS)("an audit whose jobs nobody judges", () => {
+  it.each([
+    ["since no worker runs", []],
+    ["since the server is out of memory", ["CONFIG", "SET", "maxmemory", "1"]],
+  ])("is not ready, though it is connected: %s", async (_, [command, ...args]) => {
+    const redis = await redisServer();
+    const input = path("waiting.ndjson");
+    writeFileSync(input, "{}\n".repeat(50));
+    const audit = new Process(["audit", "--queue", redis.url, ...POLICY, input, "--metrics", "0"]);
+    const url = await audit.url();
+    await audit.until(async () => (await metric(url, "bootproof_audit_queue_connected")) === 1);
+    if (command !== undefined) await redis.client.call(command, ...args);
+    for (let second = 0; second < 3; second++) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      expect([await statusOf(`${url}/readyz`), await statusOf(`${url}/healthz`)]).toEqual([503, 200]);
+    }
+    expect(await metric(url, "bootproof_audit_queue_contact_age_seconds")).toBeLessThan(2);
+    expect(await metric(url, "bootproof_audit_last_good_age_seconds")).toBeGreaterThan(3);
+    expect(await metric(url, "bootproof_audit_last_good_timestamp_seconds")).toBe(null);
+    if (command !== undefined) await redis.client.call("CONFIG", "SET", "maxmemory", "0");
+    const worker = new Process(["worker", "--queue", redis.url, ...POLICY]);
+    expect((await audit.ended).code).toBe(1);
+    await worker.end();
+    await redis.close();
   });
 });
 

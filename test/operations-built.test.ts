@@ -1,0 +1,313 @@
+/**
+ * The examples of docs/operations.md and docs/audit-and-watch.md that need a build: the image by the steps of its
+ * Dockerfile, each container against a lab, a week of the nightly audit, and the queue. Needs `npm run build`,
+ * redis-server, and for the image npm's registry.
+ */
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
+import { startLab } from "../src/lab/index.js";
+import { bootproof } from "./cli/support.js";
+import { ROOT, npm, pack, run } from "./package/support.js";
+import { testFolder } from "./support/folder.js";
+import { NO_REDIS, WITHOUT_REDIS, redisServer } from "./support/redis.js";
+
+if (NO_REDIS) console.warn(WITHOUT_REDIS);
+const COMMAND = join(ROOT, "dist/bin/bootproof.cjs");
+const folder = testFolder();
+const newFolder = (name: string): string => {
+  mkdirSync(join(folder, name));
+  return join(folder, name);
+};
+
+function blocksOf(document: string, language: string): string[] {
+  const text = readFileSync(join(ROOT, document), "utf8");
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, block]) => block!);
+}
+
+interface Container {
+  readonly args: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly valueFrom: object }[];
+}
+interface Template {
+  readonly spec: { readonly containers: readonly [Container] };
+}
+interface Manifest {
+  readonly kind: string;
+  readonly spec: {
+    readonly template?: Template;
+    readonly jobTemplate?: { readonly spec: { readonly template: Template } };
+  };
+}
+
+const manifests = blocksOf("docs/operations.md", "yaml")
+  .filter((text) => text.startsWith("apiVersion:"))
+  .flatMap((text) => parseAllDocuments(text).map((one) => one.toJS() as Manifest));
+
+/** The container of a manifest, with its volumes in a folder, and any free port. */
+function containerOf(kind: string, at: string): { readonly args: string[]; readonly names: readonly string[] } {
+  const { spec } = manifests.find((manifest) => manifest.kind === kind)!;
+  const [{ args, env = [] }] = (spec.template ?? spec.jobTemplate!.spec.template).spec.containers;
+  for (const name of ["etc/bootproof", "var/lib/bootproof", "evidence"]) mkdirSync(join(at, name), { recursive: true });
+  const moved = args.map((word) => word.replace(/(^|=)\//, `$1${at}/`).replace("0.0.0.0:9464", "127.0.0.1:0"));
+  return { args: moved, names: env.map(({ name }) => name) };
+}
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+class Running {
+  readonly child: ChildProcess;
+  stderr = "";
+  readonly ended: Promise<number | null>;
+
+  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>, cwd = folder) {
+    const options = { cwd, env: { PATH: process.env["PATH"] ?? "", ...env }, stdio: ["ignore", "ignore", "pipe"] };
+    this.child = spawn(command, [...args], options as object);
+    children.push(this.child);
+    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = once(this.child, "close").then(([code]) => code as number | null);
+  }
+
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 60_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
+      if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
+  }
+
+  /** The address in the message of the start. */
+  async url(): Promise<string> {
+    await this.until(() => /metrics are at/.test(this.stderr));
+    return /http:\/\/127\.0\.0\.1:\d+/.exec(this.stderr)![0];
+  }
+
+  async statusOf(path: string): Promise<number> {
+    return (await fetch(`${await this.url()}${path}`)).status;
+  }
+
+  async stop(): Promise<number | null> {
+    this.child.kill("SIGTERM");
+    return this.ended;
+  }
+}
+
+const lab = await startLab();
+afterAll(() => lab.close());
+const CONNECTION: Readonly<Record<string, string>> = {
+  BOOTPROOF_BASE_URL: lab.baseUrl,
+  BOOTPROOF_ORGANIZATION_ID: lab.organizationId,
+  BOOTPROOF_API_PUBLIC_KEY: lab.apiKey.publicKey,
+  BOOTPROOF_API_PRIVATE_KEY: lab.apiKey.privateKey,
+  BOOTPROOF_QUEUE_SECRET: "a secret of enough letters",
+};
+const environmentOf = (names: readonly string[], more: object = {}): Record<string, string> => {
+  const known: Readonly<Record<string, string>> = { ...CONNECTION, ...more };
+  return Object.fromEntries(names.map((name) => [name, known[name]!]));
+};
+
+describe("the containers", () => {
+  it("of the StatefulSet are alive and ready, and end with 0 on SIGTERM", async () => {
+    const at = newFolder("watch");
+    const { args, names } = containerOf("StatefulSet", at);
+    writeFileSync(join(at, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
+    const watch = new Running(process.execPath, [COMMAND, ...args], environmentOf(names));
+    await watch.until(async () => (await watch.statusOf("/readyz")) === 200);
+    expect(await watch.statusOf("/healthz")).toBe(200);
+    const text = await (await fetch(`${await watch.url()}/metrics`)).text();
+    expect(text).toContain('bootproof_watch_refused{app="signer"} 0');
+    expect(await watch.stop()).toBe(0);
+    expect(statSync(join(at, "var/lib/bootproof/watch.jsonl")).size).toBeGreaterThan(1000);
+  });
+
+  it.skipIf(NO_REDIS)("of the Deployment are ready while they have nothing to do", async () => {
+    const redis = await redisServer();
+    const at = newFolder("worker");
+    const { args, names } = containerOf("Deployment", at);
+    writeFileSync(join(at, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
+    const env = environmentOf(names, { BOOTPROOF_QUEUE_URL: redis.url });
+    const worker = new Running(process.execPath, [COMMAND, ...args], env);
+    await worker.until(async () => (await worker.statusOf("/readyz")) === 200);
+    expect(await worker.stop()).toBe(0);
+    await redis.close();
+  });
+});
+
+describe("a week of the CronJob", () => {
+  const DAY_MS = 86_400_000;
+  const FIRST = Date.parse("2026-03-02T03:17:00.000Z");
+  const night = (number: number): Date => new Date(FIRST + number * DAY_MS);
+  const forge = new Forge();
+  const madeAt = (at: Date): string => `${JSON.stringify(forgeEvidence({ lab: forge, at }).bootProof)}\n`;
+  const hourBefore = (at: Date): string => madeAt(new Date(at.getTime() - 3_600_000));
+  const { anchorPem } = forgeEvidence({ lab: forge, at: night(0) });
+  const policy = (name: string): string =>
+    JSON.stringify({ ...labPolicy(anchorPem, [labDeployment(forge)], { maxAge: "1d" }), name });
+
+  it("judges what each night adds by that night's present", async () => {
+    const at = newFolder("week");
+    const { args } = containerOf("CronJob", at);
+    const [input, results] = [join(at, "evidence/proofs.ndjson"), join(at, "var/lib/bootproof/results.ndjson")];
+    const verdicts = (): string[] =>
+      readFileSync(results, "utf8")
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as { readonly verdict: string }).verdict);
+    writeFileSync(join(at, "etc/bootproof/policy.json"), policy("first"));
+    const stale = hourBefore(night(0));
+    // What each night adds, the exit code, and the verdicts that it adds.
+    const nights = [
+      [hourBefore(night(0)), 0, ["verified"]],
+      [hourBefore(night(1)) + hourBefore(night(1)), 0, ["verified", "verified"]],
+      ["", 0, []],
+      [hourBefore(night(3)) + stale, 1, ["verified", "rejected"]],
+      [hourBefore(night(4)), 0, ["verified"]],
+      [hourBefore(night(5)), 0, ["verified"]],
+      [hourBefore(night(6)), 0, ["verified"]],
+    ] as const;
+    const expected: string[] = [];
+    for (const [number, [added, code, more]] of nights.entries()) {
+      appendFileSync(input, added);
+      if (number === 5) writeFileSync(join(at, "etc/bootproof/policy.json"), policy("second"));
+      const before = existsSync(results) ? readFileSync(results, "utf8") : "";
+      const ran = await bootproof(args, { now: night(number).toISOString() });
+      expect([number, ran.code, ran.stderr]).toEqual([number, code, expect.any(String)]);
+      expected.push(...more);
+      expect([number, verdicts()]).toEqual([number, expected]);
+      // Lines of earlier nights stay as they are.
+      expect(readFileSync(results, "utf8").startsWith(before)).toBe(true);
+      const health = JSON.parse(readFileSync(join(at, "var/lib/bootproof/audit.health"), "utf8")) as object;
+      expect(health).toMatchObject({ isReady: true, goodAt: night(number).toISOString() });
+    }
+  });
+});
+
+describe("the image", () => {
+  const [steps = ""] = blocksOf("docs/operations.md", "sh").filter((text) => text.includes("vendor"));
+  const [dockerfile = ""] = blocksOf("docs/operations.md", "dockerfile");
+
+  it("is made by its steps, with an empty cache of npm, and runs", { timeout: 300_000 }, async () => {
+    const at = newFolder("somewhere");
+    const clone = newFolder("somewhere/bootproof");
+    await pack(clone);
+    const shell = (text: string, cwd: string, env: Readonly<Record<string, string>> = {}): Promise<unknown> =>
+      promisify(execFile)("bash", ["-c", `set -euo pipefail\n${text}`], { cwd, env: { ...process.env, ...env } });
+    // The block's last lines are typed in the folder that its first line makes.
+    const paths = steps.replace("../bootproof/", `${clone}/`);
+    await shell(paths, at, { npm_config_cache: newFolder("cache-of-steps") });
+    const app = newFolder("app");
+    let entrypoint: string[] = [];
+    for (const [, word, rest] of dockerfile.matchAll(/^([A-Z]+) (.*)$/gm)) {
+      const [from = "", to = ""] = [rest!.split(" ").slice(0, -1).join(" "), rest!.split(" ").at(-1)!];
+      if (word === "COPY")
+        for (const name of from.split(" "))
+          cpSync(join(at, "image", name), to === "./" ? join(app, name) : join(app, to), { recursive: true });
+      if (word === "RUN") await shell(rest!, app, { npm_config_cache: newFolder("cache-of-image") });
+      if (word === "ENTRYPOINT") entrypoint = JSON.parse(rest!) as string[];
+    }
+    const [program, ...args] = entrypoint.map((text) => text.replace(/^\/app\//, `${app}/`));
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    expect(await run(program!, [...args, "--version"], app)).toMatchObject({ status: 0, stdout: `${version}\n` });
+    const { args: watch, names } = containerOf("StatefulSet", app);
+    writeFileSync(join(app, "etc/bootproof/policy.json"), JSON.stringify(lab.policyFile));
+    const running = new Running(program!, [...args, ...watch], environmentOf(names), app);
+    await running.until(async () => (await running.statusOf("/readyz")) === 200);
+    expect(await running.stop()).toBe(0);
+    // Without the folder of the tarball, a lock file that names it cannot be installed.
+    const without = newFolder("without");
+    for (const name of ["package.json", "package-lock.json"]) cpSync(join(at, "image", name), join(without, name));
+    await expect(npm(["ci", "--omit=dev", "--cache", newFolder("cache-without")], without)).rejects.toThrow(
+      /bootproof-.*\.tgz/,
+    );
+  });
+});
+
+describe("the block of kubectl", () => {
+  it("makes what the manifests refer to", async () => {
+    const [block = ""] = blocksOf("docs/operations.md", "sh").filter((text) => text.includes("kubectl create"));
+    const at = newFolder("kubectl");
+    // It writes each argument in a line, and fails where a file is not there, as kubectl does.
+    const check = `case "$each" in --from-file=*) test -r "\${each#*=}" || exit 1; esac`;
+    const script = `#!/bin/sh\nfor each; do echo "$each"; ${check}; done\n`;
+    writeFileSync(join(at, "kubectl"), script, { mode: 0o755 });
+    for (const name of ["policy.json", "queue-secret"]) writeFileSync(join(at, name), "{}");
+    const env = { PATH: `${at}:${process.env["PATH"]!}`, ORGANIZATION_ID: "o", QUEUE_URL: "redis://u:p@q" };
+    const more = { PUBLIC_KEY: "02ab", PRIVATE_KEY: "cd" };
+    const options = { cwd: at, env: { ...env, ...more } };
+    const { stdout } = await promisify(execFile)("bash", ["-c", `set -euo pipefail\n${block}`], options);
+    const made = stdout.split("\n").flatMap((line) => /^--from-(?:file|literal)=([\w.-]+)(?:=(.+))?$/.exec(line) ?? []);
+    const named = manifests.flatMap((manifest) => JSON.stringify(manifest).match(/"key":"[\w.-]+"/g) ?? []);
+    for (const key of named.map((text) => text.slice(7, -1))) expect(made).toContain(key);
+  });
+});
+
+describe("the blocks of checkpoints", () => {
+  const text = readFileSync(join(ROOT, "docs/audit-and-watch.md"), "utf8");
+  const [, section = ""] = /^### Checkpoints and files\n(.*?)^##/ms.exec(text) ?? [];
+  const [first = [], ...others] = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) =>
+    block!
+      .replaceAll(/\\\n\s*/g, "")
+      .split("\n")
+      .filter(Boolean),
+  );
+  const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+
+  it.skipIf(!hasOpenssl)("run one after the other, on a log that becomes two files (needs openssl)", async () => {
+    const at = newFolder("checkpoints");
+    writeFileSync(join(at, "policy.json"), JSON.stringify(lab.policyFile));
+    writeFileSync(join(at, "key.json"), JSON.stringify(lab.apiKey), { mode: 0o600 });
+    writeFileSync(join(at, "bootproof"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${at}:${process.env["PATH"]!}`, BASE_URL: lab.baseUrl, ORGANIZATION_ID: lab.organizationId };
+    const shell = (line: string): Promise<unknown> =>
+      promisify(execFile)("bash", ["-c", `set -euo pipefail\n${line}`], { cwd: at, env });
+    const once = (line: string): string => line.replace(" --interval 60s ", " --once ");
+    for (const line of first) await shell(once(line));
+    // Each restart of the enclave is an entry of 20 kB, and ends a file.
+    const grow = once(first.find((line) => line.startsWith("bootproof watch"))!).replace("100MB", "1kB");
+    for (let restart = 0; !existsSync(join(at, "boots.2.jsonl")); restart++) {
+      expect(restart).toBeLessThan(3);
+      lab.restartEnclave(lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId);
+      await shell(grow);
+    }
+    expect(existsSync(join(at, "boots.3.jsonl"))).toBe(false);
+    for (const line of others.flat()) await shell(line);
+  });
+});
+
+describe.skipIf(NO_REDIS)("the block of the queue", () => {
+  it("judges on another machine", async () => {
+    const [block = ""] = blocksOf("docs/audit-and-watch.md", "sh").filter((text) => text.includes("bootproof worker"));
+    const redis = await redisServer();
+    const at = newFolder("queue");
+    const boot = forgeEvidence({ lab: new Forge(), at: new Date(Date.now() - 60_000) });
+    writeFileSync(join(at, "proofs.ndjson"), `${JSON.stringify(boot.bootProof)}\n`);
+    writeFileSync(join(at, "policy.json"), JSON.stringify(lab.policyFile));
+    writeFileSync(join(at, "queue-secret"), `${CONNECTION["BOOTPROOF_QUEUE_SECRET"]!}\n`);
+    mkdirSync(join(at, "bin"));
+    writeFileSync(join(at, "bin/bootproof"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, {
+      mode: 0o755,
+    });
+    const lines = block.replaceAll("redis://127.0.0.1:6379", redis.url).split("\n").filter(Boolean);
+    const [secret, worker, audit] = lines.filter((line) => !line.startsWith("npm install"));
+    expect([secret, worker, audit].map((line) => line!.split(" ").slice(0, 2).join(" "))).toEqual([
+      expect.stringMatching(/^export BOOTPROOF_QUEUE_SECRET=/),
+      "bootproof worker",
+      "bootproof audit",
+    ]);
+    const env = { PATH: `${join(at, "bin")}:${process.env["PATH"]!}` };
+    const working = new Running("bash", ["-c", `${secret!}\nexec ${worker!}`], env, at);
+    const judging = new Running("bash", ["-c", `${secret!}\nexec ${audit!}`], env, at);
+    // The proof is of another root than that of the lab's policy.
+    expect(await judging.ended).toBe(1);
+    expect(readFileSync(join(at, "results.ndjson"), "utf8")).toContain('"verdict":"rejected"');
+    expect(await working.stop()).toBe(0);
+    expect(working.stderr).toContain("1 entries were verified here");
+    expect(working.stderr).not.toContain("is trusted");
+    await redis.close();
+  });
+});
