@@ -49,11 +49,11 @@ export class LineInputs {
     this.#stdin = stdin;
   }
 
-  /** Returns the unpacked bytes of an input. */
-  chunks(name: string): AsyncIterable<Uint8Array> {
+  /** Returns the unpacked bytes of an input. Of a file, only the first `most` bytes are read. */
+  chunks(name: string, most = Infinity): AsyncIterable<Uint8Array> {
     const begun = this.#begun.get(name);
     this.#begun.delete(name);
-    return begun ?? unpacked(name, this.#packed(name));
+    return begun ?? unpacked(name, firstOf(this.#packed(name), most));
   }
 
   /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
@@ -95,6 +95,15 @@ export class LineInputs {
  * Maximum bytes that are kept when an input that can be read only once is checked: a whole entry, and bytes after it.
  */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
+
+async function* firstOf(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  let left = most;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
+}
 
 /** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
@@ -148,7 +157,11 @@ export async function inputBytes(inputs: readonly string[]): Promise<number | nu
 async function sizeOf(input: string): Promise<number | null> {
   const found = input === STDIN_INPUT ? null : await stat(input);
   if (found?.isFile() !== true) return null;
-  return packingOf(await startOf(input, LONGEST_MAGIC)) === null ? found.size : null;
+  return (await isPacked(input)) ? null : found.size;
+}
+
+export async function isPacked(file: string): Promise<boolean> {
+  return packingOf(await startOf(file, LONGEST_MAGIC)) !== null;
 }
 
 interface Packing {
