@@ -12,7 +12,7 @@ import {
   type UnmetExpectation,
   withExpectations,
 } from "./node-expected.js";
-import { type Extent, extentOf, stillHas } from "./node-extent.js";
+import { extentOf, stillHas } from "./node-extent.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
 import { type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
@@ -220,11 +220,12 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
   const { inputs, expected = null } = options;
   const extents = keeper.state === null ? null : await Promise.all(inputs.map((input) => extentOf(input)));
   const [before, included] = [keeper.total.entries, keeper.progress.added.entries];
-  const left = await leftOf(keeper, inputs);
-  const first = left === null ? null : await judged(options, keeper, { opened, limits: left.extents, segment: left });
-  const goesOn = first === null || (first.end === "done" && hasMore(left!.extents, extents!));
-  const second = goesOn ? await judged(options, keeper, { opened, limits: extents, segment: null }) : null;
-  const { end } = (second ?? first)!;
+  const segment = await leftOf(keeper, inputs);
+  let run: Judged = { end: "done", slowest: null };
+  if (segment !== null) run = await judged(options, keeper, { opened, limits: segment.extents, segment, run });
+  if (segment === null || (run.end === "done" && hasMore(segment.extents, extents!)))
+    run = await judged(options, keeper, { opened, limits: extents, segment: null, run });
+  const { end, slowest } = run;
   await keeper.finish(end);
   const ended: AuditFilesEnd = {
     end,
@@ -232,8 +233,8 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
     before,
     added: keeper.progress.added,
     included,
-    emptyLines: keeper.progress.position?.emptyLines ?? 0,
-    slowest: [first, second].map((each) => each && each.slowest).reduce(slowerOf, null),
+    emptyLines: keeper.emptyLines,
+    slowest,
     unmet: end === "done" ? unmetOf(expected, keeper) : null,
   };
   await options.onEnd?.(ended);
@@ -242,12 +243,13 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
 }
 
 /** Returns the segment that has to go on. Null if the last one ended, or if this process would judge otherwise. */
-async function leftOf({ state, progress }: Keeper, inputs: readonly string[]): Promise<Segment | null> {
+async function leftOf(keeper: Keeper, inputs: readonly string[]): Promise<Segment | null> {
+  const { state, progress } = keeper;
   const last = progress.segments.at(-1);
   if (state === null || last === undefined || progress.end !== null) return null;
   if (changesSince(last, state.present).length > 0) return null;
-  for (const [at, input] of inputs.entries()) if (!(await stillHas(input, last.extents[at] ?? null))) return null;
-  return last;
+  for (const [at, input] of inputs.entries()) keeper.hasLost ||= !(await stillHas(input, last.extents[at] ?? null));
+  return keeper.hasLost ? null : last;
 }
 
 type Extents = Segment["extents"];
@@ -263,13 +265,17 @@ interface Judging {
   readonly limits: Extents | null;
   /** The unfinished segment. Null for a new one, which begins with the first entry. */
   readonly segment: Segment | null;
+  /** What this process judged before. */
+  readonly run: Judged;
 }
+
+type Judged = Pick<AuditFilesEnd, "end" | "slowest">;
 
 async function judged(
   options: AuditFilesOptions,
   keeper: Keeper,
-  { opened, limits, segment }: Judging,
-): Promise<Pick<AuditFilesEnd, "end" | "slowest">> {
+  { opened, limits, segment, run: { slowest } }: Judging,
+): Promise<Judged> {
   const { inputs, setting, expected = null, onlyFailures = false, failFast = false, batchEntries, signal } = options;
   // If `failFast` ended an earlier process at a failure, the inputs are only compared with the state.
   const comparesOnly = failFast && keeper.total.accepted < keeper.total.entries;
@@ -279,7 +285,6 @@ async function judged(
   const judge = lateJudge(async ({ first }) =>
     make({ ...setting, now: await keeper.enter(segment, { first, extents: limits ?? [] }) }),
   );
-  let slowest: AuditFilesEnd["slowest"] = null;
   try {
     const run = await runAudit<ExpectedBatch>({
       source: withExpectations(readBatches(inputs, reading), expected),
@@ -301,19 +306,14 @@ async function judged(
   }
 }
 
-type SlowestEntry = AuditFilesEnd["slowest"];
-
-function slowerOf(one: SlowestEntry, other: SlowestEntry): SlowestEntry {
-  return (other?.milliseconds ?? -1) > (one?.milliseconds ?? -1) ? other : one;
-}
-
 /** Finds the place of the slowest entry. It must be found while the entry's batch is in memory. */
 function slower(
-  before: SlowestEntry,
+  before: AuditFilesEnd["slowest"],
   { slowest, batch }: AuditedPart<InputBatch>,
   inputs: readonly string[],
-): SlowestEntry {
-  return slowerOf(before, slowest && { ...slowest, file: placeOf(batch, slowest.n, inputs) });
+): AuditFilesEnd["slowest"] {
+  if (slowest === null || slowest.milliseconds <= (before?.milliseconds ?? -1)) return before;
+  return { ...slowest, file: placeOf(batch, slowest.n, inputs) };
 }
 
 function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: readonly string[]): string {
@@ -327,7 +327,8 @@ function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: 
 function unmetOf(expected: ExpectedEntries | null, { met, progress }: Keeper): AuditFilesEnd["unmet"] {
   if (expected === null) return null;
   const unmet = [...expected.unmet(met)];
-  const hasOlder = progress.segments.some(({ asked }) => !expected.beginsAs(asked[EXPECTED] ?? NONE));
+  const hasOlder =
+    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED])));
   return { count: unmet.length, first: unmet.slice(0, MAX_UNMET), hasOlder };
 }
 
@@ -340,6 +341,8 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
 class Keeper {
   readonly state: OpenedState | null;
   progress: AuditProgress;
+  /** Whether it is not known where the unfinished segment ends. */
+  hasLost = false;
   readonly #options: AuditFilesOptions;
   readonly #results: ResultsFile | null;
   #met: MetLines;
@@ -358,13 +361,18 @@ class Keeper {
     return sumOf(this.progress.reported, this.progress.added);
   }
 
+  /** The number of empty lines of the whole input, up to the position. */
+  get emptyLines(): number {
+    return this.progress.position?.emptyLines ?? 0;
+  }
+
   /**
    * The lines of the file of expectations that an entry matched. Numbers of lines count only if the earlier file is the
    * beginning of this one.
    */
   get met(): MetLines {
     const { expected } = this.#options;
-    const marks = this.progress.segments.map(({ asked }) => asked[EXPECTED] ?? NONE);
+    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED]));
     const last = marks.findLast((mark) => mark !== NONE);
     return expected === undefined || last === undefined || expected.beginsAs(last) ? this.#met : new MetLines();
   }
@@ -389,7 +397,9 @@ class Keeper {
       this.#results?.begin();
       this.progress = { ...this.progress, segments: [...this.progress.segments, added], end: null };
     });
-    if (last !== undefined) onSegment?.({ first: begun.first, now, changed: changesSince(last, present) });
+    const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
+    if (last !== undefined)
+      onSegment?.({ first: begun.first, now, changed: [...changesSince(last, present), ...lost] });
     return now;
   }
 

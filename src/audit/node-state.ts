@@ -38,12 +38,12 @@ interface AuditQuestion {
   readonly expected: string | null;
 }
 
-/** Consecutive entries that are judged alike. `asked` has digests of what another segment may have otherwise. */
+/** Consecutive entries that are judged alike. `asked` has the options: texts, flags and digests. */
 export interface Segment {
   readonly first: number;
   readonly now: string;
   readonly tool: string;
-  readonly asked: Readonly<Record<string, string>>;
+  readonly asked: Readonly<Record<string, unknown>>;
   /** What each input had when the segment began. */
   readonly extents: readonly (Extent | null)[];
   readonly results: ResultsMark;
@@ -64,7 +64,6 @@ export interface AuditProgress {
 
 interface StateFile extends AuditProgress {
   readonly state: typeof STATE_FORMAT;
-  readonly asked: Readonly<Record<string, unknown>>;
 }
 
 export interface OpenedState {
@@ -79,8 +78,8 @@ export interface OpenedState {
 
 /**
  * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
- * has locked the state, if the file is not a state, or if it is the state of a run with other options than a new segment
- * may have.
+ * has locked the state, if the file is not a state, or if it is the state of a run with other options that no new
+ * segment may have.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -93,15 +92,15 @@ export async function openState(path: string, question: AuditQuestion): Promise<
       }),
     );
     const before = text === null ? null : stateOf(path, text);
-    const { asked, changeable } = await optionsOf(question);
-    if (before !== null) refuseOther(path, before, asked);
+    const asked = await optionsOf(question);
+    refuseOther(path, before?.segments.at(-1), asked);
     return {
       path,
-      present: { tool: TOOL.version, asked: changeable },
+      present: { tool: TOOL.version, asked },
       before,
       save: async (progress) => {
         await requireLock(path, lock);
-        await inWords(path, writeSynced(path, stateText({ ...progress, asked })));
+        await inWords(path, writeSynced(path, stateText(progress)));
       },
       close: () => lock.release(),
     };
@@ -119,8 +118,8 @@ async function lockOf(path: string): Promise<Lock> {
   }
 }
 
-function stateText({ asked, segments, position, reported, added, met, end }: Omit<StateFile, "state">): string {
-  const state: StateFile = { state: STATE_FORMAT, asked, segments, position, reported, added, met, end };
+function stateText({ segments, position, reported, added, met, end }: AuditProgress): string {
+  const state: StateFile = { state: STATE_FORMAT, segments, position, reported, added, met, end };
   return `${JSON.stringify(state, undefined, 2)}\n`;
 }
 
@@ -162,7 +161,7 @@ const SEGMENT = objectOf<Segment>(
     first: count,
     now: matching((value) => !Number.isNaN(Date.parse(value)), "a time"),
     tool: text,
-    asked: record(text),
+    asked: anyObject,
     extents: list(nullable(extentShape)),
     results: objectOf<ResultsMark>({ length: count, digest: text }, IGNORE),
   },
@@ -172,7 +171,6 @@ const SEGMENT = objectOf<Segment>(
 const STATE = objectOf<StateFile>(
   {
     state: oneOf(STATE_FORMAT),
-    asked: anyObject,
     segments: list(SEGMENT),
     position: nullable(
       objectOf<AuditPosition>(
@@ -208,31 +206,40 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   provenance: "--provenance",
 };
 
-/** The parts of a setting that only a new run may have otherwise. Others begin a new segment. */
-const FIXED: readonly string[] = ["at", "allowDebug", "acceptance"] satisfies SettingPart[];
-
-/** The name of the expectations in `asked`, and its value without any. */
+/** The expectations in `asked`: their mark, or {@link NONE}. */
 export const EXPECTED = "--expected";
 export const NONE = "none";
 
-/** Returns the options that a resumed run must repeat, and those that begin a new segment: texts, flags or digests. */
-async function optionsOf(
-  question: AuditQuestion,
-): Promise<{ readonly asked: StateFile["asked"]; readonly changeable: Segment["asked"] }> {
-  const { inputs, onlyFailures, failFast, setting, expected } = question;
+async function optionsOf({
+  inputs,
+  onlyFailures,
+  failFast,
+  setting,
+  expected,
+}: AuditQuestion): Promise<Segment["asked"]> {
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
-  const named = (isFixed: boolean): Record<string, string> =>
-    Object.fromEntries(
-      parts.filter(([part]) => FIXED.includes(part) === isFixed).map(([part, digest]) => [PARTS[part], digest]),
-    );
   return {
-    asked: { INPUT: [...inputs], ...named(true), "--only-failures": onlyFailures, "--fail-fast": failFast },
-    changeable: { ...named(false), [EXPECTED]: expected ?? NONE },
+    INPUT: [...inputs],
+    ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
+    [EXPECTED]: expected ?? NONE,
+    "--only-failures": onlyFailures,
+    "--fail-fast": failFast,
   };
 }
 
-function refuseOther(path: string, before: StateFile, asked: StateFile["asked"]): void {
-  const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
+/** Options that begin a new segment if they change. Any other option must stay the same. */
+const CHANGEABLE: readonly string[] = [
+  ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
+  EXPECTED,
+];
+
+function changed(before: Segment["asked"], asked: Segment["asked"], isChangeable: boolean): string[] {
+  const names = Object.keys(asked).filter((name) => CHANGEABLE.includes(name) === isChangeable);
+  return names.filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before[name]));
+}
+
+function refuseOther(path: string, last: Segment | undefined, asked: Segment["asked"]): void {
+  const other = last === undefined ? [] : changed(last.asked, asked, false);
   if (other.length > 0)
     throw new AuditFileError(
       path,
@@ -243,6 +250,6 @@ function refuseOther(path: string, before: StateFile, asked: StateFile["asked"])
 
 /** Names what makes a new segment of this process differ from an earlier one, apart from its time. */
 export function changesSince({ tool, asked }: Segment, present: OpenedState["present"]): readonly string[] {
-  const changed = Object.keys(present.asked).filter((name) => present.asked[name] !== asked[name]);
-  return tool === present.tool ? changed : [...changed, `the version of bootproof (it was ${tool})`];
+  const version = tool === present.tool ? [] : [`the version of bootproof (it was ${tool})`];
+  return [...changed(asked, present.asked, true), ...version];
 }

@@ -276,8 +276,8 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     verdicts,
     stale: results.filter(({ stale }) => stale === true).length,
     withoutExpected: results.filter(({ expected }) => expected === false).length,
-    failures: counted(results.flatMap(({ failed }) => failed)),
-    deployments: counted(results.flatMap((result) => result.deployments ?? [])),
+    failures: countsOf(results.flatMap(({ failed }) => failed)),
+    deployments: countsOf(results.flatMap((result) => result.deployments ?? [])),
     oldest: times[0] ?? null,
     newest: times.at(-1) ?? null,
   });
@@ -285,12 +285,14 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
 
 /** Returns the counts of two disjoint sets of entries together. */
 export function sumOf(one: AuditSummary, other: AuditSummary): AuditSummary {
-  const [failures, deployments] = [addedUp(one.failures, other.failures), addedUp(one.deployments, other.deployments)];
+  const both = (name: "failures" | "deployments" | "verdicts"): Counts =>
+    addedUp(one[name], Object.entries(other[name]));
+  const [failures, deployments] = [both("failures"), both("deployments")];
   const times = [one.oldest, one.newest, other.oldest, other.newest].filter((time) => time !== null).sort();
   return {
     entries: one.entries + other.entries,
     accepted: one.accepted + other.accepted,
-    verdicts: addedUp(one.verdicts, other.verdicts) as AuditSummary["verdicts"],
+    verdicts: both("verdicts") as AuditSummary["verdicts"],
     stale: one.stale + other.stale,
     withoutExpected: one.withoutExpected + other.withoutExpected,
     failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (id in failures ? [[id, failures[id]!]] : []))),
@@ -302,14 +304,15 @@ export function sumOf(one: AuditSummary, other: AuditSummary): AuditSummary {
 
 type Counts = Readonly<Record<string, number>>;
 
-function counted(names: readonly string[]): Counts {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return Object.fromEntries(counts);
+function countsOf(names: readonly string[]): Counts {
+  return addedUp(
+    {},
+    names.map((name) => [name, 1]),
+  );
 }
 
-function addedUp(one: Counts, other: Counts): Counts {
+function addedUp(one: Counts, other: readonly (readonly [string, number])[]): Counts {
   const counts = new Map(Object.entries(one));
-  for (const [name, times] of Object.entries(other)) counts.set(name, (counts.get(name) ?? 0) + times);
+  for (const [name, times] of other) counts.set(name, (counts.get(name) ?? 0) + times);
   return Object.fromEntries(counts);
 }
