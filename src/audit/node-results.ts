@@ -34,7 +34,8 @@ export class ResultsFile {
   readonly #handle: FileHandle;
   readonly #lock: Lock | null;
   #length = 0;
-  /** The hash of the current segment, and where this segment begins. */
+  /** The marks of all segments, the hash of the last one, and where this one begins. */
+  readonly #marks: ResultsMark[] = [];
   #hash: Hash = createHash("sha256");
   #start = 0;
 
@@ -77,7 +78,14 @@ export class ResultsFile {
 
   /** Begins a segment: later results are hashed apart from earlier ones. */
   begin(): void {
+    this.#markLast();
     [this.#hash, this.#start] = [createHash("sha256"), this.#length];
+    this.#marks.push({ length: 0, digest: "" });
+  }
+
+  #markLast(): void {
+    const mark = { length: this.#length - this.#start, digest: this.#hash.copy().digest("hex") };
+    if (this.#marks.length > 0) this.#marks.splice(-1, 1, mark);
   }
 
   async append(text: string): Promise<void> {
@@ -104,10 +112,11 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 
-  /** Resolves when everything that was written is on the disk. */
-  async mark(): Promise<ResultsMark> {
+  /** Returns the marks of all segments, when everything that was written is on the disk. */
+  async marks(): Promise<readonly ResultsMark[]> {
     await inWords(this.path, this.#handle.sync());
-    return { length: this.#length - this.#start, digest: this.#hash.copy().digest("hex") };
+    this.#markLast();
+    return [...this.#marks];
   }
 
   /** Reads the results of a segment, and returns whether they are those of the mark. */
@@ -122,7 +131,8 @@ export class ResultsFile {
       this.#length += bytesRead;
       left -= bytesRead;
     }
-    return this.#hash.copy().digest("hex") === digest;
+    this.#markLast();
+    return this.#marks.at(-1)!.digest === digest;
   }
 
   async close(): Promise<void> {

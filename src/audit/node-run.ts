@@ -390,8 +390,6 @@ class Keeper {
     const { present } = this.state;
     const last = this.progress.segments.at(-1);
     const added = { ...begun, now, ...present, results: { length: 0, digest: "" } };
-    // The first write has the final mark of the segment before.
-    if (last !== undefined) await this.#save();
     await this.#save(() => {
       this.#met = this.met;
       this.#results?.begin();
@@ -433,12 +431,9 @@ class Keeper {
   async #write(change: () => void): Promise<void> {
     change();
     if (this.state === null || this.#results === null) return;
-    const results = await this.#results.mark();
-    const segments = this.progress.segments.map((each, at, { length }) =>
-      at === length - 1 ? { ...each, results } : each,
-    );
-    this.progress = { ...this.progress, segments };
-    await this.state.save({ ...this.progress, met: String(this.#met) });
+    const marks = await this.#results.marks();
+    const segments = this.progress.segments.map((segment, at) => ({ ...segment, results: marks[at]! }));
+    await this.state.save({ ...this.progress, segments, met: String(this.#met) });
     this.#savedAt = performance.now();
   }
 
