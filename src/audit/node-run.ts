@@ -217,25 +217,19 @@ function lateJudge(make: (first: Batch) => Promise<Judge>): Judge {
 
 /** Judges what is left of an unfinished segment, and then what was added, as a new segment. */
 async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineInputs): Promise<AuditFilesEnd> {
-  const { inputs, expected = null } = options;
-  const extents = keeper.state === null ? null : await Promise.all(inputs.map((input) => extentOf(input)));
+  const { inputs } = options;
+  if (keeper.state !== null) keeper.extents = await Promise.all(inputs.map((input) => extentOf(input)));
   const [before, included] = [keeper.total.entries, keeper.progress.added.entries];
-  const segment = await leftOf(keeper, inputs);
-  let run: Judged = { end: "done", slowest: null };
-  if (segment !== null) run = await judged(options, keeper, { opened, limits: segment.extents, segment, run });
-  if (segment === null || (run.end === "done" && hasMore(segment.extents, extents!)))
-    run = await judged(options, keeper, { opened, limits: extents, segment: null, run });
-  const { end, slowest } = run;
+  const left = await leftOf(keeper, inputs);
+  let end: AuditFilesEnd["end"] = "done";
+  if (left !== null) end = await judged(options, keeper, opened, left);
+  if (end === "done" && hasMore(left, keeper)) end = await judged(options, keeper, opened, null);
   await keeper.finish(end);
   const ended: AuditFilesEnd = {
-    end,
-    summary: keeper.total,
-    before,
-    added: keeper.progress.added,
-    included,
-    emptyLines: keeper.emptyLines,
-    slowest,
-    unmet: end === "done" ? unmetOf(expected, keeper) : null,
+    ...{ end, summary: keeper.total, before, added: keeper.progress.added, included },
+    emptyLines: keeper.progress.position?.emptyLines ?? 0,
+    slowest: keeper.slowest,
+    unmet: end === "done" ? unmetOf(keeper, options.expected) : null,
   };
   await options.onEnd?.(ended);
   if (end !== "aborted") await keeper.report();
@@ -252,41 +246,27 @@ async function leftOf(keeper: Keeper, inputs: readonly string[]): Promise<Segmen
   return keeper.hasLost ? null : last;
 }
 
-type Extents = Segment["extents"];
-
-/** Whether there is more than an unfinished segment had. After stdin was read, the next process finds that. */
-function hasMore(before: Extents, now: Extents): boolean {
-  return !now.includes(null) && JSON.stringify(before) !== JSON.stringify(now);
+/** Whether there may be more than an unfinished segment had. Stdin is read once: the next process finds the rest. */
+function hasMore(left: Segment | null, { extents }: Keeper): boolean {
+  return left === null || (!extents!.includes(null) && JSON.stringify(left.extents) !== JSON.stringify(extents));
 }
 
-interface Judging {
-  readonly opened: LineInputs;
-  /** How far to read each input. */
-  readonly limits: Extents | null;
-  /** The unfinished segment. Null for a new one, which begins with the first entry. */
-  readonly segment: Segment | null;
-  /** What this process judged before. */
-  readonly run: Judged;
-}
-
-type Judged = Pick<AuditFilesEnd, "end" | "slowest">;
-
+/** Judges the unfinished segment `left`, or else all that follows, as a new segment. */
 async function judged(
   options: AuditFilesOptions,
   keeper: Keeper,
-  { opened, limits, segment, run: { slowest } }: Judging,
-): Promise<Judged> {
+  opened: LineInputs,
+  left: Segment | null,
+): Promise<AuditFilesEnd["end"]> {
   const { inputs, setting, expected = null, onlyFailures = false, failFast = false, batchEntries, signal } = options;
   // If `failFast` ended an earlier process at a failure, the inputs are only compared with the state.
   const comparesOnly = failFast && keeper.total.accepted < keeper.total.entries;
-  const from = keeper.progress.position;
+  const [from, limits] = [keeper.progress.position, left === null ? keeper.extents : left.extents];
   const reading = { from, digest: keeper.state !== null, batchEntries, comparesOnly, limits, opened };
   const { judge: make = threadJudge } = options;
-  const judge = lateJudge(async ({ first }) =>
-    make({ ...setting, now: await keeper.enter(segment, { first, extents: limits ?? [] }) }),
-  );
+  const judge = lateJudge(async ({ first }) => make({ ...setting, now: await keeper.enter(left, first) }));
   try {
-    const run = await runAudit<ExpectedBatch>({
+    const { end } = await runAudit<ExpectedBatch>({
       source: withExpectations(readBatches(inputs, reading), expected),
       judge,
       lineOf,
@@ -296,11 +276,10 @@ async function judged(
       ...(signal && { signal }),
       write: async (part) => {
         await keeper.add(part);
-        slowest = slower(slowest, part, inputs);
         options.onProgress?.({ bytes: part.batch.end.bytes, summary: keeper.total, added: part.summary });
       },
     });
-    return { end: run.end === "done" && comparesOnly ? "failed" : run.end, slowest };
+    return end === "done" && comparesOnly ? "failed" : end;
   } finally {
     await judge.close();
   }
@@ -324,8 +303,8 @@ function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: 
   return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
 }
 
-function unmetOf(expected: ExpectedEntries | null, { met, progress }: Keeper): AuditFilesEnd["unmet"] {
-  if (expected === null) return null;
+function unmetOf({ met, progress }: Keeper, expected: ExpectedEntries | undefined): AuditFilesEnd["unmet"] {
+  if (expected === undefined) return null;
   const unmet = [...expected.unmet(met)];
   const hasOlder =
     unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED])));
@@ -341,6 +320,9 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
 class Keeper {
   readonly state: OpenedState | null;
   progress: AuditProgress;
+  slowest: AuditFilesEnd["slowest"] = null;
+  /** What the inputs had when this process began. Null without a state. */
+  extents: Segment["extents"] | null = null;
   /** Whether it is not known where the unfinished segment ends. */
   hasLost = false;
   readonly #options: AuditFilesOptions;
@@ -361,11 +343,6 @@ class Keeper {
     return sumOf(this.progress.reported, this.progress.added);
   }
 
-  /** The number of empty lines of the whole input, up to the position. */
-  get emptyLines(): number {
-    return this.progress.position?.emptyLines ?? 0;
-  }
-
   /**
    * The lines of the file of expectations that an entry matched. Numbers of lines count only if the earlier file is the
    * beginning of this one.
@@ -378,34 +355,35 @@ class Keeper {
   }
 
   /** Begins a segment with its first entry, or goes on with an unfinished one. Returns its `now`. */
-  async enter(segment: Segment | null, begun: Pick<Segment, "first" | "extents">): Promise<string> {
+  async enter(left: Segment | null, first: number): Promise<string> {
     const { setting, isNowGiven = false, onSegment } = this.#options;
     const { now } = setting;
     if (this.state === null) return now;
-    if (segment !== null) {
-      if (!isNowGiven || segment.now === now) return segment.now;
-      const message = `entries are left that are judged by --now ${segment.now}: repeat it, or leave --now out`;
+    if (left !== null) {
+      if (!isNowGiven || left.now === now) return left.now;
+      const message = `entries are left that are judged by --now ${left.now}: repeat it, or leave --now out`;
       throw new AuditFileError(this.state.path, message);
     }
     const { present } = this.state;
     const last = this.progress.segments.at(-1);
-    const added = { ...begun, now, ...present, results: { length: 0, digest: "" } };
+    const begun = { first, now, ...present, extents: this.extents ?? [], results: { length: 0, digest: "" } };
     await this.#save(() => {
       this.#met = this.met;
       this.#results?.begin();
-      this.progress = { ...this.progress, segments: [...this.progress.segments, added], end: null };
+      this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
     });
     const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
-    if (last !== undefined)
-      onSegment?.({ first: begun.first, now, changed: [...changesSince(last, present), ...lost] });
+    if (last !== undefined) onSegment?.({ first, now, changed: [...changesSince(last, present), ...lost] });
     return now;
   }
 
-  async add({ lines, batch, summary }: AuditedPart<ExpectedBatch>): Promise<void> {
-    const { out } = this.#options;
+  async add(part: AuditedPart<ExpectedBatch>): Promise<void> {
+    const { lines, batch, summary } = part;
+    const { out, inputs } = this.#options;
     if (typeof out === "function") await out(lines);
     else await this.#results!.append(lines);
     this.progress = { ...this.progress, position: batch.end, added: summary };
+    this.slowest = slower(this.slowest, part, inputs);
     for (const line of batch.lines) this.#met.add(line);
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.#save();
   }

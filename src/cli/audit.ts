@@ -292,7 +292,7 @@ function ended(
   { io, isReadNoMore }: { readonly io: Io; readonly isReadNoMore: boolean },
 ): number {
   const { summary, added, included } = end;
-  const isBad = end.end === "failed" || added.accepted < added.entries || hasUnmet(end);
+  const isBad = isRefused(end);
   if (end.end === "aborted") {
     // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
@@ -305,8 +305,8 @@ function ended(
   return isBad ? EXIT.rejected : EXIT.good;
 }
 
-function hasUnmet({ unmet }: AuditFilesEnd): boolean {
-  return unmet !== null && unmet.count > 0;
+function isRefused({ end, added, unmet }: AuditFilesEnd): boolean {
+  return end === "failed" || added.accepted < added.entries || (unmet !== null && unmet.count > 0);
 }
 
 function emptyInput({ inputs }: AuditRequest): UsageError {

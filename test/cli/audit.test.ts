@@ -227,6 +227,16 @@ describe("audit", () => {
     expect(readFileSync(out, "utf8")).toBe(results);
   });
 
+  it("counts only judged entries as good in its health", async () => {
+    const file = newPath("health");
+    const healthOf = async (content: string): Promise<Record<string, unknown>> => {
+      await audit("--policy", policy, fileOf(content), "--health-file", file);
+      return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>) : {};
+    };
+    expect((await healthOf("\n\n"))["goodAt"] ?? null).toBeNull();
+    expect(await healthOf(`\n${boots[0]!}\n{\n`)).toMatchObject({ entries: 2, refused: 1, goodAt: now });
+  });
+
   it("goes on with the files of its policy elsewhere, and says from where on other content counts", async () => {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-audit-files-"));
     const [first, second] = [join(folder, "a"), join(folder, "b")];
