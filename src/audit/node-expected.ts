@@ -24,12 +24,9 @@ export interface UnmetExpectation {
 /** The expectations of an audit's entries, by the SHA-256 of the entries. */
 export class ExpectedEntries {
   readonly #byEntry: ReadonlyMap<string, Expected>;
-  /** SHA-256 of the file, in hex. */
-  readonly digest: string;
 
-  private constructor(byEntry: ReadonlyMap<string, Expected>, digest: string) {
+  private constructor(byEntry: ReadonlyMap<string, Expected>) {
     this.#byEntry = byEntry;
-    this.digest = digest;
   }
 
   /**
@@ -44,15 +41,13 @@ export class ExpectedEntries {
   static async read(chunks: AsyncIterable<Uint8Array>): Promise<ExpectedEntries> {
     const reader = new LineReader();
     const cutter = new LineCutter(MAX_LINE_BYTES);
-    const hash = createHash("sha256");
     for await (const chunk of chunks) {
       // Lines may be views of the chunk, so they are read before the next chunk arrives.
-      hash.update(chunk);
       for (const { line } of cutter.cut(chunk)) reader.read(line);
     }
     const rest = cutter.rest();
     if (rest !== null) reader.read(rest);
-    return new ExpectedEntries(reader.finish(), hash.digest("hex"));
+    return new ExpectedEntries(reader.finish());
   }
 
   get size(): number {
@@ -65,6 +60,21 @@ export class ExpectedEntries {
    */
   of(entry: Uint8Array): Expected | null {
     return this.#byEntry.get(sha256Hex(entry)) ?? null;
+  }
+
+  /** Returns the number of the first lines, and the SHA-256 of their content. */
+  mark(lines = this.size): string {
+    const hash = createHash("sha256");
+    for (const [entry, { line, text }] of this.#byEntry) {
+      if (line > lines) break;
+      hash.update(`${entry} ${text}\n`);
+    }
+    return `${lines} ${hash.digest("hex")}`;
+  }
+
+  /** Whether a file with this mark is this one, or its beginning. */
+  beginsAs(mark: string): boolean {
+    return this.mark(Number.parseInt(mark, 10)) === mark;
   }
 
   /** Yields the lines that are not in `met`, in the order of the file. */

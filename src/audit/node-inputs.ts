@@ -49,11 +49,11 @@ export class LineInputs {
     this.#stdin = stdin;
   }
 
-  /** Returns the unpacked bytes of an input. */
-  chunks(name: string): AsyncIterable<Uint8Array> {
+  /** Returns the unpacked bytes of an input. Of a file, only the first `most` bytes are read. */
+  chunks(name: string, most = Infinity): AsyncIterable<Uint8Array> {
     const begun = this.#begun.get(name);
     this.#begun.delete(name);
-    return begun ?? unpacked(name, this.#packed(name));
+    return begun ?? unpacked(name, this.#packed(name, most));
   }
 
   /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
@@ -84,8 +84,8 @@ export class LineInputs {
     if (lines.form !== null) throw noLines(name, lines.form, packing);
   }
 
-  #packed(name: string): AsyncIterable<Uint8Array> {
-    if (name !== STDIN_INPUT) return chunksOf(name);
+  #packed(name: string, most: number): AsyncIterable<Uint8Array> {
+    if (name !== STDIN_INPUT) return chunksOf(name, most);
     if (this.#stdin === undefined) throw new TypeError("stdin: required, since an input is -");
     return this.#stdin;
   }
@@ -97,12 +97,14 @@ export class LineInputs {
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
 /** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
-async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(path: string, most: number): AsyncGenerator<Uint8Array> {
   const file = await readable(path, open(path));
   try {
-    for (;;) {
-      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
+    for (let left = most; left > 0;) {
+      const length = Math.min(CHUNK, left);
+      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(length), 0, length, null));
       if (bytesRead === 0) return;
+      left -= bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
@@ -148,7 +150,11 @@ export async function inputBytes(inputs: readonly string[]): Promise<number | nu
 async function sizeOf(input: string): Promise<number | null> {
   const found = input === STDIN_INPUT ? null : await stat(input);
   if (found?.isFile() !== true) return null;
-  return packingOf(await startOf(input, LONGEST_MAGIC)) === null ? found.size : null;
+  return (await isPacked(input)) ? null : found.size;
+}
+
+export async function isPacked(file: string): Promise<boolean> {
+  return packingOf(await startOf(file, LONGEST_MAGIC)) !== null;
 }
 
 interface Packing {

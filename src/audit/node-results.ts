@@ -1,10 +1,12 @@
 /** Writes the file of results, which is append-only. A resumed run truncates it to the length in the run's state. */
-import { createHash } from "node:crypto";
+import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
+import { CHUNK } from "./node-inputs.js";
+import type { Segment } from "./node-state.js";
 
 /** Thrown for a file of results or a state that cannot be written, or that another program changed. */
 export class AuditFileError extends Error {
@@ -20,48 +22,53 @@ export class AuditFileError extends Error {
   }
 }
 
+/** The results of one segment. */
 export interface ResultsMark {
   readonly length: number;
-  /** SHA-256 of the last 64 KiB of the file. */
-  readonly tail: string;
+  /** SHA-256 of all of them. */
+  readonly digest: string;
 }
-
-const TAIL = 64 * 1024;
 
 export class ResultsFile {
   readonly path: string;
   readonly #handle: FileHandle;
   readonly #lock: Lock | null;
-  #length: number;
+  #length = 0;
+  /** The marks of all segments, the hash of the last one, and where this one begins. */
+  readonly #marks: ResultsMark[] = [];
+  #hash: Hash = createHash("sha256");
+  #start = 0;
 
-  private constructor(path: string, { handle, lock }: OpenedFile, length: number) {
-    [this.path, this.#handle, this.#lock, this.#length] = [path, handle, lock, length];
+  private constructor(path: string, { handle, lock }: OpenedFile) {
+    [this.path, this.#handle, this.#lock] = [path, handle, lock];
   }
 
   /**
-   * Creates the file, readable only by its owner, or overwrites it. With a mark, opens the file of an earlier run and
-   * truncates it to the mark. Rejects with {@link AuditFileError} if the file does not match the mark, or if it already
-   * has results and the state is new.
+   * Creates the file, readable only by its owner, or overwrites it. With segments, opens the file of an earlier run,
+   * reads their results, and truncates the file behind them. Rejects with {@link AuditFileError} if the results of a
+   * segment differ, or if the file already has results and the state is new.
    */
-  static async open(path: string, mark: ResultsMark | null, hasState: boolean): Promise<ResultsFile> {
-    const file = await opened(path, mark === null ? "a+" : "r+");
-    const results = new ResultsFile(path, file, mark?.length ?? 0);
+  static async open(path: string, segments: readonly Segment[] | null, hasState: boolean): Promise<ResultsFile> {
+    const file = await opened(path, segments === null ? "a+" : "r+");
+    const results = new ResultsFile(path, file);
     try {
       const { size } = await file.handle.stat();
-      if (mark === null && size > 0 && hasState)
+      if (segments === null && size > 0 && hasState)
         throw new AuditFileError(
           path,
           "the file is not empty, and its results are not in the state: give another file; or, to resume " +
             "a run, the --state that it was started with",
         );
-      if (mark !== null && (size < mark.length || (await results.#tail()) !== mark.tail))
-        throw new AuditFileError(
-          path,
-          "this is not the file of results for this state, or it was changed since: give the right file; " +
-            "or start anew, with another state and another file for the results",
-        );
+      for (const [at, { first, results: mark }] of (segments ?? []).entries())
+        if (!(await results.#reads(mark)))
+          throw new AuditFileError(
+            path,
+            `this is not the file of results for this state, or it was changed since: its segment ${at + 1}, which ` +
+              `begins with entry ${first}, differs. Give the right file; or start anew, with another state and ` +
+              `another file for the results`,
+          );
       await inWords(path, file.handle.truncate(results.#length));
-      if (mark === null) await syncFolder(dirname(path));
+      if (segments === null) await syncFolder(dirname(path));
       return results;
     } catch (error) {
       await results.close();
@@ -69,9 +76,22 @@ export class ResultsFile {
     }
   }
 
+  /** Begins a segment: later results are hashed apart from earlier ones. */
+  begin(): void {
+    this.#markLast();
+    [this.#hash, this.#start] = [createHash("sha256"), this.#length];
+    this.#marks.push({ length: 0, digest: "" });
+  }
+
+  #markLast(): void {
+    const mark = { length: this.#length - this.#start, digest: this.#hash.copy().digest("hex") };
+    if (this.#marks.length > 0) this.#marks.splice(-1, 1, mark);
+  }
+
   async append(text: string): Promise<void> {
     await this.requireOwn();
     const bytes = Buffer.from(text);
+    this.#hash.update(bytes);
     for (let at = 0; at < bytes.length;) {
       const written = this.#handle.write(bytes, at, bytes.length - at, this.#length);
       const { bytesWritten } = await inWords(this.path, written);
@@ -92,21 +112,27 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 
-  /** Resolves when everything that was written is on the disk. */
-  async mark(): Promise<ResultsMark> {
+  /** Returns the marks of all segments, when everything that was written is on the disk. */
+  async marks(): Promise<readonly ResultsMark[]> {
     await inWords(this.path, this.#handle.sync());
-    return { length: this.#length, tail: await this.#tail() };
+    this.#markLast();
+    return [...this.#marks];
   }
 
-  async #tail(): Promise<string> {
-    const start = Math.max(0, this.#length - TAIL);
-    const bytes = Buffer.alloc(this.#length - start);
-    for (let at = 0; at < bytes.length;) {
-      const { bytesRead } = await inWords(this.path, this.#handle.read(bytes, at, bytes.length - at, start + at));
-      if (bytesRead === 0) break;
-      at += bytesRead;
+  /** Reads the results of a segment, and returns whether they are those of the mark. */
+  async #reads({ length, digest }: ResultsMark): Promise<boolean> {
+    this.begin();
+    const buffer = Buffer.allocUnsafe(CHUNK);
+    for (let left = length; left > 0;) {
+      const read = this.#handle.read(buffer, 0, Math.min(left, CHUNK), this.#length);
+      const { bytesRead } = await inWords(this.path, read);
+      if (bytesRead === 0) return false;
+      this.#hash.update(buffer.subarray(0, bytesRead));
+      this.#length += bytesRead;
+      left -= bytesRead;
     }
-    return createHash("sha256").update(bytes).digest("hex");
+    this.#markLast();
+    return this.#marks.at(-1)!.digest === digest;
   }
 
   async close(): Promise<void> {

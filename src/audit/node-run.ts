@@ -3,7 +3,7 @@ import { callable, having, plain, typedOptions, unchecked } from "../decode/opti
 import { type MembersOf, flag, list, nonEmptyText, optional, simple, text, wholeNumber } from "../decode/shapes.js";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
-import type { Judge } from "./batch.js";
+import type { Batch, Judge } from "./batch.js";
 import { nodeAuditor } from "./node-auditor.js";
 import {
   type ExpectedBatch,
@@ -12,10 +12,19 @@ import {
   type UnmetExpectation,
   withExpectations,
 } from "./node-expected.js";
+import { extentOf, stillHas } from "./node-extent.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
-import { type InputBatch, type SourceReading, readBatches } from "./node-source.js";
+import { type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
-import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
+import {
+  type AuditProgress,
+  EXPECTED,
+  NONE,
+  type OpenedState,
+  type Segment,
+  changesSince,
+  openState,
+} from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import {
@@ -27,6 +36,7 @@ import {
   NO_ENTRIES,
   type Slowest,
   runAudit,
+  sumOf,
 } from "./run.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
@@ -41,12 +51,13 @@ export interface AuditFilesOptions {
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
    * The file of the run's state. If it exists, the run is resumed: the inputs are read again and compared with the
-   * state, and only added entries are judged. Requires `out` to be a file.
+   * state, and only added entries are judged. What is added while the run reads is left to the next one. Requires `out`
+   * to be a file.
    */
   readonly state?: string;
   /**
-   * Whether the caller chose `now` of the setting. If so, it must equal `now` of the state. Otherwise a resumed run
-   * uses `now` of the state.
+   * Whether the caller chose `now` of the setting. If so, it must equal that of an unfinished segment, if entries of it
+   * are left. Otherwise these are judged by their segment's `now`, and only later ones by that of the setting.
    */
   readonly isNowGiven?: boolean;
   /** Makes the judge. The run closes it at its end. Default: threads (`threadJudge`). */
@@ -59,6 +70,13 @@ export interface AuditFilesOptions {
   /** Called first, with the results of the setting's boot proofs in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
   readonly onProgress?: (progress: AuditFilesProgress) => void;
+  /** Called when a segment begins after earlier ones, before its first entry is judged. */
+  readonly onSegment?: (segment: BegunSegment) => void;
+  /**
+   * Called with the end, before the state says that it was reported. If the process ends before that, `added` of the
+   * next run includes these entries.
+   */
+  readonly onEnd?: (end: AuditFilesEnd) => Promise<void> | void;
 }
 
 const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
@@ -76,26 +94,49 @@ const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
   signal: optional(having()),
   onBootProofs: optional(callable),
   onProgress: optional(callable),
+  onSegment: optional(callable),
+  onEnd: optional(callable),
 };
 
-/** Progress of the whole run, which includes earlier processes. */
+/** A segment of a run with a state (audit/README.md, "Segments"). */
+export interface BegunSegment {
+  /** Number of its first entry. */
+  readonly first: number;
+  readonly now: string;
+  /** What differs from the segment before, such as `--policy`, apart from its time. */
+  readonly changed: readonly string[];
+}
+
+/** Progress of the whole run, which includes earlier processes. `added` is as in {@link AuditFilesEnd}. */
 export interface AuditFilesProgress {
   readonly bytes: number;
   readonly summary: AuditSummary;
+  readonly added: AuditSummary;
 }
 
 export interface AuditFilesEnd extends AuditEnd {
   /** The number of entries that earlier processes judged. */
   readonly before: number;
+  /**
+   * The entries since the last run that ended by itself and reported it. `included` is how many of these an earlier
+   * process judged.
+   */
+  readonly added: AuditSummary;
+  readonly included: number;
   /** The number of empty lines, which are not entries. */
   readonly emptyLines: number;
   /** The slowest entry of this process. `file` is its file or, in a file of lines, `FILE:LINE`. */
   readonly slowest: (Slowest & { readonly file: string }) | null;
   /**
-   * How many lines of `expected` no entry matched, and the first of these lines. Null without `expected`, or if the
-   * input was not read to its end.
+   * How many lines of `expected` no entry was compared with, and the first of these lines. Null without `expected`, or
+   * if the input was not read to its end.
    */
-  readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
+  readonly unmet: {
+    readonly count: number;
+    readonly first: readonly UnmetExpectation[];
+    /** Whether some entries were judged earlier without these lines. They are not judged again. */
+    readonly hasOlder: boolean;
+  } | null;
 }
 
 const MAX_UNMET = 10;
@@ -114,17 +155,17 @@ const SAVE_EVERY_MS = 500;
 export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEnd> {
   const own = typedOptions("options", given, FILES_OPTIONS);
   const options = Object.assign(own, { setting: ownSetting(own.setting) });
-  const { inputs, setting, expected = null, onlyFailures = false, failFast = false, isNowGiven = false } = options;
+  const { inputs, setting, expected = null, onlyFailures = false, failFast = false } = options;
   // This checks the setting before any file is created.
   const { bootProofs } = await nodeAuditor(setting);
   options.onBootProofs?.(bootProofs);
   const opened = new LineInputs(options.stdin);
   await checkedInputs(opened, options);
   for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
-  const question = { inputs, onlyFailures, failFast, isNowGiven, setting, expected: expected && expected.digest };
+  const question = { inputs, onlyFailures, failFast, setting, expected: expected && expected.mark() };
   const state = options.state === undefined ? null : await openState(options.state, question);
   try {
-    const keeper = new Keeper(options.out, await resultsOf(options.out, state), state);
+    const keeper = new Keeper(options, await resultsOf(options.out, state), state);
     return await audited(options, keeper, opened).finally(() => keeper.close());
   } finally {
     await state?.close();
@@ -150,7 +191,7 @@ async function refuseInside(file: string, inputs: readonly string[]): Promise<vo
 }
 
 async function resultsOf(out: AuditFilesOptions["out"], state: OpenedState | null): Promise<ResultsFile | null> {
-  if (typeof out === "string") return ResultsFile.open(out, state?.before?.results ?? null, state !== null);
+  if (typeof out === "string") return ResultsFile.open(out, state?.before?.segments ?? null, state !== null);
   if (state !== null) throw new TypeError("out: expected a file, since there is a state");
   return null;
 }
@@ -158,7 +199,7 @@ async function resultsOf(out: AuditFilesOptions["out"], state: OpenedState | nul
 /**
  * Makes the judge only when the first batch arrives. Without new entries, no thread is started and no queue is joined.
  */
-function lateJudge(make: () => Judge | Promise<Judge>): Judge {
+function lateJudge(make: (first: Batch) => Promise<Judge>): Judge {
   let made: Promise<Judge> | null = null;
   let concurrency = 1;
   return {
@@ -166,7 +207,7 @@ function lateJudge(make: () => Judge | Promise<Judge>): Judge {
       return concurrency;
     },
     async judge(batch) {
-      const judge = await (made ??= Promise.resolve(make()));
+      const judge = await (made ??= make(batch));
       concurrency = judge.concurrency;
       return judge.judge(batch);
     },
@@ -174,59 +215,74 @@ function lateJudge(make: () => Judge | Promise<Judge>): Judge {
   };
 }
 
+/** Judges what is left of an unfinished segment, and then what was added, as a new segment. */
 async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineInputs): Promise<AuditFilesEnd> {
-  const { inputs, expected = null, onlyFailures = false, failFast = false, onProgress, signal } = options;
-  const { state, before } = keeper;
-  const done = before?.summary ?? NO_ENTRIES;
-  const reading = readingOf(options, keeper, opened);
-  if (before === null) await keeper.save();
-  const judge = await judgeFor(options, state);
-  let slowest: AuditFilesEnd["slowest"] = null;
+  const { inputs } = options;
+  if (keeper.state !== null) keeper.extents = await Promise.all(inputs.map((input) => extentOf(input)));
+  const [before, included] = [keeper.total.entries, keeper.progress.added.entries];
+  const left = await leftOf(keeper, inputs);
+  let end: AuditFilesEnd["end"] = "done";
+  if (left !== null) end = await judged(options, keeper, opened, left);
+  if (end === "done" && hasMore(left, keeper)) end = await judged(options, keeper, opened, null);
+  await keeper.finish(end);
+  const ended: AuditFilesEnd = {
+    ...{ end, summary: keeper.total, before, added: keeper.progress.added, included },
+    emptyLines: keeper.progress.position?.emptyLines ?? 0,
+    slowest: keeper.slowest,
+    unmet: end === "done" ? unmetOf(keeper, options.expected) : null,
+  };
+  await options.onEnd?.(ended);
+  if (end !== "aborted") await keeper.report();
+  return ended;
+}
+
+/** Returns the segment that has to go on. Null if the last one ended, or if this process would judge otherwise. */
+async function leftOf(keeper: Keeper, inputs: readonly string[]): Promise<Segment | null> {
+  const { state, progress } = keeper;
+  const last = progress.segments.at(-1);
+  if (state === null || last === undefined || progress.end !== null) return null;
+  if (changesSince(last, state.present).length > 0) return null;
+  for (const [at, input] of inputs.entries()) keeper.hasLost ||= !(await stillHas(input, last.extents[at] ?? null));
+  return keeper.hasLost ? null : last;
+}
+
+/** Whether there may be more than an unfinished segment had. Stdin is read once: the next process finds the rest. */
+function hasMore(left: Segment | null, { extents }: Keeper): boolean {
+  return left === null || (!extents!.includes(null) && JSON.stringify(left.extents) !== JSON.stringify(extents));
+}
+
+/** Judges the unfinished segment `left`, or else all that follows, as a new segment. */
+async function judged(
+  options: AuditFilesOptions,
+  keeper: Keeper,
+  opened: LineInputs,
+  left: Segment | null,
+): Promise<AuditFilesEnd["end"]> {
+  const { inputs, setting, expected = null, onlyFailures = false, failFast = false, batchEntries, signal } = options;
+  // If `failFast` ended an earlier process at a failure, the inputs are only compared with the state.
+  const comparesOnly = failFast && keeper.total.accepted < keeper.total.entries;
+  const [from, limits] = [keeper.progress.position, left === null ? keeper.extents : left.extents];
+  const reading = { from, digest: keeper.state !== null, batchEntries, comparesOnly, limits, opened };
+  const { judge: make = threadJudge } = options;
+  const judge = lateJudge(async ({ first }) => make({ ...setting, now: await keeper.enter(left, first) }));
   try {
-    const run = await runAudit<ExpectedBatch>({
+    const { end } = await runAudit<ExpectedBatch>({
       source: withExpectations(readBatches(inputs, reading), expected),
       judge,
       lineOf,
-      summary: done,
+      summary: keeper.progress.added,
       onlyFailures,
       failFast,
       ...(signal && { signal }),
       write: async (part) => {
-        await keeper.add(part.lines, part.batch.lines, { position: part.batch.end, summary: part.summary });
-        slowest = slower(slowest, part, inputs);
-        onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
+        await keeper.add(part);
+        options.onProgress?.({ bytes: part.batch.end.bytes, summary: keeper.total, added: part.summary });
       },
     });
-    const end = run.end === "done" && reading.comparesOnly ? "failed" : run.end;
-    await keeper.finish(end === "aborted" ? null : end);
-    const unmet = end === "done" ? unmetOf(expected, keeper.met) : null;
-    return { ...run, end, before: done.entries, emptyLines: keeper.emptyLines, slowest, unmet };
+    return end === "done" && comparesOnly ? "failed" : end;
   } finally {
     await judge.close();
   }
-}
-
-/**
- * Returns how to read the inputs. If `failFast` ended an earlier process at a failure, they are only compared with the
- * state.
- */
-function readingOf(
-  { batchEntries, failFast = false }: AuditFilesOptions,
-  keeper: Keeper,
-  opened: LineInputs,
-): SourceReading {
-  const { accepted, entries } = keeper.before?.summary ?? NO_ENTRIES;
-  const from = keeper.before?.position ?? null;
-  return { from, digest: keeper.state !== null, batchEntries, comparesOnly: failFast && accepted < entries, opened };
-}
-
-function judgeFor(
-  { judge = threadJudge, setting: given }: AuditFilesOptions,
-  state: OpenedState | null,
-): Judge | Promise<Judge> {
-  const setting = state === null ? given : { ...given, now: state.now };
-  const hasEnded = (state?.before?.end ?? null) !== null;
-  return hasEnded ? lateJudge(() => judge(setting)) : judge(setting);
 }
 
 /** Finds the place of the slowest entry. It must be found while the entry's batch is in memory. */
@@ -247,10 +303,12 @@ function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: 
   return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
 }
 
-function unmetOf(expected: ExpectedEntries | null, met: MetLines): AuditFilesEnd["unmet"] {
-  if (expected === null) return null;
+function unmetOf({ met, progress }: Keeper, expected: ExpectedEntries | undefined): AuditFilesEnd["unmet"] {
+  if (expected === undefined) return null;
   const unmet = [...expected.unmet(met)];
-  return { count: unmet.length, first: unmet.slice(0, MAX_UNMET) };
+  const hasOlder =
+    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED])));
+  return { count: unmet.length, first: unmet.slice(0, MAX_UNMET), hasOlder };
 }
 
 function lineOf(result: AuditResult, { files }: InputBatch, at: number): string {
@@ -261,48 +319,99 @@ function lineOf(result: AuditResult, { files }: InputBatch, at: number): string 
 /** Writes results first and then the state, because the state refers to the results. */
 class Keeper {
   readonly state: OpenedState | null;
-  /** The progress to resume from. */
-  readonly before: AuditProgress | null;
-  /** The lines of the file of expectations that an entry matched. */
-  readonly met: MetLines;
-  readonly #out: AuditFilesOptions["out"];
+  progress: AuditProgress;
+  slowest: AuditFilesEnd["slowest"] = null;
+  /** What the inputs had when this process began. Null without a state. */
+  extents: Segment["extents"] | null = null;
+  /** Whether it is not known where the unfinished segment ends. */
+  hasLost = false;
+  readonly #options: AuditFilesOptions;
   readonly #results: ResultsFile | null;
-  #progress: Pick<AuditProgress, "position" | "summary">;
+  #met: MetLines;
   #savedAt = -Infinity;
+  #saving: Promise<void> = Promise.resolve();
 
-  constructor(out: AuditFilesOptions["out"], results: ResultsFile | null, state: OpenedState | null) {
-    [this.#out, this.#results, this.state] = [out, results, state];
-    this.before = state && state.before;
-    this.met = new MetLines(this.before?.met);
-    this.#progress = this.before ?? { position: null, summary: NO_ENTRIES };
+  constructor(options: AuditFilesOptions, results: ResultsFile | null, state: OpenedState | null) {
+    [this.#options, this.#results, this.state] = [options, results, state];
+    const none = { position: null, segments: [], reported: NO_ENTRIES, added: NO_ENTRIES, met: "", end: null };
+    this.progress = state?.before ?? none;
+    this.#met = new MetLines(this.progress.met);
   }
 
-  async add(
-    lines: string,
-    met: readonly number[],
-    progress: Pick<AuditProgress, "position" | "summary">,
-  ): Promise<void> {
-    if (typeof this.#out === "function") await this.#out(lines);
+  /** The counts of all entries so far. */
+  get total(): AuditSummary {
+    return sumOf(this.progress.reported, this.progress.added);
+  }
+
+  /**
+   * The lines of the file of expectations that an entry matched. Numbers of lines count only if the earlier file is the
+   * beginning of this one.
+   */
+  get met(): MetLines {
+    const { expected } = this.#options;
+    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED]));
+    const last = marks.findLast((mark) => mark !== NONE);
+    return expected === undefined || last === undefined || expected.beginsAs(last) ? this.#met : new MetLines();
+  }
+
+  /** Begins a segment with its first entry, or goes on with an unfinished one. Returns its `now`. */
+  async enter(left: Segment | null, first: number): Promise<string> {
+    const { setting, isNowGiven = false, onSegment } = this.#options;
+    const { now } = setting;
+    if (this.state === null) return now;
+    if (left !== null) {
+      if (!isNowGiven || left.now === now) return left.now;
+      const message = `entries are left that are judged by --now ${left.now}: repeat it, or leave --now out`;
+      throw new AuditFileError(this.state.path, message);
+    }
+    const { present } = this.state;
+    const last = this.progress.segments.at(-1);
+    const begun = { first, now, ...present, extents: this.extents ?? [], results: { length: 0, digest: "" } };
+    await this.#save(() => {
+      this.#met = this.met;
+      this.#results?.begin();
+      this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
+    });
+    const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
+    if (last !== undefined) onSegment?.({ first, now, changed: [...changesSince(last, present), ...lost] });
+    return now;
+  }
+
+  async add(part: AuditedPart<ExpectedBatch>): Promise<void> {
+    const { lines, batch, summary } = part;
+    const { out, inputs } = this.#options;
+    if (typeof out === "function") await out(lines);
     else await this.#results!.append(lines);
-    this.#progress = progress;
-    for (const line of met) this.met.add(line);
-    if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
+    this.progress = { ...this.progress, position: batch.end, added: summary };
+    this.slowest = slower(this.slowest, part, inputs);
+    for (const line of batch.lines) this.#met.add(line);
+    if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.#save();
   }
 
-  /** The number of empty lines of the whole input, up to the position. */
-  get emptyLines(): number {
-    return this.#progress.position?.emptyLines ?? 0;
-  }
-
-  async finish(end: AuditProgress["end"]): Promise<void> {
+  async finish(end: AuditFilesEnd["end"]): Promise<void> {
     await this.#results?.requireOwn();
-    await this.save(end);
+    if (end !== "aborted") this.progress = { ...this.progress, end };
+    await this.#save();
   }
 
-  async save(end: AuditProgress["end"] = null): Promise<void> {
+  /** Records that the end was reported. */
+  async report(): Promise<void> {
+    if (this.progress.added.entries === 0) return;
+    this.progress = { ...this.progress, reported: this.total, added: NO_ENTRIES };
+    await this.#save();
+  }
+
+  /** Writes the state, one write at a time: a segment may begin while empty lines before it are recorded. */
+  #save(change: () => void = () => {}): Promise<void> {
+    return (this.#saving = this.#saving.then(() => this.#write(change)));
+  }
+
+  async #write(change: () => void): Promise<void> {
+    change();
     if (this.state === null || this.#results === null) return;
-    const { position, summary } = this.#progress;
-    await this.state.save({ position, summary, met: String(this.met), results: await this.#results.mark(), end });
+    const marks = await this.#results.marks();
+    const segments = this.progress.segments.map((segment, at) => ({ ...segment, results: marks[at]! }));
+    await this.state.save({ ...this.progress, segments, met: String(this.#met) });
     this.#savedAt = performance.now();
   }
 

@@ -2,10 +2,11 @@
 import { plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, nullish, optional, wholeNumber } from "../decode/shapes.js";
 import { type Hash, createHash } from "node:crypto";
-import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
+import { type Extent, changedInput, filesIn, insideOf } from "./node-extent.js";
 import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface AuditPosition {
@@ -57,7 +58,7 @@ const BATCH_ENTRIES = 512;
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
   const { stdin, from = null, digest = false, batchEntries } = typedOptions("options", options, INPUT_OPTIONS);
   const opened = new LineInputs(stdin);
-  return readBatches([...inputs], { from, digest, batchEntries, comparesOnly: false, opened });
+  return readBatches([...inputs], { from, digest, batchEntries, comparesOnly: false, limits: null, opened });
 }
 
 const INPUT_OPTIONS: MembersOf<InputOptions> = {
@@ -76,6 +77,11 @@ export interface SourceReading {
    * resume.
    */
   readonly comparesOnly: boolean;
+  /**
+   * Where reading ends in each input: behind the last line that begins in its extent. Null for an input, or for all,
+   * means its end.
+   */
+  readonly limits: readonly (Extent | null)[] | null;
   /** The inputs, which may already be open. */
   readonly opened: LineInputs;
 }
@@ -109,6 +115,9 @@ class InputReader {
   #numbers: number[] = [];
   /** The number of empty lines since the last batch. */
   #emptyLines = 0;
+  /** The offset at which the current line begins in its input. */
+  #lineStart = 0;
+  #isAtLimit = false;
 
   constructor(inputs: readonly string[], reading: SourceReading) {
     const { from, digest, batchEntries = BATCH_ENTRIES } = reading;
@@ -124,10 +133,24 @@ class InputReader {
     this.#hash?.update(`input ${input}\n`);
     const before = this.#doneOf(input);
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputLines: 0 };
+    [this.#lineStart, this.#isAtLimit] = [before, false];
     const isFolder = name !== STDIN_INPUT && (await readable(name, stat(name))).isDirectory();
-    yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
+    yield* isFolder ? this.#folder(input, before) : this.#lines(input, before);
     // If the position was not reached, the input is shorter than in the earlier run.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
+  }
+
+  /** Returns how far to read an input: in bytes of a gzip file, or in bytes or files of anything else. */
+  #limitOf(input: number, isPacked = false): number {
+    const limit = this.#reading.limits?.[input] ?? null;
+    return limit === null || (limit.of === "gzip") !== isPacked ? Infinity : limit.size;
+  }
+
+  /** Whether what begins at this place was added since the run began. Only the last input may grow. */
+  #isAdded(input: number, start: number): boolean {
+    if (start < this.#limitOf(input)) return false;
+    if (this.#reading.limits!.slice(input + 1).every((later) => later?.size === 0)) return true;
+    throw new AuditInputError(this.#inputs[input]!, "it grew during the audit: only the last input may grow");
   }
 
   #doneOf(input: number): number {
@@ -135,10 +158,11 @@ class InputReader {
     return input < this.#from.input ? Infinity : this.#from.offset;
   }
 
-  async *#lines(name: string, before: number): AsyncGenerator<InputBatch> {
+  async *#lines(input: number, before: number): AsyncGenerator<InputBatch> {
+    const name = this.#inputs[input]!;
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     let left = before;
-    for await (const chunk of this.#reading.opened.chunks(name)) {
+    for await (const chunk of this.#reading.opened.chunks(name, this.#limitOf(input, true))) {
       const known = chunk.subarray(0, Math.min(left, chunk.length));
       this.#hash?.update(known);
       left -= known.length;
@@ -147,16 +171,18 @@ class InputReader {
         this.#isOpen = known.at(-1) !== LF;
       }
       if (this.#isSame && this.#reading.comparesOnly && !this.#isOpen) return;
-      yield* this.#cut(name, chunk.subarray(known.length), cutter);
+      yield* this.#cut(input, chunk.subarray(known.length), cutter);
+      if (this.#isAtLimit) return;
     }
     const last = cutter.rest();
-    if (last !== null) this.#addLine(last, name);
+    if (last !== null && !this.#isAdded(input, this.#lineStart)) this.#addLine(last, name);
     this.#isOpen = false;
     if (this.#lineCount > 0) yield this.#flush();
   }
 
   /** Yields a batch after each chunk, so that entries of a slow stdin are judged at once. */
-  async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
+  async *#cut(input: number, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
+    const { offset } = this.#at;
     let [done, last] = [0, 0];
     const take = (end: number): void => {
       this.#hash?.update(chunk.subarray(done, end));
@@ -164,7 +190,10 @@ class InputReader {
       done = end;
     };
     for (const { line, end } of cutter.cut(chunk)) {
-      this.#addLine(line, name);
+      this.#isAtLimit = this.#isAdded(input, this.#lineStart);
+      if (this.#isAtLimit) break;
+      this.#addLine(line, this.#inputs[input]!);
+      this.#lineStart = offset + end;
       last = end;
       if (this.#entries.length < this.#batchEntries) continue;
       take(end);
@@ -177,14 +206,16 @@ class InputReader {
     take(chunk.length);
   }
 
-  async *#folder(name: string, before: number): AsyncGenerator<InputBatch> {
+  async *#folder(input: number, before: number): AsyncGenerator<InputBatch> {
+    const name = this.#inputs[input]!;
     let count = 0;
     let size = 0;
     for await (const { path, shown } of filesIn(Buffer.from(name), name)) {
+      if (this.#isAdded(input, count)) break;
       const file = await readable(shown, open(path));
       try {
         const entry = await readable(shown, start(file));
-        const inside = shown.slice(name.length).replace(/^\/+/, "");
+        const inside = insideOf(name, shown);
         this.#hash?.update(`${inside}\0${entry.length}\n`).update(entry);
         count++;
         if (count === before) this.#compare(name);
@@ -259,13 +290,7 @@ class InputReader {
   }
 
   #changed(name: string): AuditInputError {
-    const which = this.#from!.input > 0 ? "it, or an input before it," : "it";
-    const what = name === STDIN_INPUT ? "differs from that of" : "was changed since";
-    return new AuditInputError(
-      name,
-      `${which} ${what} the run of this state: restore it; or start anew, with another state and ` +
-        `another file for the results`,
-    );
+    return changedInput(name, (this.#from?.input ?? 0) > 0 ? "it, or an input before it," : "it");
   }
 }
 
@@ -275,27 +300,4 @@ async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
   // The file may grow while it is read, so its present size limits how much is read.
   return firstBytes(file, Math.min(size, MAX_ENTRY_BYTES) + 1);
-}
-
-interface FoundFile {
-  readonly path: Buffer;
-  readonly shown: string;
-}
-
-/** Yields the files in a folder. Only the names in one folder, and in those above it, are in memory at a time. */
-async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
-  const found = await readable(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
-  found.sort((a, b) => Buffer.compare(a.name, b.name));
-  for (const entry of found) {
-    const path = Buffer.concat([folder, Buffer.from("/"), entry.name]);
-    const shown = `${shownFolder.replace(/\/+$/, "")}/${entry.name.toString()}`;
-    if (entry.isDirectory()) yield* filesIn(path, shown);
-    else if (entry.isFile() || (await readable(shown, stat(path))).isFile()) yield { path, shown };
-    // Other kinds of files are an error, because nothing may be omitted silently.
-    else
-      throw new AuditInputError(
-        shown,
-        "neither a file nor a folder. To audit some of these files, make a folder with links to them",
-      );
-  }
 }

@@ -5,6 +5,7 @@ import { isJsonObject, parseJson } from "../decode/json.js";
 import {
   anyObject,
   count,
+  list,
   matching,
   nullable,
   object,
@@ -20,43 +21,55 @@ import { writeSynced } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
 import { type SettingPart, settingParts } from "../plain-settings.js";
 import { TOOL } from "../version.js";
+import { type Extent, extentShape } from "./node-extent.js";
 import { AuditFileError, type ResultsMark, inWords, requireLock } from "./node-results.js";
 import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
 import type { AuditSetting } from "./setting.js";
 
-const STATE_FORMAT = "bootproof-audit-state/4";
+const STATE_FORMAT = "bootproof-audit-state/5";
 
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** The digest of the expectations. Null if there are none. */
+  /** The mark of the expectations. Null if there are none. */
   readonly expected: string | null;
-  /** Whether the caller chose `now`. */
-  readonly isNowGiven: boolean;
+}
+
+/** Consecutive entries that are judged alike. `asked` has the options: texts, flags and digests. */
+export interface Segment {
+  readonly first: number;
+  readonly now: string;
+  readonly tool: string;
+  readonly asked: Readonly<Record<string, unknown>>;
+  /** What each input had when the segment began. */
+  readonly extents: readonly (Extent | null)[];
+  readonly results: ResultsMark;
 }
 
 export interface AuditProgress {
   /** The position that was reached. Null means that nothing was judged yet. */
   readonly position: AuditPosition | null;
-  readonly results: ResultsMark;
-  readonly summary: AuditSummary;
+  readonly segments: readonly Segment[];
+  /** Of the entries up to the last end that was reported, and of those since. */
+  readonly reported: AuditSummary;
+  readonly added: AuditSummary;
   /** The lines of expectations that an entry matched, in the form of `MetLines`. */
   readonly met: string;
+  /** How the last segment ended. Null means that more of its extent is to be judged. */
   readonly end: "done" | "failed" | null;
 }
 
 interface StateFile extends AuditProgress {
   readonly state: typeof STATE_FORMAT;
-  readonly tool: string;
-  readonly now: string;
-  readonly asked: Readonly<Record<string, unknown>>;
 }
 
 export interface OpenedState {
-  readonly now: string;
+  readonly path: string;
+  /** What a new segment of this process has as its tool and `asked`. */
+  readonly present: Pick<Segment, "tool" | "asked">;
   /** The progress to resume from. Null for the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
@@ -65,7 +78,8 @@ export interface OpenedState {
 
 /**
  * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, if another process
- * has locked the state, if the file is not a state, or if it is the state of a run with other options.
+ * has locked the state, if the file is not a state, or if it is the state of a run with other options that no new
+ * segment may have.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -79,14 +93,14 @@ export async function openState(path: string, question: AuditQuestion): Promise<
     );
     const before = text === null ? null : stateOf(path, text);
     const asked = await optionsOf(question);
-    if (before !== null) refuseOther(path, before, question, asked);
-    const now = before?.now ?? question.setting.now;
+    refuseOther(path, before?.segments.at(-1), asked);
     return {
-      now,
+      path,
+      present: { tool: TOOL.version, asked },
       before,
       save: async (progress) => {
         await requireLock(path, lock);
-        await inWords(path, writeSynced(path, stateText({ ...progress, now, asked })));
+        await inWords(path, writeSynced(path, stateText(progress)));
       },
       close: () => lock.release(),
     };
@@ -104,18 +118,8 @@ async function lockOf(path: string): Promise<Lock> {
   }
 }
 
-function stateText({ position, results, summary, met, end, now, asked }: Omit<StateFile, "state" | "tool">): string {
-  const state: StateFile = {
-    state: STATE_FORMAT,
-    tool: TOOL.version,
-    now,
-    asked,
-    position,
-    results,
-    summary,
-    met,
-    end,
-  };
+function stateText({ segments, position, reported, added, met, end }: AuditProgress): string {
+  const state: StateFile = { state: STATE_FORMAT, segments, position, reported, added, met, end };
   return `${JSON.stringify(state, undefined, 2)}\n`;
 }
 
@@ -134,12 +138,40 @@ function stateOf(path: string, text: string): StateFile {
 
 const IGNORE = { unknown: "ignore" } as const;
 
+const SUMMARY = objectOf<AuditSummary>(
+  {
+    entries: count,
+    accepted: count,
+    verdicts: objectOf<AuditSummary["verdicts"]>(
+      { verified: count, authentic: count, rejected: count, malformed: count },
+      IGNORE,
+    ),
+    stale: count,
+    withoutExpected: count,
+    failures: object(Object.fromEntries(CHECK_IDS.map((id) => [id, optional(count)]))),
+    deployments: record(count),
+    oldest: nullable(text),
+    newest: nullable(text),
+  },
+  IGNORE,
+);
+
+const SEGMENT = objectOf<Segment>(
+  {
+    first: count,
+    now: matching((value) => !Number.isNaN(Date.parse(value)), "a time"),
+    tool: text,
+    asked: anyObject,
+    extents: list(nullable(extentShape)),
+    results: objectOf<ResultsMark>({ length: count, digest: text }, IGNORE),
+  },
+  IGNORE,
+);
+
 const STATE = objectOf<StateFile>(
   {
     state: oneOf(STATE_FORMAT),
-    tool: text,
-    now: matching((value) => !Number.isNaN(Date.parse(value)), "a time"),
-    asked: anyObject,
+    segments: list(SEGMENT),
     position: nullable(
       objectOf<AuditPosition>(
         {
@@ -154,24 +186,8 @@ const STATE = objectOf<StateFile>(
         IGNORE,
       ),
     ),
-    results: objectOf<ResultsMark>({ length: count, tail: text }, IGNORE),
-    summary: objectOf<AuditSummary>(
-      {
-        entries: count,
-        accepted: count,
-        verdicts: objectOf<AuditSummary["verdicts"]>(
-          { verified: count, authentic: count, rejected: count, malformed: count },
-          IGNORE,
-        ),
-        stale: count,
-        withoutExpected: count,
-        failures: object(Object.fromEntries(CHECK_IDS.map((id) => [id, optional(count)]))),
-        deployments: record(count),
-        oldest: nullable(text),
-        newest: nullable(text),
-      },
-      IGNORE,
-    ),
+    reported: SUMMARY,
+    added: SUMMARY,
     met: text,
     end: oneOf("done", "failed", null),
   },
@@ -190,32 +206,50 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   provenance: "--provenance",
 };
 
-/** Returns the options that a resumed run must repeat, each as text, a flag or a digest. */
-async function optionsOf(question: AuditQuestion): Promise<StateFile["asked"]> {
-  const { inputs, onlyFailures, failFast, setting, expected } = question;
+/** The expectations in `asked`: their mark, or {@link NONE}. */
+export const EXPECTED = "--expected";
+export const NONE = "none";
+
+async function optionsOf({
+  inputs,
+  onlyFailures,
+  failFast,
+  setting,
+  expected,
+}: AuditQuestion): Promise<Segment["asked"]> {
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
-    "--expected": expected ?? "none",
+    [EXPECTED]: expected ?? NONE,
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };
 }
 
-function refuseOther(path: string, before: StateFile, question: AuditQuestion, asked: StateFile["asked"]): void {
-  const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
-  if (question.isNowGiven && question.setting.now !== before.now) other.push(`--now (it was ${before.now})`);
+/** Options that begin a new segment if they change. Any other option must stay the same. */
+const CHANGEABLE: readonly string[] = [
+  ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
+  EXPECTED,
+];
+
+function changed(before: Segment["asked"], asked: Segment["asked"], isChangeable: boolean): string[] {
+  const names = Object.keys(asked).filter((name) => CHANGEABLE.includes(name) === isChangeable);
+  return names.filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before[name]));
+}
+
+function refuseOther(path: string, last: Segment | undefined, asked: Segment["asked"]): void {
+  const other = last === undefined ? [] : changed(last.asked, asked, false);
   if (other.length > 0)
     throw new AuditFileError(
       path,
       `the state of a run with other options: ${other.join(", ")}. Use the options of that run, or start anew with ` +
         `another state and another file for the results`,
     );
-  if (before.tool !== TOOL.version)
-    throw new AuditFileError(
-      path,
-      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge differently: end ` +
-        `the run with that version, or start anew with another state and another file for the results`,
-    );
+}
+
+/** Names what makes a new segment of this process differ from an earlier one, apart from its time. */
+export function changesSince({ tool, asked }: Segment, present: OpenedState["present"]): readonly string[] {
+  const version = tool === present.tool ? [] : [`the version of bootproof (it was ${tool})`];
+  return [...changed(asked, present.asked, true), ...version];
 }

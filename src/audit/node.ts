@@ -6,6 +6,6 @@ export { inputBatches } from "./node-source.js";
 export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
 export { AuditFileError } from "./node-results.js";
 export { auditFiles } from "./node-run.js";
-export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress } from "./node-run.js";
+export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress, BegunSegment } from "./node-run.js";
 export { threadJudge } from "./node-threads.js";
 export type { ThreadOptions } from "./node-threads.js";

@@ -1,6 +1,6 @@
 /** Options and errors of both sides of a queue. They use no types of ioredis or BullMQ, which users may lack. */
 import { callable, options } from "../decode/options.js";
-import { type MembersOf, optional, text } from "../decode/shapes.js";
+import { type MembersOf, optional, refined, text } from "../decode/shapes.js";
 import type { Judge } from "./batch.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -31,7 +31,10 @@ export interface QueuePlaceOptions {
   readonly prefix?: string;
   /** Certificates for `rediss://` URLs. Default: the authorities of Node, and no certificate of this client. */
   readonly tls?: QueueTls;
-  /** Secret of the HMAC that seals jobs and answers. Default: no seals. */
+  /**
+   * Secret of the HMAC that seals jobs and answers, of 16 characters or more. Line breaks at its end are removed.
+   * Default: no seals.
+   */
   readonly secret?: string;
   /** Called with messages for the operator: outages, a missing or ignored other side, refused jobs and answers. */
   readonly onNote?: (text: string) => void;
@@ -44,10 +47,20 @@ export interface QueuePlaceOptions {
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
+const MIN_SECRET = 16;
+
+/** Returns the secret without line breaks at its end, which files and secret stores add. Null if it is too short. */
+export function ownSecret(given: string): string | null {
+  const secret = given.replace(/[\r\n]+$/, "");
+  return secret.length < MIN_SECRET ? null : secret;
+}
+
+export const SHORT_SECRET = `expected ${MIN_SECRET} characters or more, without line breaks at the end`;
+
 export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
   prefix: optional(text),
   tls: optional(options<QueueTls>({ ca: optional(text), cert: optional(text), key: optional(text) })),
-  secret: optional(text),
+  secret: optional(refined(text, (given, place) => ownSecret(given) ?? place.fault<string>(SHORT_SECRET))),
   onNote: optional(callable),
   onQueue: optional(callable),
   judgeOf: optional(callable),

@@ -1,5 +1,5 @@
 /** What `audit` writes on stderr: progress and summary. */
-import type { AuditFilesEnd, AuditFilesProgress } from "../audit/node.js";
+import type { AuditFilesEnd, AuditFilesProgress, BegunSegment } from "../audit/node.js";
 import type { AuditSummary } from "../audit/index.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Io } from "./io.js";
@@ -76,28 +76,36 @@ export function interruptedText(entries: number, hasState: boolean): string {
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
+/** Returns the note that a segment begins with entries that are judged otherwise than those before. */
+export function segmentText({ first, now, changed }: BegunSegment): string {
+  const from = `note: entries from ${count(first)} on are judged as of ${now}`;
+  return `${from}; changed since the entries before: ${changed.join(", ")}\n`;
+}
+
 /**
- * Returns the summary. It covers the whole audit, including parts before a resume. Only the slowest entry is chosen
- * from the entries that this process verified.
+ * Returns the summary of the entries since the last run that ended by itself, with the total at the end if that is
+ * more. Only the slowest entry is chosen from the entries that this process verified.
  */
-export function summaryText({ end, summary, emptyLines, slowest, unmet }: AuditFilesEnd): string {
+export function summaryText({ end, summary, added, included, emptyLines, slowest, unmet }: AuditFilesEnd): string {
+  const isAll = added.entries === summary.entries;
   const lines = [
-    headline(summary, end),
-    ...emptyLineLines(emptyLines),
-    ...failureLines(summary),
-    ...expectedLines(summary, unmet),
-    ...deploymentLines(summary),
+    headline(added, isAll ? ENDS[end] : ` added${ENDS[end]}`),
+    ...(isAll ? emptyLineLines(emptyLines) : []),
+    ...(included > 0 ? [`${count(included)} of them in an earlier run that ended before it reported them`] : []),
+    ...failureLines(added),
+    ...expectedLines(added, unmet),
+    ...deploymentLines(added),
   ];
-  if (summary.oldest !== null)
-    lines.push(`Documents: the oldest of ${summary.oldest}, the newest of ${summary.newest!}`);
+  if (added.oldest !== null) lines.push(`Documents: the oldest of ${added.oldest}, the newest of ${added.newest!}`);
   if (slowest !== null)
     lines.push(`Slowest: entry ${slowest.n} (${slowest.file}), ${slowest.milliseconds.toFixed(1)} ms`);
+  if (!isAll) lines.push(`In total ${headline(summary, "")}`, ...emptyLineLines(emptyLines));
   return `${lines.map(printable).join("\n")}\n`;
 }
 
 const ENDS = { done: "", failed: ", then stopped at the first entry not accepted", aborted: " so far" } as const;
 
-function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
+function headline({ entries, accepted, verdicts, stale }: AuditSummary, suffix: string): string {
   const shown = (["verified", "authentic", "rejected", "malformed"] as const)
     .filter((verdict) => verdicts[verdict] > 0)
     .map((verdict) => {
@@ -106,7 +114,7 @@ function headline({ entries, accepted, verdicts, stale }: AuditSummary, end: Aud
     });
   const refused = verdicts.verified + verdicts.authentic - accepted;
   const why = refused === 0 ? "" : `; ${count(refused)} REFUSED because of a warning, although verified or authentic`;
-  return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}${why}`;
+  return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${suffix}: ${shown.join(", ") || "nothing"}${why}`;
 }
 
 /** Returns a line about empty lines, which count when entries are numbered, but have no results. */
@@ -135,7 +143,12 @@ function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["
   const rest = unmet.count - unmet.first.length;
   const named = unmet.first.map(({ line, entry }) => `line ${line} (${entry.slice(0, 16)}…)`).join(", ");
   const lines = unmet.count === 1 ? "1 line of --expected" : `${count(unmet.count)} lines of --expected`;
-  return [...without, `The input has no entry for ${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`];
+  const all = `${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
+  if (!unmet.hasOlder) return [...without, `The input has no entry for ${all}`];
+  return [
+    ...without,
+    `No entry was compared with ${all}. Entries that were verified before another --expected are not compared again`,
+  ];
 }
 
 function deploymentLines({ deployments }: AuditSummary): string[] {

@@ -11,7 +11,7 @@ import type { Health } from "../health/node.js";
 import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
-import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
+import { AuditProgressLine, interruptedText, segmentText, summaryText } from "./audit-text.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
@@ -49,8 +49,9 @@ Each entry has one line of results, in the order of the input. The same input, p
 Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
 
 With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
-continues a finished run: entries that were appended to its input are verified, and any other change of the input is
-refused.
+continues a finished run: entries that were appended to its input are verified as of the present of that day, and any
+other change of the input is refused. Another policy, version, --boot-proof, --provenance or --expected holds for the
+entries that are not verified yet. The exit code is of all entries since the last run that ended by itself.
 
 Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
@@ -148,7 +149,8 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
-  let health: Health | null = null;
+  let health: (Health & { idle?: () => void }) | null = null;
+  let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
@@ -158,7 +160,8 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
     const queue = request.queue === undefined ? undefined : await queueOptions(flags, files, io);
     progress.start(await inputBytes(inputs));
     const output = new ResultLines(io);
-    const end = await auditFiles({
+    let judged = 0;
+    await auditFiles({
       inputs,
       setting,
       ...(expected && { expected }),
@@ -173,11 +176,22 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
         progress.tell(at);
-        const { entries, accepted, newest } = at.summary;
-        health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
+        const { entries, accepted, newest } = at.added;
+        // A part may have empty lines only.
+        if (at.summary.entries > judged)
+          health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
+        judged = at.summary.entries;
+      },
+      onSegment: (segment) => {
+        if (segment.changed.length > 0) io.report(segmentText(segment), { event: "segment", fields: { ...segment } });
+      },
+      onEnd: async (end) => {
+        code = ended(end, request, { io, isReadNoMore: output.signal.aborted });
+        if (end.end === "done" && end.summary.entries === end.before) health?.idle?.();
+        await health?.close();
       },
     });
-    return ended(end, request, { io, isReadNoMore: output.signal.aborted });
+    return code;
   } catch (error) {
     throw problemOf(error, flags);
   } finally {
@@ -277,17 +291,22 @@ function ended(
   request: AuditRequest,
   { io, isReadNoMore }: { readonly io: Io; readonly isReadNoMore: boolean },
 ): number {
-  const { summary } = end;
-  const isBad = summary.accepted < summary.entries || (end.unmet !== null && end.unmet.count > 0);
+  const { summary, added, included } = end;
+  const isBad = isRefused(end);
   if (end.end === "aborted") {
     // An open stdin would keep the process alive.
     if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
     if (!isReadNoMore)
       io.report(interruptedText(summary.entries, request.flags.state !== undefined), { event: "interrupted" });
   } else if (summary.entries === 0) throw emptyInput(request);
-  if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields: { end: end.end, ...summary } });
+  const fields = { end: end.end, ...added, included, total: summary };
+  if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields });
   if (end.end === "aborted" && !isBad) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
+}
+
+function isRefused({ end, added, unmet }: AuditFilesEnd): boolean {
+  return end === "failed" || added.accepted < added.entries || (unmet !== null && unmet.count > 0);
 }
 
 function emptyInput({ inputs }: AuditRequest): UsageError {

@@ -47,7 +47,10 @@ export async function queueOptions(
   files: InputFiles,
   io: Io,
 ): Promise<QueuePlaceOptions> {
-  const secret = io.env[SECRET] ?? "";
+  const { ownSecret, SHORT_SECRET } = await import("../audit/queue-options.js");
+  const secret = io.env[SECRET];
+  if (secret !== undefined && ownSecret(secret) === null)
+    throw new UsageError([`${SECRET}: ${SHORT_SECRET}. Set the same secret on both sides, or unset it`]);
   const tls: Record<string, string> = {};
   for (const [name, path] of Object.entries({ ca, cert, key })) {
     const bytes = path === undefined ? undefined : await files.bytes(path);
@@ -55,7 +58,7 @@ export async function queueOptions(
   }
   files.throwFaults();
   return {
-    ...(secret !== "" && { secret }),
+    ...(secret !== undefined && { secret }),
     ...(prefix !== undefined && { prefix }),
     ...(Object.keys(tls).length > 0 && { tls }),
     onNote: (text) => io.report(`note: ${printable(text)}\n`, { event: "queue" }),

@@ -271,13 +271,14 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("is ignored by a worker without the secret or with another", async (test) => {
     const redis = await server(test);
-    const others = [worker(test, redis.url), worker(test, redis.url, { secret: "other" })];
-    const { judge, notes } = await producer(test, redis.url, { secret: "secret" });
+    const others = [worker(test, redis.url), worker(test, redis.url, { secret: "another long secret" })];
+    const { judge, notes } = await producer(test, redis.url, { secret: "between both of us" });
     test.expect(notes).toEqual([]);
     const lines = linesBy(judge, ENTRIES);
     for (const { notes: said } of others)
       await until(() => said.some((note) => /judges nothing for run .* has another secret, or only one/.test(note)));
-    worker(test, redis.url, { secret: "secret" });
+    // A file or a store of secrets may add line breaks.
+    worker(test, redis.url, { secret: "between both of us\r\n\n" });
     test.expect(await lines).toBe(expected);
     for (const { end } of others) test.expect((await end()).entries).toBe(0);
   });
@@ -337,6 +338,16 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await redis.client.exists("{bootproof}:dead-letters")).toBe(0);
   });
 
+  it.each(["", "\r\n", "fifteen letters", "fifteen letters\r\n"])(
+    "takes no secret that is too short: %j",
+    async (secret) => {
+      for (const start of [queueJudge, runWorker])
+        await expect(start("redis://127.0.0.1:1", SETTING, { secret })).rejects.toThrow(
+          new TypeError("options.secret: expected 16 characters or more, without line breaks at the end"),
+        );
+    },
+  );
+
   it("refuses a forged answer", async (test) => {
     const redis = await server(test);
     const secret = "a secret that the forger does not have";
@@ -355,7 +366,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("refuses an answer for other entries or of another form, sealed or not", async (test) => {
     const redis = await server(test);
-    const secret = "shared";
+    const secret = "shared by both of us";
     const { judge, notes } = await producer(test, redis.url, { secret });
     const lines = linesBy(judge, SOME);
     const forger = new Forger(redis.client);
@@ -408,7 +419,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("verifies such entries in a thread by default", async (test) => {
     const redis = await server(test);
-    const { judge } = await producer(test, redis.url, { secret: "secret" });
+    const { judge } = await producer(test, redis.url, { secret: "between both of us" });
     const entries = ENTRIES.slice(0, 3);
     const lines = await new Liar(redis.client).during(linesBy(judge, entries));
     test.expect(lines).toBe(await linesHere(SETTING, entries));
@@ -417,7 +428,10 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
   it("has the same results if the list of dead letters cannot be written", async (test) => {
     const redis = await server(test);
     await redis.client.set("{bootproof}:dead-letters", "no list");
-    const { judge, notes } = await producer(test, redis.url, { secret: "secret", judgeOf: () => unjudging });
+    const { judge, notes } = await producer(test, redis.url, {
+      secret: "between both of us",
+      judgeOf: () => unjudging,
+    });
     const lines = await new Liar(redis.client).during(linesBy(judge, ENTRIES.slice(0, 1)));
     const wanted = { n: 1, verdict: "malformed", failed: [], reason: UNJUDGED_REASON };
     test.expect(lines).toBe(`${JSON.stringify(wanted)}\n`);
@@ -489,7 +503,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
 
   it("takes no job that somebody else made up", async (test) => {
     const redis = await server(test);
-    const secret = "shared";
+    const secret = "shared by both of us";
     const { judge } = await producer(test, redis.url, { secret });
     const lines = linesBy(judge, SOME);
     const { key } = await new Forger(redis.client).job();

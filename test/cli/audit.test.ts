@@ -11,7 +11,7 @@ import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
-import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector, words } from "./support.js";
+import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
 
 const fleet = fleetOf(3, (index) => `audit-${index}.json`);
 const policy = fileOf(
@@ -196,7 +196,8 @@ describe("audit", () => {
     expect([first.code, first.stdout]).toEqual([0, ""]);
     expect(readFileSync(out, "utf8")).toBe((await audit("--policy", policy, input)).stdout);
     const again = await audit("--policy", policy, input, "--out", out, "--state", state);
-    expect([again.code, again.stderr]).toEqual([0, first.stderr.replace(/Slowest.*\n/, "")]);
+    const [headline] = first.stderr.split("\n");
+    expect([again.code, again.stderr]).toEqual([0, `0 entries added: nothing\nIn total ${headline!}\n`]);
     const given = ["--policy", policy, input, "--out", out, "--state", state];
     const results = readFileSync(out, "utf8");
     for (const content of [boots.toReversed().join("\n"), boots[0]!, "", null]) {
@@ -206,17 +207,16 @@ describe("audit", () => {
       expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining(`bootproof: ${input}: `)]);
     }
     writeFileSync(input, [...boots, "{}"].join("\n"));
-    expect((await audit(...given)).code).toBe(1);
+    const grown = await audit(...given);
+    expect([grown.code, grown.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^1 entry added: 1 malformed\nSlowest: .*\nIn total 4 entries: 3 verified, 1 malformed\n$/),
+    ]);
+    expect((await audit(...given)).code).toBe(0);
     expect(readFileSync(out, "utf8").startsWith(results)).toBe(true);
     expect(readFileSync(out, "utf8").trimEnd().split("\n")).toHaveLength(boots.length + 1);
-    const other = await audit(
-      ...words`--policy ${fileOf(`${readFileSync(policy, "utf8")} `)} ${input} --out ${out} --state
-      ${state}`,
-    );
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringMatching(/the state of a run with other options: --policy\./),
-    ]);
+    const other = await audit(...given, "--at", "now");
+    expect([other.code, other.stderr]).toEqual([2, expect.stringMatching(/a run with other options: --at\. /)]);
     const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
@@ -227,7 +227,17 @@ describe("audit", () => {
     expect(readFileSync(out, "utf8")).toBe(results);
   });
 
-  it("goes on with the files of its policy elsewhere, and not with other content of them", async () => {
+  it("counts only judged entries as good in its health", async () => {
+    const file = newPath("health");
+    const healthOf = async (content: string): Promise<Record<string, unknown>> => {
+      await audit("--policy", policy, fileOf(content), "--health-file", file);
+      return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>) : {};
+    };
+    expect((await healthOf("\n\n"))["goodAt"] ?? null).toBeNull();
+    expect(await healthOf(`\n${boots[0]!}\n{\n`)).toMatchObject({ entries: 2, refused: 1, goodAt: now });
+  });
+
+  it("goes on with the files of its policy elsewhere, and says from where on other content counts", async () => {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-audit-files-"));
     const [first, second] = [join(folder, "a"), join(folder, "b")];
     const file = JSON.parse(readFileSync(policy, "utf8")) as object;
@@ -237,16 +247,27 @@ describe("audit", () => {
       writeFileSync(join(to, "policy.json"), JSON.stringify({ ...file, trustAnchors: [{ file: anchor }] }));
       return join(to, "policy.json");
     };
-    const [input, out, state] = [fileOf(boots.join("\n")), newPath("out"), newPath("state")];
+    const [input, out, state] = [fileOf(`${boots[0]!}\n`), newPath("out"), newPath("state")];
+    const add = (at: number): void => writeFileSync(input, `${boots[at]!}\n`, { flag: "a" });
     const rest = [input, "--out", out, "--state", state];
     expect((await audit("--policy", write(first, "root.pem", fleet.anchorPem), ...rest)).code).toBe(0);
-    expect((await audit("--policy", write(second, "new.pem", fleet.anchorPem), ...rest)).code).toBe(0);
+    add(1);
+    const same = await audit("--policy", write(second, "new.pem", fleet.anchorPem), ...rest);
+    expect([same.code, same.stderr]).toEqual([0, expect.stringMatching(/^1 entry added: 1 verified\n/)]);
     const aws = certificatePem(AWS_NITRO_ROOT_G1.certificate.der);
-    const other = await audit("--policy", write(first, "root.pem", aws), ...rest);
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringMatching(/the state of a run with other options: the trust anchors\. Use the options of that run/),
-    ]);
+    add(2);
+    const other = await audit("--policy", write(first, "root.pem", aws), ...rest, "--log-format", "json");
+    const [note, summary] = other.stderr
+      .trim()
+      .split("\n")
+      .map((text) => JSON.parse(text) as { event: string; fields: Record<string, unknown> });
+    const text = `entries from 3 on are judged as of ${now}; changed since the entries before: the trust anchors`;
+    const fields = { text, first: 3, now, changed: ["the trust anchors"] };
+    expect([other.code, note]).toMatchObject([1, { event: "segment", fields }]);
+    expect(summary).toMatchObject({
+      event: "summary",
+      fields: { entries: 1, accepted: 0, included: 0, total: { entries: 3 } },
+    });
   });
 
   it.each<[string, readonly string[], readonly RegExp[]]>([
@@ -309,18 +330,35 @@ describe("audit", () => {
     expect(progressText(at(164, 164, 200), at(64, 64, 100), { seconds: 50, total: null })).toBe(
       "164 entries verified, 2 a second",
     );
+    const one = { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } };
     expect(
       summaryText({
         end: "aborted",
         before: 0,
+        included: 0,
         emptyLines: 2,
         slowest: { n: 3, milliseconds: 12.34, file: "in\u001b:3" },
         unmet: null,
-        summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
+        summary: one,
+        added: one,
       }),
     ).toBe(
       "1 entry so far: 1 rejected (1 only because of their age)\n2 empty lines, which are not entries\n" +
         "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
+    );
+    const unmet = { count: 1, first: [{ line: 3, entry: "ab".repeat(32) }], hasOlder: true };
+    expect(
+      summaryText({
+        ...{ end: "done", before: 1000, included: 2, emptyLines: 1, slowest: null, unmet },
+        added: { ...NO_ENTRIES, entries: 3, accepted: 3, verdicts: { ...NO_ENTRIES.verdicts, verified: 3 } },
+        summary: { ...one, entries: 1001, accepted: 1000, verdicts: { ...one.verdicts, verified: 1000 } },
+      }),
+    ).toBe(
+      "3 entries added: 3 verified\n2 of them in an earlier run that ended before it reported them\n" +
+        "No entry was compared with 1 line of --expected: line 3 (abababababababab…). " +
+        "Entries that were verified before another --expected are not compared again\n" +
+        "In total 1,001 entries: 1,000 verified, 1 rejected (1 only because of their age)\n" +
+        "1 empty line, which is not an entry\n",
     );
   });
 });

@@ -109,8 +109,9 @@ describe("the built command audits", () => {
     writeFileSync(packed, Buffer.concat([first, gzipSync(text.slice(half)), gzipSync("\n \n")]));
     const all = await run(...asked, ...args, "--", packed);
     expect([all.code, readFileSync(out, "utf8") === whole.stdout]).toEqual([1, true]);
-    expect(all.stderr).toMatch(/^3,000 entries: .*\n2 empty lines, which are not entries\n/);
-    expect(all.stderr).toMatch(/\nSlowest: entry (\d+) \(\S+entries\.ndjson\.gz:\1\), [\d.]+ ms\n$/);
+    expect(all.stderr).toMatch(/^1,\d+ entries added: .*\n/);
+    expect(all.stderr).toMatch(/\nSlowest: entry (\d+) \(\S+entries\.ndjson\.gz:\1\), [\d.]+ ms\n/);
+    expect(all.stderr).toMatch(/\nIn total 3,000 entries: .*\n2 empty lines, which are not entries\n$/);
     const { position } = JSON.parse(readFileSync(state, "utf8")) as { position: { emptyLines: number } };
     expect(position.emptyLines).toBe(2);
   });
@@ -194,6 +195,86 @@ describe("the built command audits", () => {
     if (/^3,000 entries:/.test(ended.stderr) && tries > 1) return interrupted(signal, tries - 1);
     return { ...files, ...ended };
   }
+
+  it("and counts what a killed run judged, also between its state and its exit", async () => {
+    const { state, args } = newFiles();
+    // Kills the process once a state says that the run has ended.
+    const hook = join(folder, "kill.cjs");
+    writeFileSync(
+      hook,
+      `const promises = require("node:fs/promises"), { readFileSync } = require("node:fs"), { rename } = promises;
+      promises.rename = async (from, to) => {
+        await rename(from, to);
+        if (to === ${JSON.stringify(state)} && JSON.parse(readFileSync(to)).end !== null) process.kill(process.pid, 9);
+      };
+      require("node:module").syncBuiltinESMExports();`,
+    );
+    const small = join(folder, "small-end.ndjson");
+    writeFileSync(small, `${apps[0]!}\n{broken\n`);
+    const killed = await new Process([...asked, ...args, "--", small], { node: ["--require", hook] }).ended;
+    expect([killed.code, killed.stderr]).toEqual([null, ""]);
+    appendFileSync(small, `${apps[1]!}\n`);
+    const next = await run(...asked, ...args, "--", small);
+    expect([next.code, next.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^3 entries: 2 verified, 1 malformed\n2 of them in an earlier run that ended before it/),
+    ]);
+    const last = await run(...asked, ...args, "--", small);
+    expect([last.code, last.stderr]).toEqual([
+      0,
+      "0 entries added: nothing\nIn total 3 entries: 2 verified, 1 malformed\n",
+    ]);
+  });
+
+  it("by the present of each night, for a week", async () => {
+    const { out, args } = newFiles();
+    const { anchorPem, deployment } = fleet;
+    const aged = join(folder, "aged.json");
+    writeFileSync(
+      aged,
+      JSON.stringify(labPolicy(anchorPem, [deployment as ReturnType<typeof labDeployment>], { maxAge: "26h" })),
+    );
+    const nightly = join(folder, "nightly.ndjson");
+    writeFileSync(nightly, "");
+    const night = (day: number, file = aged): Process["ended"] =>
+      run(
+        "audit",
+        "--policy",
+        file,
+        "--now",
+        new Date(MANY_AT.getTime() + (24 * day + 1) * 3_600_000).toISOString(),
+        ...args,
+        nightly,
+      );
+    // The proofs are one hour old in the first night, 25 in the second, and stale in later ones.
+    const codes: (number | null)[] = [];
+    for (let day = 0; day < 7; day++) {
+      if (day !== 4) appendFileSync(nightly, `${boots[day % 4]!}\n`);
+      codes.push((await night(day)).code);
+    }
+    expect(codes).toEqual([0, 0, 1, 1, 0, 1, 1]);
+    const verdicts = readFileSync(out, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((text) => JSON.parse(text) as { stale?: true });
+    expect(verdicts.map(({ stale }) => stale === true)).toEqual([false, false, true, true, true, true]);
+    appendFileSync(nightly, `${boots[0]!}\n`);
+    const loose = await night(8, policy);
+    expect([loose.code, loose.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^note: entries from 7 on are judged as of \S+; changed since the entries before: --policy\n1 entry added: /,
+      ),
+    ]);
+  });
+
+  it("and fails again after --fail-fast", async () => {
+    const { args } = newFiles();
+    for (const expected of [/, then stopped at the first entry not accepted: /, /^0 entries added, then stopped/]) {
+      const { code, stderr } = await run(...asked, ...args, "--fail-fast", "--", input);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
+    }
+  });
 
   it("and an interruption of what is good so far is not good, also while stdin says nothing", async () => {
     const audit = new Process([...asked, "--", "-"]);

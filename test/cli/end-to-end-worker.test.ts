@@ -63,7 +63,7 @@ class Process {
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, command = COMMAND) {
     this.child = spawn(process.execPath, [command, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, BOOTPROOF_QUEUE_SECRET: "", BOOTPROOF_QUEUE_URL: "", ...env },
+      env: { ...process.env, BOOTPROOF_QUEUE_URL: "", ...env },
     });
     processes.add(this.child);
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
@@ -110,21 +110,33 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
   });
 
   it("judges with the policy of the producer alone, and with the secret", async () => {
-    const env = { BOOTPROOF_QUEUE_SECRET: "between us" };
-    const others = [worker(env, path("other.json")), worker(), worker({ BOOTPROOF_QUEUE_SECRET: "guessed" })];
+    const env = { BOOTPROOF_QUEUE_SECRET: "between the two of us" };
+    const guessed = { BOOTPROOF_QUEUE_SECRET: "guessed by someone" };
+    const others = [worker(env, path("other.json")), worker(), worker(guessed)];
     for (const other of others) await other.until("ready for batches");
     const audit = new Process(["audit", ...ASKED, "--queue", redis.url], env);
     for (const other of others) await other.until("judges nothing for run");
     await audit.until("none accepts these jobs");
     expect(audit.stderr).toMatch(/a running worker has another policy/);
     expect(audit.stderr).toMatch(/a running worker has another secret, or only one of them has one/);
-    const right = worker(env);
+    const right = worker({ BOOTPROOF_QUEUE_SECRET: "between the two of us\r\n" });
     const { stdout, stderr } = await audit.ended;
     expect(stdout).toBe(expected);
     expect(stderr).not.toContain("is trusted");
     for (const process of [...others, right]) process.child.kill("SIGINT");
     for (const other of others) expect((await other.ended).stderr).toContain("note: ended; 0 entries");
     expect((await right.ended).code).toBe(0);
+  });
+
+  it.each(["", "\n", "fifteen letters\r\n"])("ends with 2 for a secret that is too short: %j", async (secret) => {
+    const env = { BOOTPROOF_QUEUE_SECRET: secret };
+    const message =
+      "BOOTPROOF_QUEUE_SECRET: expected 16 characters or more, without line breaks at the end. " +
+      "Set the same secret on both sides, or unset it\n";
+    for (const { ended } of [worker(env), new Process(["audit", ...ASKED, "--queue", redis.url], env)]) {
+      const { code, stdout, stderr } = await ended;
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(message)]);
+    }
   });
 
   it("takes an audit without a policy by a worker without one", async () => {
