@@ -125,7 +125,7 @@ export function isSign(entry: object): boolean {
 export const NEVER = new Promise<never>(() => {});
 
 /** The function `newest` of a watch. What hangs stays {@link NEVER}. */
-export function answering(
+export function respondingBy(
   answer: (watched: Watched, signal: AbortSignal) => JsonValue | null | Promise<JsonValue | null>,
 ): WatchOptions["newest"] {
   return (watched, signal) => {
@@ -142,6 +142,8 @@ export function answering(
 export class SimulatedClock {
   #time = START.getTime();
   #busy = 0;
+  /** Whether time passes during a request, which then takes no real time. */
+  isSlow = false;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
   readonly now = (): Date => new Date(this.#time);
@@ -179,7 +181,9 @@ export class SimulatedClock {
       ...options,
       newest: (watched, signal) => {
         const answer = options.newest(watched, signal);
-        if (answer !== NEVER) void this.during(new Promise<void>((end) => polling.set(watchedName(watched), end)));
+        const begin = (): void => void this.during(new Promise<void>((end) => polling.set(watchedName(watched), end)));
+        if (this.isSlow) answer.then(begin, begin);
+        else if (answer !== NEVER) begin();
         return answer;
       },
       onPoll: (poll) => {
