@@ -91,7 +91,7 @@ describe("a name", () => {
     const late = (clock: SimulatedClock): Promise<never> =>
       clock.sleep(20 * SECOND, new AbortController().signal).then(() => fails("unreachable"));
     const clock = new SimulatedClock();
-    clock.isSlow = true;
+    clock.letRequestsLast();
     const seen = await watched((app) => (app === "good" ? bootProof : late(clock)), {
       ...{ apps: [...twelve, "good"], until: 10 * MINUTE, clock },
     });

@@ -138,12 +138,13 @@ export function respondingBy(
   };
 }
 
+const MOST_BUSY_MS = 500;
+
 /** A clock that advances only by sleeping. */
 export class SimulatedClock {
   #time = START.getTime();
   #busy = 0;
-  /** Whether time passes during a request, which then takes no real time. */
-  isSlow = false;
+  #isSlow = false;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
   readonly now = (): Date => new Date(this.#time);
@@ -160,6 +161,11 @@ export class SimulatedClock {
       this.#sleepers.push(sleeper);
       signal.addEventListener("abort", wake);
     });
+
+  /** Time passes during a request, which then takes no real time. */
+  letRequestsLast(): void {
+    this.#isSlow = true;
+  }
 
   /** Time does not pass during this work, which takes real time. */
   async during<T>(work: Promise<T>): Promise<T> {
@@ -181,8 +187,15 @@ export class SimulatedClock {
       ...options,
       newest: (watched, signal) => {
         const answer = options.newest(watched, signal);
-        const begin = (): void => void this.during(new Promise<void>((end) => polling.set(watchedName(watched), end)));
-        if (this.isSlow) answer.then(begin, begin);
+        // The last round of a watch reports no poll.
+        const begin = (): void =>
+          void this.during(
+            new Promise<void>((end) => {
+              polling.set(watchedName(watched), end);
+              setTimeout(end, MOST_BUSY_MS).unref();
+            }),
+          );
+        if (this.#isSlow) answer.then(begin, begin);
         else if (answer !== NEVER) begin();
         return answer;
       },
