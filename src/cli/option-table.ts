@@ -23,6 +23,7 @@ export const OPTIONS = {
   "activity-id": ["id", "demands"],
   "add-to": ["policy", "neither"],
   address: ["address...", "demands"],
+  adopt: ["hex", "loosens"],
   "allow-debug": [null, "loosens"],
   "allow-unproven": [null, "loosens"],
   "api-key": ["hex", "neither"],
@@ -279,6 +280,7 @@ export const COMMAND_OPTIONS = {
       "with --log: the Ed25519 key (PEM) that signs checkpoints, and the state from which the next start continues",
     ],
     ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
+    ["adopt", "with --checkpoint-key: accept, once, a log with this head that the key has not signed"],
     [
       "on-refusal",
       "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +

@@ -138,15 +138,18 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   };
 }
 
-function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
+function refuseLogOptions(args: ArgumentReader, flags: Flags<"watch">): void {
+  const { log, checkpoint, checkpointKey, origin, adopt } = flags;
   if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
-  for (const [name, value] of Object.entries({ checkpoint, origin }))
+  for (const [name, value] of Object.entries({ checkpoint, origin, adopt }))
     if (value !== undefined && checkpointKey === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
   if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each entry");
   requireOrigin(args, origin);
+  if (adopt !== undefined && !args.isEmpty("adopt") && !/^[0-9a-f]{64}$/i.test(adopt))
+    args.fault("--adopt: expected 64 hex digits, as bootproof log verify prints them");
 }
 
-const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
+const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "adopt", "heartbeat"] as const;
 /** The units of sizes are powers of a thousand, as for disks. */
 const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 const MOST_BYTES = 1e15;
@@ -280,13 +283,14 @@ async function opened(
   { io, health }: { readonly io: Io; readonly health: Health | null },
 ): Promise<OpenedLog> {
   const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
-  const { checkpointKey, origin, checkpoint: file } = flags;
+  const { checkpointKey, origin, checkpoint: file, adopt } = flags;
   const pem = checkpointKey === undefined ? undefined : await readLogKey(checkpointKey, "private", io);
   const demands = {
     ...(origin !== undefined && { origin }),
     ...(file !== undefined && { file }),
     // The second line of a checkpoint is its number of entries.
     onCheckpoint: (note: string) => health?.checkpoint({ entries: Number(note.split("\n")[1]), at: io.now() }),
+    ...(adopt !== undefined && { adopt: adopt.toLowerCase() }),
   };
   try {
     return await openLog(path, {

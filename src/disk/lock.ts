@@ -3,13 +3,14 @@
  * process renews it (disk/README.md, "Locks").
  */
 import { randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
-import { open, readFile, stat, unlink } from "node:fs/promises";
+import { constants, readFileSync, readlinkSync } from "node:fs";
+import { open, readdir, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { parseJson } from "../decode/json.js";
 import { text as anyText, matching, nullable, nullish, objectOf, readShape, wholeNumber } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import { createWhole, replaceWhole } from "./whole.js";
+import { createWhole, inTime, replaceWhole } from "./whole.js";
 
 /** Thrown if another process has the lock. */
 export class InUseError extends Error {
@@ -19,6 +20,13 @@ export class InUseError extends Error {
 /** Thrown if the lock was removed, or taken by another process. */
 export class LostLockError extends Error {
   override readonly name = "LostLockError";
+  /** Whether the lock was removed. Otherwise another process has it. */
+  readonly isRemoved: boolean;
+
+  constructor(message: string, isRemoved: boolean) {
+    super(message);
+    this.isRemoved = isRemoved;
+  }
 }
 
 /** How a lock identifies its process. */
@@ -68,9 +76,15 @@ const LOOKS_PER_BEAT = 10;
 /**
  * Creates the lock, or replaces a stale one. A lock is stale if its process has ended on this system, or if it gets no
  * beat while it is observed for 15 seconds. `what` names the file in messages, such as "log". Rejects with {@link
- * InUseError}.
+ * InUseError}. Files that killed processes left beside the lock are removed by the same rule, in the background.
  */
 export async function takeLock(path: string, what: string, options: LockOptions = {}): Promise<Lock> {
+  const lock = await acquired(path, what, options);
+  await lock.sweep();
+  return lock;
+}
+
+async function acquired(path: string, what: string, options: LockOptions): Promise<HeldLock> {
   const { self = thisProcess(), beatMs = BEAT_MS } = options;
   const lock = new HeldLock(path, { ...self, id: randomUUID() }, beatMs);
   const taking = { self, beatMs, what, own: lock.text, onWait: options.onWait ?? ((): void => {}) };
@@ -100,7 +114,7 @@ async function replacedStale(path: string, found: string, taking: Taking): Promi
   const holder = holderOf(found);
   if (holder === null) throw new InUseError(inUse(path, taking, null));
   if (!(await isStale(path, found, { ...taking, holder }))) return false;
-  const turn = await takeLock(`${path}.${holder.id}`, taking.what, taking);
+  const turn = await acquired(`${path}.${holder.id}`, taking.what, taking);
   try {
     if ((await textAt(path).catch(() => null)) !== found) return false;
     await replaceWhole(path, taking.own, { mode: 0o600 });
@@ -142,6 +156,8 @@ async function isYoung(path: string, milliseconds: number): Promise<boolean> {
 }
 
 const COUNT_DIGITS = 12;
+/** What follows the name of a lock in the names of its replacements' locks and of unfinished locks. */
+const LEFTOVER = /^(?:\.[0-9a-f-]{36})+(?:\.tmp)?$/;
 
 class HeldLock implements Lock {
   /** The line of the lock with its first count of beats. */
@@ -149,40 +165,60 @@ class HeldLock implements Lock {
   readonly #path: string;
   /** The text before the count, with the id. */
   readonly #start: string;
+  readonly #self: Place;
   readonly #beatMs: number;
   #beats = 0;
   #beatAt = 0;
   #beating: Promise<void> | null = null;
+  /** Text of each file beside the lock, and at how many beats it was unchanged. Null once there are none. */
+  #leftovers: Map<string, { readonly text: string; readonly beats: number }> | null = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(path: string, holder: Holder, beatMs: number) {
     this.#path = path;
     this.#start = `${JSON.stringify(holder).slice(0, -1)},"beats":"`;
     this.text = `${this.#start}${this.#count()}"}`;
-    this.#beatMs = beatMs;
+    [this.#self, this.#beatMs] = [holder, beatMs];
   }
 
   begin(): this {
     this.#beatAt = performance.now();
-    this.#timer = setInterval(() => void this.#beat(), this.#beatMs);
+    this.#timer = setInterval(() => void this.#beat().then(() => this.sweep()), this.#beatMs);
     this.#timer.unref();
     return this;
   }
 
   async requireHeld(): Promise<void> {
     // After a pause, another process may be observing this lock, so a beat is written first.
-    if (performance.now() - this.#beatAt > 2 * this.#beatMs) await this.#beat();
-    const found = await textAt(this.#path);
+    if (performance.now() - this.#beatAt > 2 * this.#beatMs) await inTime(this.#beat()).catch(() => {});
+    const found = await inTime(textAt(this.#path));
     if (found?.startsWith(this.#start)) return;
     clearInterval(this.#timer);
-    throw new LostLockError(lost(this.#path, found === null ? null : holderOf(found), STALE_BEATS * this.#beatMs));
+    throw new LostLockError(lost(this.#path, found, STALE_BEATS * this.#beatMs), found === null);
   }
 
   async release(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#beating;
-    const found = await textAt(this.#path).catch(() => null);
+    const found = await inTime(Promise.resolve(this.#beating).then(() => textAt(this.#path))).catch(() => null);
     if (found?.startsWith(this.#start)) await unlink(this.#path).catch(() => {});
+  }
+
+  /** Removes leftovers whose process has ended, and those that did not change while this lock got three beats. */
+  async sweep(): Promise<void> {
+    const [folder, name, before] = [dirname(this.#path), basename(this.#path), this.#leftovers];
+    if (before === null) return;
+    const names = await readdir(folder).catch(() => []);
+    const found = names.filter((each) => each.startsWith(name) && LEFTOVER.test(each.slice(name.length)));
+    this.#leftovers = found.length === 0 ? null : new Map();
+    for (const each of found) {
+      const text = await textAt(join(folder, each)).catch(() => null);
+      if (text === null) continue;
+      const [holder, last] = [holderOf(text), before.get(each)];
+      const beats = last?.text === text ? last.beats + 1 : 0;
+      const hasEnded = holder !== null && processState(holder, this.#self) === "ended";
+      if (hasEnded || beats >= STALE_BEATS) await unlink(join(folder, each)).catch(() => {});
+      else this.#leftovers?.set(each, { text, beats });
+    }
   }
 
   /** Writes a beat. A failure does not end the process, because the lock is checked before the next write anyway. */
@@ -198,7 +234,7 @@ class HeldLock implements Lock {
    * another process's lock if this process were paused before it.
    */
   async #write(): Promise<void> {
-    const file = await open(this.#path, "r+");
+    const file = await open(this.#path, constants.O_RDWR | constants.O_NONBLOCK);
     try {
       const start = Buffer.from(this.#start);
       const { bytesRead, buffer } = await file.read(Buffer.alloc(start.length), 0, start.length, 0);
@@ -218,12 +254,20 @@ class HeldLock implements Lock {
   }
 }
 
-/** Returns the content of the lock file. Null if there is no such file. */
+/** Returns the content of the lock file. Null if there is no such file. A pipe is refused: its read may never end. */
 async function textAt(path: string): Promise<string | null> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if ((await file.stat()).isFile()) return await file.readFile("utf8");
+      throw Object.assign(new Error("not a regular file"), { code: "EFTYPE" });
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
-  });
+  }
 }
 
 /** Creates the lock by linking a complete file, so that no reader sees a partial lock. Returns false if one exists. */
@@ -313,7 +357,11 @@ function inUse(path: string, { what, self }: Taking, holder: Holder | null): str
   return `in use by another process: only one process may use a ${what}. If that process has ended, remove ${path}`;
 }
 
-function lost(path: string, holder: Holder | null, staleMs: number): string {
-  const who = holder === null ? "its lock is gone" : `process ${holder.pid} of ${holder.host} has its lock now`;
-  return `${who}, ${path}: this process was paused or could not renew it for ${staleMs / 1000} s, so it writes no more`;
+function lost(path: string, found: string | null, staleMs: number): string {
+  if (found === null)
+    return `its lock, ${path}, was removed, so this process writes no more: another process may use it now`;
+  const holder = holderOf(found);
+  if (holder === null) return `its lock, ${path}, was overwritten, so this process writes no more`;
+  const who = `process ${holder.pid} of ${holder.host} has its lock now, ${path}`;
+  return `${who}: this process was paused or could not renew it for ${staleMs / 1000} s, so it writes no more`;
 }

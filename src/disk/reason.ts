@@ -11,6 +11,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
   ELOOP: "a loop of links",
   EIO: "the disk reports an I/O error",
+  EFTYPE: "not a regular file",
+  ETIMEDOUT: "the disk does not answer",
 };
 
 /**

@@ -88,3 +88,15 @@ export async function isInPlace(
   const [own, found] = await Promise.all([handle.stat(), stat(path).catch(() => null)]);
   return found !== null && found.dev === own.dev && found.ino === own.ino;
 }
+
+const ANSWER_MS = 5000;
+
+/** Rejects with ETIMEDOUT if the work takes longer than 5 seconds, as on a network volume whose server is gone. */
+export async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = Object.assign(new Error("the disk does not answer"), { code: "ETIMEDOUT" });
+    timer = setTimeout(reject, ANSWER_MS, error);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,17 +1,18 @@
 /** Reads and creates the files of a log and its files of marks, state and lock (Node). */
 import { createReadStream, realpathSync } from "node:fs";
-import { open, readFile, stat } from "node:fs/promises";
+import { open, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { equalBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { parseJson } from "../decode/json.js";
-import { flag, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
+import { flag, list, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
 import { InUseError, LostLockError } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
-import { LOG_FORMAT, hash } from "./entry.js";
+import { LOG_FORMAT, LOG_FORMAT_3, type LogLine, hash, readLine } from "./entry.js";
 import type { LogFault } from "./chain.js";
 import type { Delivered } from "./outages.js";
+import { LogFullError } from "./store.js";
 
 export class LogError extends Error {
   override readonly name = "LogError";
@@ -29,11 +30,19 @@ export class LogInUseError extends Error {
   override readonly name = "LogInUseError";
 }
 
-function logError(error: unknown, beside?: string): unknown {
+function logError(error: unknown, beside?: string, isWrite = false): unknown {
   if (error instanceof InUseError || error instanceof LostLockError) return new LogInUseError(error.message);
   const reason = diskReason(error);
-  return reason === null ? error : new LogError(beside === undefined ? reason : `${beside}: ${reason}`);
+  if (reason === null) return error;
+  const message = beside === undefined ? reason : `${beside}: ${reason}`;
+  const mayPass = isWrite && PASSING.has((error as NodeJS.ErrnoException).code!);
+  return mayPass ? new LogFullError(message) : new LogError(message);
 }
+
+/** Codes of errors of a disk that may take the same write later. */
+const PASSING: ReadonlySet<string> = new Set(
+  "ENOSPC EDQUOT EFBIG EIO EROFS ETIMEDOUT EMFILE ENFILE ENOMEM ENOBUFS EAGAIN".split(" "),
+);
 
 /**
  * Turns errors of the disk and the lock into errors of a log. `beside` is a file beside the log, which the message then
@@ -42,6 +51,13 @@ function logError(error: unknown, beside?: string): unknown {
 export async function asLogError<T>(work: Promise<T>, beside?: string): Promise<T> {
   return work.catch((error: unknown) => {
     throw logError(error, beside);
+  });
+}
+
+/** As {@link asLogError}, but with {@link LogFullError} where the same write may succeed later. */
+export async function asWriteError<T>(work: Promise<T>, beside?: string): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw logError(error, beside, true);
   });
 }
 
@@ -86,7 +102,13 @@ export interface LogHandle {
   write(bytes: Uint8Array, offset: number, length: number, at: number): Promise<{ readonly bytesWritten: number }>;
   truncate(length: number): Promise<void>;
   sync(): Promise<void>;
-  stat(): Promise<{ readonly size: number; readonly dev: number; readonly ino: number; isFile(): boolean }>;
+  stat(): Promise<{
+    readonly size: number;
+    readonly dev: number;
+    readonly ino: number;
+    readonly nlink: number;
+    isFile(): boolean;
+  }>;
   close(): Promise<void>;
 }
 
@@ -129,15 +151,15 @@ export async function isLaterFile(path: string): Promise<boolean> {
   const file = await openExisting(path).catch(() => null);
   if (file === null) return false;
   try {
-    const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length + 2), 0);
-    const [start, digits] = [buffer.subarray(0, LINE_START.length), buffer.subarray(LINE_START.length, bytesRead)];
-    return equalBytes(start, LINE_START) && digits.length === 2 && fromUtf8(digits) !== "1,";
+    const { buffer, bytesRead } = await file.read(new Uint8Array(START_LENGTH + 2), 0);
+    const [start, digits] = [buffer.subarray(0, START_LENGTH), buffer.subarray(START_LENGTH, bytesRead)];
+    return LINE_STARTS.some((each) => equalBytes(start, each)) && digits.length === 2 && fromUtf8(digits) !== "1,";
   } finally {
     await file.close();
   }
 }
 
-export async function readAt(
+async function readAt(
   file: LogHandle,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
@@ -150,39 +172,96 @@ export async function readAt(
   return bytes;
 }
 
-const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
+/** A place in a file, and the hash of the line that was written there. */
+interface HashedPlace {
+  readonly offset: number;
+  readonly length: number;
+  readonly hash: string;
+}
+
+/** Reads the line at a place. Resolves to null if another one is there. */
+export async function lineIn(file: LogHandle, { offset, length, hash }: HashedPlace): Promise<LogLine | null> {
+  const bytes = await readAt(file, { offset, length: length + 1 });
+  if (bytes?.[length] !== 0x0a) return null;
+  const line = await readLine(bytes.subarray(0, length)).catch(() => null);
+  return line?.hash === hash ? line : null;
+}
+
+/** Says how the file at `path` differs from the open one with `size` bytes that was written. Null if it does not. */
+export async function changeOf(file: LogHandle, path: string, size: number): Promise<string | null> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+    throw error;
+  });
+  const own = await file.stat();
+  if (found === null) return own.nlink === 0 ? "it was removed" : "it was moved away";
+  if (found.dev !== own.dev || found.ino !== own.ino) return "it was replaced: another file has its name now";
+  if (own.size < size) return `it was shortened from ${size} to ${own.size} bytes`;
+  return own.size === size ? null : `another program wrote to it: expected ${size} bytes, got ${own.size}`;
+}
+
+const LINE_STARTS = [LOG_FORMAT, LOG_FORMAT_3].map((format) => toUtf8(`{"log":${JSON.stringify(format)},"n":`));
+const START_LENGTH = LINE_STARTS[0]!.length;
 
 /**
  * Whether the bytes from `offset` on may be part of a line. If a process is killed during a write, the file may end
  * with the beginning of a line, then zeros.
  */
 export async function isPartOfLine(file: LogHandle, offset: number): Promise<boolean> {
-  const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
+  const { buffer, bytesRead } = await file.read(new Uint8Array(START_LENGTH), 0, START_LENGTH, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
-  return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));
+  return LINE_STARTS.some((start) => equalBytes(buffer.subarray(0, written), start.subarray(0, written)));
 }
 
 /**
- * The last delivered line of its kind. It is kept in its own file; without that file, all lines are delivered again.
- * `all` means that lines are treated as delivered until the next start, because nothing delivers them.
+ * Which lines of a kind were delivered: those up to entry `n`, without those of `except`. Without a key each kind has a
+ * file for it. If the file is lost, all lines are delivered again. `all` means that lines are treated as delivered
+ * until the next start, because nothing delivers them.
  */
 export interface Mark {
   readonly n: number;
+  /** Hash of entry `n`: a mark of another log must not suppress a delivery. */
   readonly hash: string;
   readonly all?: boolean;
+  readonly except?: readonly number[];
 }
 
-export const MARK_SHAPE = objectOf<Mark>({ n: wholeNumber(0), hash, all: optional(flag) }, { unknown: "ignore" });
+/** With exceptions the number is `upTo`, so that an older version, which knows none, delivers all lines again. */
+const MARK_SHAPE = objectOf<Omit<Mark, "n"> & { readonly n?: number; readonly upTo?: number }>(
+  {
+    n: optional(wholeNumber(0)),
+    upTo: optional(wholeNumber(0)),
+    hash,
+    all: optional(flag),
+    except: optional(list(wholeNumber(1))),
+  },
+  { unknown: "ignore" },
+);
 
-/** Suffixes of the files that name the last delivered line of each kind. */
+/** Suffixes of the files that say which lines of each kind were delivered. */
 const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
 
-export async function readMark(log: string, what: Delivered): Promise<Mark | null> {
-  const text = await readFile(`${log}${MARKS[what]}`, "utf8").catch(() => "");
-  return readShape(MARK_SHAPE, attempt(() => parseJson(text)).value).value ?? null;
+export type Marks = Readonly<Record<Delivered, Mark | null>>;
+
+export async function readMarks(log: string): Promise<Marks> {
+  return { refusal: await readMark(log, "refusal"), outage: await readMark(log, "outage") };
 }
 
-export async function writeMark(log: string, what: Delivered, { n, hash, all }: Mark): Promise<void> {
+async function readMark(log: string, what: Delivered): Promise<Mark | null> {
+  const text = await readFile(`${log}${MARKS[what]}`, "utf8").catch(() => "");
+  const { n, upTo, ...mark } = readShape(MARK_SHAPE, attempt(() => parseJson(text)).value).value ?? {};
+  const newest = upTo ?? n;
+  return newest === undefined ? null : ({ ...mark, n: newest } as Mark);
+}
+
+export async function writeMark(log: string, what: Delivered, { n, hash, all, except = [] }: Mark): Promise<void> {
   const path = `${log}${MARKS[what]}`;
-  await asLogError(writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash, all })}\n`), path);
+  const mark = except.length > 0 ? { upTo: n, hash, except } : { n, hash, all };
+  await asWriteError(writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, ...mark })}\n`), path);
+}
+
+/** Removes unfinished files that a killed process left. Only the holder of the log's lock writes them. */
+export async function removeUnfinished(log: string): Promise<void> {
+  for (const suffix of [".state", ...Object.values(MARKS)])
+    await rm(`${log}${suffix}.new`, { force: true }).catch(() => {});
 }

@@ -1,10 +1,10 @@
 /** A log in files, for Node. Each line is synced to the disk before its entry is reported or delivered. */
-import { open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { callable, options, typedOptions } from "../decode/options.js";
 import { type MembersOf, matching, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
-import { type Lock, takeLock } from "../disk/lock.js";
-import { isInPlace, replaceWhole } from "../disk/whole.js";
+import { type Lock, LostLockError, takeLock } from "../disk/lock.js";
+import { inTime, replaceWhole } from "../disk/whole.js";
 import { MalformedError } from "../errors.js";
 import {
   type SignedCheckpoint,
@@ -16,22 +16,26 @@ import {
   readSigned,
   signCheckpointBy,
 } from "./checkpoint.js";
-import { type LogLine, eventLineAfter, readLine } from "./entry.js";
+import { type LogLine, eventLineAfter, hash } from "./entry.js";
 import {
   LogError,
   type LogHandle,
   LogInUseError,
   type Mark,
+  type Marks,
   asLogError,
+  asWriteError,
+  changeOf,
   createFile,
   exists,
   isPartOfLine,
   isLaterFile,
+  lineIn,
   linked,
   fileNumber,
   openExisting,
-  readAt,
-  readMark,
+  readMarks,
+  removeUnfinished,
   successorName,
   writeMark,
 } from "./node-files.js";
@@ -39,19 +43,21 @@ import {
   DELIVERED,
   type LoadedLog,
   type LogContents,
-  type Marks,
   type LinePlace,
+  NO_MARKS,
   type StateKey,
   loadLog,
+  readPlace,
   writeState,
 } from "./node-state.js";
 import type { Delivered } from "./outages.js";
-import { type LogStore, type Undelivered, deliveredAs } from "./store.js";
+import { LogChangedError, LogFullError, type LogStore, type Undelivered, deliveredAs } from "./store.js";
 
 export interface OpenLogOptions {
   /**
-   * Receives a sentence when an unfinished line was removed, when the log continues in another file, and when the watch
-   * begins to wait for a lock whose process cannot be checked.
+   * Receives a sentence when an unfinished line was removed, when the log continues in another file, when a file beside
+   * the log cannot be written for now, when a start finds no signed state, and when the watch begins to wait for a lock
+   * whose process cannot be checked.
    */
   readonly onNote?: (text: string) => void;
   /** Limits at which the log continues in the next file. Default: none. */
@@ -77,6 +83,11 @@ export interface CheckpointOptions {
   readonly file?: string;
   /** Receives each new checkpoint as a signed note, once the entry is on the disk. */
   readonly onCheckpoint?: (note: string) => void;
+  /**
+   * Head (64 hex digits) of a log that has entries, but neither a state nor a checkpoint that `key` signed. Such a log
+   * is accepted only by its head, and only once: a head that is not needed is refused.
+   */
+  readonly adopt?: string;
 }
 
 export interface OpenedLog extends LogStore {
@@ -87,8 +98,8 @@ export interface OpenedLog extends LogStore {
  * Opens a log by its first file, or creates it with mode 0600. Verifies the chain over all files and removes an
  * unfinished last line. With `checkpoint`, only the lines after the state that this key signed are verified. Rejects
  * with {@link LogInUseError} if another process uses the log, and with TypeError for invalid options. Rejects with
- * {@link LogError}, and changes no file, if a file is not regular or cannot be read, if the chain is broken, or if the
- * log does not match its checkpoint.
+ * {@link LogError}, and changes no file, if a file is not regular or cannot be read or made, if the chain is broken, or
+ * if the log does not match its checkpoint or has none (`adopt`).
  * @example
  * ```ts
  * const log = await openLog("boots.jsonl", { rotate: { bytes: 100_000_000 } });
@@ -99,7 +110,7 @@ export async function openLog(path: string, options: OpenLogOptions = {}): Promi
   const { onNote = () => {}, rotate: limits = {}, checkpoint } = typedOptions("options", options, OPEN_OPTIONS);
   const signing = checkpoint === undefined ? null : await signingOf(checkpoint, basename(path));
   const file = linked(path);
-  const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }));
+  const lock = await asLogError(takeLock(`${file}.lock`, "log", { onWait: onNote }), `${file}.lock`);
   try {
     return await FileLog.open({ file, lock, limits, signing, onNote });
   } catch (error) {
@@ -117,6 +128,7 @@ const OPEN_OPTIONS: MembersOf<OpenLogOptions> = {
       origin: optional(matching(isOrigin, "bootproof-log/NAME")),
       file: optional(nonEmptyText),
       onCheckpoint: optional(callable),
+      adopt: optional(hash),
     }),
   ),
 };
@@ -124,13 +136,14 @@ const OPEN_OPTIONS: MembersOf<OpenLogOptions> = {
 interface Signing extends StateKey {
   readonly file: string | null;
   readonly onCheckpoint: (note: string) => void;
+  readonly adopt: string | undefined;
 }
 
 async function signingOf(
-  { key, origin, file, onCheckpoint = () => {} }: CheckpointOptions,
+  { key, origin, file, onCheckpoint = () => {}, adopt }: CheckpointOptions,
   name: string,
 ): Promise<Signing> {
-  return { origin: origin ?? originOf(name), signer: await noteSigner(key), file: file ?? null, onCheckpoint };
+  return { origin: origin ?? originOf(name), signer: await noteSigner(key), file: file ?? null, onCheckpoint, adopt };
 }
 
 interface Opening {
@@ -150,37 +163,42 @@ const STATE_BYTES = 8 * 1024 * 1024;
 
 const ANOTHER_LOG = "If that was intended, move the log away with its .state and its checkpoint, or begin another log";
 
+/** What is kept in files beside the log: the signed state, the checkpoint for others, and marks of each kind. */
+type Beside = "state" | "note" | Delivered;
+
 class FileLog implements OpenedLog {
   readonly #opening: Opening;
   readonly #folder: string;
   readonly #first: string;
   readonly #contents: LogContents;
-  /** The marks on the disk. */
+  /** Without a key: the marks. With a key, the signed state lists the undelivered lines instead. */
   #marks: Marks;
   readonly #ignored = new Set<Delivered>();
   #handle: LogHandle;
   /** Lines and bytes after the newest signed state. */
   #unsigned: { lines: number; bytes: number };
+  /** Files that are behind the log, and whether a full disk was already reported for each. */
+  readonly #due = new Map<Beside, "due" | "reported">();
+  /** Length of a line that could not be written, part of which may be in the file. */
+  #partial = 0;
+  #turn: Promise<unknown> = Promise.resolve();
 
   static async open(opening: Opening): Promise<FileLog> {
     const { file, signing, onNote } = opening;
-    const [folder, first] = [dirname(file), basename(file)];
-    const marks = { refusal: await readMark(file, "refusal"), outage: await readMark(file, "outage") };
-    const options = { folder, first, marks, key: signing, checkpoint: signing && (await keptCheckpoint(signing)) };
-    let loaded = await loadLog(options);
-    if (await repaired(loaded, folder, onNote)) loaded = await loadLog(options);
-    const { contents, verification } = loaded;
-    requireWhole(verification);
-    const path = join(folder, contents.file);
-    await requireNewest(folder, first, contents.file);
+    await removeUnfinished(file);
+    const marks = signing === null ? await readMarks(file) : NO_MARKS;
+    const { contents, hasState } = await loadWhole(opening, marks);
+    const path = join(dirname(file), contents.file);
     const found = await asLogError(openExisting(path));
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
       onNote(`${contents.file}, the next file of the log, was missing, as after a kill. It was created`);
     const log = new FileLog(opening, contents, handle, marks);
     try {
-      if (log.#unsigned.lines > 0) await log.#writeState();
-      await log.#publish();
+      // A log that is killed before its first state would have to be adopted, so an empty log has a state, too.
+      if (log.#unsigned.lines > 0 || !hasState) log.#owe("state");
+      log.#owe("note");
+      await log.#settle();
     } catch (error) {
       await handle.close();
       throw error;
@@ -189,15 +207,12 @@ class FileLog implements OpenedLog {
   }
 
   private constructor(opening: Opening, contents: LogContents, handle: LogHandle, marks: Marks) {
-    [this.#opening, this.#contents, this.#handle, this.#marks] = [opening, contents, handle, marks];
+    [this.#opening, this.#contents, this.#handle] = [opening, contents, handle];
     [this.#folder, this.#first] = [dirname(opening.file), basename(opening.file)];
     this.#unsigned = { lines: this.tail().entries - contents.signedEntries, bytes: 0 };
-    for (const what of DELIVERED) if (this.#countsAll(what)) this.#contents.waiting[what].splice(0);
-  }
-
-  /** Whether all lines that were in the log when it was opened are treated as delivered. */
-  #countsAll(what: Delivered): boolean {
-    return this.#contents.valid[what] && this.#marks[what]?.all === true;
+    const { valid, waiting } = contents;
+    this.#marks = { refusal: valid.refusal ? marks.refusal : null, outage: valid.outage ? marks.outage : null };
+    for (const what of DELIVERED) if (this.#marks[what]?.all === true) waiting[what].splice(0);
   }
 
   tail(): ReturnType<LogStore["tail"]> {
@@ -212,52 +227,94 @@ class FileLog implements OpenedLog {
     return this.#contents.state.openOutage(name);
   }
 
-  /**
-   * Rejects if another process has taken the lock. If the lock cannot be read, the watch goes on, and the next write
-   * reads it again.
-   */
-  async check(): Promise<void> {
-    const error = await asLogError(this.#opening.lock.requireHeld()).catch((failure: unknown) => failure);
-    if (error instanceof LogInUseError) throw error;
+  lastSign(): string | undefined {
+    return this.#contents.state.lastSign;
   }
 
-  async append(line: LogLine): Promise<void> {
-    const what = deliveredAs(line);
-    // This line is not treated as delivered, so the mark must name the line before it.
-    if (what !== null && !this.#ignored.has(what) && this.#countsAll(what)) await this.#writeMark(what, this.#newest());
-    await this.#appendLine(line);
-    if (this.#isFull(line.entry.at)) await this.#turn(line.entry.at);
-    if (this.#unsigned.lines >= STATE_LINES || this.#unsigned.bytes >= STATE_BYTES) await this.#writeState();
-    await this.#publish();
+  adopted(): string | undefined {
+    return this.#opening.signing?.adopt;
+  }
+
+  /** Resolves if the lock or the file cannot be read: the watch goes on, and the next write reads them again. */
+  check(): Promise<void> {
+    return this.#inTurn(async () => {
+      const checked = asWriteError(this.#requireOwn()).then(() => this.#settle());
+      const error = await checked.catch((failure: unknown) => failure);
+      if (error instanceof LogInUseError || error instanceof LogChangedError) throw error;
+    });
+  }
+
+  append(line: LogLine): Promise<void> {
+    return this.#inTurn(async () => {
+      const what = deliveredAs(line);
+      if (what !== null && !this.#ignored.has(what) && this.#marks[what]?.all === true) await this.#endAll(what);
+      if (this.#contents.next !== null) await this.#continue(this.#contents.next);
+      if (this.tail().entries === 0 && this.#due.has("state")) await this.#writeState();
+      await this.#appendLine(line);
+      // The line is recorded, so a full disk only postpones what follows.
+      if (this.#isFull(line.entry.at)) await this.#rotate(line.entry.at).catch(unlessFull);
+      if (this.#unsigned.lines >= STATE_LINES || this.#unsigned.bytes >= STATE_BYTES) this.#owe("state");
+      this.#owe("note");
+      await this.#settle();
+    });
+  }
+
+  /** Runs one piece of work at a time: a check must not see half a line, and each file has one writer. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  /** What a poll and an append check. A lock that cannot be read, or was removed, hides no change of the file. */
+  async #requireOwn(): Promise<void> {
+    const failure = await this.#opening.lock.requireHeld().catch((error: unknown) => error);
+    if (failure instanceof LostLockError && !failure.isRemoved) throw failure;
+    if (this.#partial > 0) await this.#removePartial();
+    const change = await inTime(this.#change());
+    const name = this.#contents.file;
+    if (change !== null) throw new LogChangedError(name === this.#first ? change : `${name}: ${change}`);
+    if (failure !== undefined) throw failure;
+  }
+
+  async #change(): Promise<string | null> {
+    const { file, size, last } = this.#contents;
+    const change = await changeOf(this.#handle, join(this.#folder, file), size);
+    if (change !== null || last?.file !== file) return change;
+    return (await lineIn(this.#handle, last)) === null ? `its last line, entry ${last.n}, was edited` : null;
   }
 
   async #appendLine(line: LogLine): Promise<void> {
     const bytes = new Uint8Array(line.bytes.length + 1);
     bytes.set(line.bytes);
     bytes[line.bytes.length] = 0x0a;
-    await asLogError(this.#write(bytes));
+    await asWriteError(this.#write(bytes));
     this.#contents.add(line);
     this.#unsigned.lines++;
     this.#unsigned.bytes += bytes.length;
-    for (const what of this.#ignored) this.#contents.waiting[what].splice(0);
+    for (const what of this.#ignored) if (this.#contents.waiting[what].splice(0).length > 0) this.#owe("state");
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    const { file, size: written } = this.#contents;
-    await this.#opening.lock.requireHeld();
-    const { size } = await this.#handle.stat();
-    if (size !== written) throw new LogError("another program wrote to it or shortened it: no entry is added");
-    if (!(await isInPlace(this.#handle, join(this.#folder, file))))
-      throw new LogError("it was moved, removed or replaced: no entry is added");
+    await this.#requireOwn();
+    const written = this.#contents.size;
     try {
       for (let at = 0; at < bytes.length;)
         at += (await this.#handle.write(bytes, at, bytes.length - at, written + at)).bytesWritten;
       await this.#handle.sync();
     } catch (error) {
-      // If truncating fails, the next start removes the partial line.
-      await this.#handle.truncate(written).catch(() => {});
+      this.#partial = bytes.length;
+      // If this fails, too, the next check or the next start removes the partial line.
+      await this.#removePartial().catch(() => {});
       throw error;
     }
+  }
+
+  async #removePartial(): Promise<void> {
+    const { size } = this.#contents;
+    const left = (await this.#handle.stat()).size - size;
+    if (left > 0 && left <= this.#partial) await this.#handle.truncate(size);
+    this.#partial = 0;
   }
 
   #isFull(at: string): boolean {
@@ -270,12 +327,15 @@ class FileLog implements OpenedLog {
    * Continues the log in the next file. The entry that names the file is written first: a start that does not find the
    * file creates it.
    */
-  async #turn(at: string): Promise<void> {
+  async #rotate(at: string): Promise<void> {
     const file = await this.#freeName();
     await this.#appendLine(await eventLineAfter(this.tail(), { event: "continued", at, file }));
-    // The state is written for the file that ends: it needs a last line, and the next file has none yet.
-    await this.#writeState();
-    const next = await asLogError(createFile(join(this.#folder, file)));
+    this.#owe("state");
+    await this.#continue(file);
+  }
+
+  async #continue(file: string): Promise<void> {
+    const next = await asWriteError(createFile(join(this.#folder, file)), file);
     await this.#handle.close();
     this.#handle = next;
     this.#contents.begin(file);
@@ -289,6 +349,28 @@ class FileLog implements OpenedLog {
     }
   }
 
+  #owe(file: Beside): void {
+    if (this.#opening.signing === null && (file === "state" || file === "note")) return;
+    if (!this.#due.has(file)) this.#due.set(file, "due");
+  }
+
+  /** Writes the files that are behind the log. What a full disk refuses is written later. */
+  async #settle(): Promise<void> {
+    for (const [file, status] of this.#due) {
+      try {
+        await asWriteError(this.#opening.lock.requireHeld());
+        if (file === "state") await this.#writeState();
+        else if (file === "note") await this.#publish();
+        else await writeMark(this.#opening.file, file, this.#marks[file]!);
+        this.#due.delete(file);
+      } catch (error) {
+        unlessFull(error);
+        this.#due.set(file, "reported");
+        if (status === "due") this.#opening.onNote(`${(error as Error).message}: it is written as soon as possible`);
+      }
+    }
+  }
+
   /** Signs the newest entry, and writes the checkpoint for others. */
   async #publish(): Promise<void> {
     const { signing } = this.#opening;
@@ -296,60 +378,68 @@ class FileLog implements OpenedLog {
     if (signing === null || entries === 0) return;
     const note = await signCheckpointBy({ origin: signing.origin, entries, head }, signing.signer);
     if (signing.file !== null)
-      await asLogError(replaceWhole(signing.file, note, { beside: `${signing.file}.new` }), signing.file);
+      await asWriteError(replaceWhole(signing.file, note, { beside: `${signing.file}.new` }), signing.file);
     signing.onCheckpoint(note);
   }
 
   async #writeState(): Promise<void> {
     const { file, signing } = this.#opening;
-    const state = signing && this.#contents.signable(this.#marks);
-    if (state === null) return;
-    await writeState(`${file}.state`, state, signing!);
+    if (signing === null) return;
+    await writeState(`${file}.state`, this.#contents.signable(), signing);
     this.#unsigned = { lines: 0, bytes: 0 };
-  }
-
-  lastSign(): string | undefined {
-    return this.#contents.state.lastSign;
+    this.#due.delete("state");
   }
 
   undelivered(what: Delivered): readonly Undelivered[] {
-    return this.#contents.waiting[what].map(({ n }) => ({ n, at: this.#contents.state.lastAt }));
+    const { waiting, state } = this.#contents;
+    return waiting[what].map(({ n, at = state.lastAt }) => ({ n, at }));
   }
 
   async lineOf(what: Delivered, n: number): Promise<LogLine> {
     const place = this.#contents.waiting[what].find((each) => each.n === n);
     if (place === undefined) throw new LogError(`entry ${n} is not an undelivered ${what}`);
-    const line = await readLine(await this.#bytesAt(place)).catch(() => null);
-    if (line?.hash === place.hash) return line;
-    throw new LogError(`line ${n} was changed while the log was in use`);
-  }
-
-  async #bytesAt(place: LinePlace): Promise<Uint8Array> {
     // A rotation may close the handle during the read.
-    const own = place.file === this.#contents.file ? await readAt(this.#handle, place).catch(() => null) : null;
-    if (own !== null) return own;
-    const handle = await asLogError(open(join(this.#folder, place.file), "r"));
-    try {
-      const bytes = await asLogError(readAt(handle, place));
-      if (bytes === null) throw new LogError("it was shortened while it was in use");
-      return bytes;
-    } finally {
-      await handle.close();
-    }
+    const own = place.file === this.#contents.file ? await lineIn(this.#handle, place).catch(() => null) : null;
+    const line = own ?? (await asLogError(readPlace(this.#folder, place)));
+    if (line === null) throw new LogError(`line ${n} was changed while the log was in use`);
+    return line;
   }
 
-  async markDelivered(what: Delivered, n: number): Promise<void> {
-    const waiting = this.#contents.waiting[what];
-    const index = waiting.findIndex((place) => place.n === n);
-    const [handed] = waiting.splice(index, 1);
-    if (index === 0) await this.#writeMark(what, { n, hash: handed!.hash });
+  markDelivered(what: Delivered, n: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const waiting = this.#contents.waiting[what];
+      const index = waiting.findIndex((place) => place.n === n);
+      if (index < 0) return;
+      const [{ hash: marked }] = waiting.splice(index, 1) as [LinePlace];
+      const before = this.#marks[what];
+      const newest = before !== null && before.n > n ? before : { n, hash: marked };
+      const except = waiting.flatMap((place) => (place.n < newest.n ? place.n : []));
+      await this.#mark(what, { n: newest.n, hash: newest.hash, except });
+    });
   }
 
-  async countAsDelivered(what: Delivered): Promise<number> {
-    this.#ignored.add(what);
-    const discarded = this.#contents.waiting[what].splice(0).length;
-    if (!this.#countsAll(what)) await this.#writeMark(what, { ...this.#newest(), all: true });
-    return discarded;
+  countAsDelivered(what: Delivered): Promise<number> {
+    return this.#inTurn(async () => {
+      this.#ignored.add(what);
+      const discarded = this.#contents.waiting[what].splice(0).length;
+      const isMarked = this.#opening.signing !== null ? discarded === 0 : this.#marks[what]?.all === true;
+      if (!isMarked) await this.#mark(what, { ...this.#newest(), all: true });
+      return discarded;
+    });
+  }
+
+  async #mark(what: Delivered, mark: Mark): Promise<void> {
+    if (this.#opening.signing === null) this.#marks = { ...this.#marks, [what]: mark };
+    this.#owe(this.#opening.signing === null ? what : "state");
+    await this.#settle();
+  }
+
+  /** Ends a mark of all lines before a line that is not treated as delivered: the mark then names the line before. */
+  async #endAll(what: Delivered): Promise<void> {
+    await asWriteError(this.#opening.lock.requireHeld());
+    await writeMark(this.#opening.file, what, this.#newest());
+    this.#marks = { ...this.#marks, [what]: this.#newest() };
+    this.#due.delete(what);
   }
 
   #newest(): Mark {
@@ -357,21 +447,43 @@ class FileLog implements OpenedLog {
     return { n, hash: head };
   }
 
-  async #writeMark(what: Delivered, mark: Mark): Promise<void> {
-    await asLogError(this.#opening.lock.requireHeld());
-    await writeMark(this.#opening.file, what, mark);
-    this.#marks = { ...this.#marks, [what]: mark };
-    this.#contents.valid[what] = true;
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      try {
+        if (this.#unsigned.lines > 0) this.#owe("state");
+        await this.#settle();
+      } catch (error) {
+        // Another process has the log, and writes its files.
+        if (!(error instanceof LogInUseError)) throw error;
+      } finally {
+        await this.#handle.close();
+        await this.#opening.lock.release();
+      }
+    });
   }
+}
 
-  async close(): Promise<void> {
-    try {
-      if (this.#unsigned.lines > 0) await this.#writeState();
-    } finally {
-      await this.#handle.close();
-      await this.#opening.lock.release();
-    }
-  }
+function unlessFull(error: unknown): void {
+  if (!(error instanceof LogFullError)) throw error;
+}
+
+/** Reads the log. Rejects with {@link LogError} unless it is whole and, with a key, signed or adopted. */
+async function loadWhole({ file, signing, onNote }: Opening, marks: Marks): Promise<LoadedLog> {
+  const [folder, first] = [dirname(file), basename(file)];
+  const checkpoint = signing && (await keptCheckpoint(signing));
+  const options = { folder, first, marks, key: signing, checkpoint };
+  let loaded = await loadLog(options);
+  if (await repaired(loaded, folder, onNote)) loaded = await loadLog(options);
+  const { contents, hasState, verification } = loaded;
+  requireWhole(verification);
+  await requireNewest(folder, first, contents.file);
+  if (signing === null) return loaded;
+  if (!hasState && checkpoint === null) requireAdopted(contents, first, signing.adopt);
+  else if (signing.adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
+  const undelivered = contents.waiting.refusal.length + contents.waiting.outage.length;
+  if (!hasState && undelivered > 0)
+    onNote(`no state that the key signed says what was delivered: ${undelivered} entries count as undelivered`);
+  return loaded;
 }
 
 /** Removes an unfinished last line. Rejects with {@link LogError} if it is not part of an entry. */
@@ -401,6 +513,24 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
   if (fault.kind === "checkpoint")
     throw new LogError(`it is not the log of its signed checkpoint: ${fault.message}. ${ANOTHER_LOG}`, fault);
   throw new LogError(`the chain is broken: ${fault.message}`, fault);
+}
+
+const NOTHING_TO_ADOPT = "there is nothing to adopt: start without --adopt (checkpoint.adopt)";
+
+/**
+ * Throws if a log of which the key signed nothing has entries, unless its head is adopted. Whoever can write files
+ * could otherwise begin the log anew.
+ */
+function requireAdopted({ state }: LogContents, first: string, adopt: string | undefined): void {
+  const { entries, head } = state.tail();
+  if (entries === 0 && adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
+  if (entries === 0 || adopt === head) return;
+  const other = adopt === undefined ? "" : `, not ${adopt}`;
+  throw new LogError(
+    `the log has ${entries} entries, and its head is ${head}${other}, but the key signed neither ${first}.state nor ` +
+      "a checkpoint of it. Compare the log with a copy that is kept elsewhere. If it is right, start once with " +
+      `--adopt ${head} (checkpoint.adopt)`,
+  );
 }
 
 /** Rejects if a later file exists that no entry names: lines or whole files before it are missing. */

@@ -5,13 +5,32 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../decode/json.js";
-import { type Shape, instant, list, nullable, objectOf, readShape, wholeNumber } from "../decode/shapes.js";
+import {
+  type Shape,
+  anything,
+  instant,
+  list,
+  nullable,
+  objectOf,
+  optional,
+  readShape,
+  wholeNumber,
+} from "../decode/shapes.js";
 import { writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote } from "./checkpoint.js";
-import { type LogEnd, type LogLine, continuedIn, fileName, hash, readLine } from "./entry.js";
+import { type LogEnd, type LogLine, continuedIn, fileName, hash } from "./entry.js";
 import { type LogVerification, verifyFiles } from "./log.js";
-import { MARK_SHAPE, type LogHandle, type Mark, asLogError, openExisting, readAt, readLogFrom } from "./node-files.js";
+import {
+  type LogHandle,
+  type Mark,
+  type Marks,
+  asLogError,
+  asWriteError,
+  lineIn,
+  openExisting,
+  readLogFrom,
+} from "./node-files.js";
 import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./store.js";
 
@@ -19,13 +38,15 @@ import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./st
 export interface LinePlace {
   readonly file: string;
   readonly n: number;
+  /** Time of the entry, RFC 3339. Absent in states of format 2. */
+  readonly at?: string;
   readonly offset: number;
   readonly length: number;
   readonly hash: string;
 }
 
 type PerDelivered<T> = Readonly<Record<Delivered, T>>;
-export type Marks = PerDelivered<Mark | null>;
+export const NO_MARKS: Marks = { refusal: null, outage: null };
 export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
 
 /** What a start must know of the lines that the state covers, so that it need not read them again. */
@@ -36,13 +57,14 @@ interface PlainState extends PlainLogState {
   readonly firstAt: string;
   /** Name of the next file; null if the last line names none. */
   readonly next: string | null;
+  /** The lines that are not delivered. */
   readonly waiting: PerDelivered<readonly LinePlace[]>;
-  readonly marks: Marks;
 }
 
 const PLACE = objectOf<LinePlace>({
   file: fileName,
   n: wholeNumber(1),
+  at: optional(instant),
   offset: wholeNumber(0),
   length: wholeNumber(1),
   hash,
@@ -54,17 +76,21 @@ function perDelivered<T>(shape: Shape<T>): Shape<PerDelivered<T>> {
   >;
 }
 
-const STATE = objectOf<PlainState>({
-  ...PLAIN_LOG_STATE,
-  place: PLACE,
-  firstAt: instant,
-  next: nullable(fileName),
-  waiting: perDelivered(list(PLACE)),
-  marks: perDelivered(nullable(MARK_SHAPE)),
-});
+/** The state of a log without lines is null. In format 2, `waiting` already leaves out what `marks` name. */
+const STATE = nullable(
+  objectOf<PlainState & { readonly marks?: unknown }>({
+    ...PLAIN_LOG_STATE,
+    place: PLACE,
+    firstAt: instant,
+    next: nullable(fileName),
+    waiting: perDelivered(list(PLACE)),
+    marks: optional(anything),
+  }),
+);
 
 /** First line of the signed text. It keeps a state from being accepted as a checkpoint. */
-const STATE_FORMAT = "bootproof-log-state/2";
+const STATE_FORMAT = "bootproof-log-state/3";
+const STATE_FORMATS: readonly string[] = ["bootproof-log-state/2", STATE_FORMAT];
 const MAX_STATE_BYTES = 256 * 1024 * 1024;
 
 /** Summary of a log's lines, collected while they are read and appended. */
@@ -92,18 +118,15 @@ export class LogContents {
   }
 
   /** Returns the contents that a signed state describes. */
-  static behind(signed: PlainState, marks: Marks): LogContents {
+  static behind(signed: PlainState): LogContents {
     const { place, firstAt, next, waiting, entries } = signed;
-    const contents = new LogContents(place.file, marks);
+    const contents = new LogContents(place.file, NO_MARKS);
     contents.state = new LogState(signed);
     contents.size = place.offset + place.length + 1;
     [contents.last, contents.firstAt, contents.next, contents.signedEntries] = [place, firstAt, next, entries];
-    for (const what of DELIVERED) {
-      contents.waiting[what].push(...waiting[what]);
-      contents.valid[what] = marks[what] !== null && isSameMark(marks[what], signed.marks[what]);
-      for (const each of waiting[what]) contents.#compareMark(what, each);
-    }
-    contents.#compareMarks(contents.state.tail());
+    // States of format 2 have no times of undelivered lines.
+    const withTime = (place: LinePlace): LinePlace => ({ ...place, at: place.at ?? signed.lastAt });
+    for (const what of DELIVERED) contents.waiting[what] = waiting[what].map(withTime);
     return contents;
   }
 
@@ -113,7 +136,8 @@ export class LogContents {
 
   add(line: LogLine): void {
     const { entry, bytes, hash: head } = line;
-    const added: LinePlace = { file: this.file, n: entry.n, offset: this.size, length: bytes.length, hash: head };
+    const { n, at } = entry;
+    const added: LinePlace = { file: this.file, n, at, offset: this.size, length: bytes.length, hash: head };
     this.state.add(line);
     this.size += bytes.length + 1;
     this.firstAt ??= entry.at;
@@ -124,29 +148,23 @@ export class LogContents {
     this.#compareMarks({ entries: entry.n, head });
   }
 
-  #compareMarks({ entries, head }: LogEnd): void {
-    for (const what of DELIVERED) this.#compareMark(what, { n: entries, hash: head });
+  #compareMarks({ entries: n, head }: LogEnd): void {
+    for (const what of DELIVERED) {
+      const mark = this.#marks[what];
+      if (mark?.n !== n || mark.hash !== head) continue;
+      this.valid[what] = true;
+      this.waiting[what] = this.waiting[what].filter((each) => mark.except?.includes(each.n) === true);
+    }
   }
 
-  #compareMark(what: Delivered, { n, hash: found }: Pick<LinePlace, "n" | "hash">): void {
-    const mark = this.#marks[what];
-    if (mark?.n !== n || mark.hash !== found) return;
-    this.valid[what] = true;
-    const waiting = this.waiting[what];
-    const later = waiting.findIndex((each) => each.n > n);
-    waiting.splice(0, later < 0 ? waiting.length : later);
+  /** Returns the state to sign. Null if the log is empty. */
+  signable(): PlainState | null {
+    const { last, file, firstAt, waiting, state } = this;
+    if (last === null) return null;
+    // A file without lines has no first time, and its name is the next one after the last line.
+    const next = last.file === file ? this.next : file;
+    return { ...state.plain(), place: last, firstAt: firstAt ?? state.lastAt, next, waiting };
   }
-
-  /** Returns the state to sign. Null if the log is empty, or if its last file has no line yet. */
-  signable(marks: Marks): PlainState | null {
-    const { last, firstAt, next, waiting } = this;
-    if (last === null || firstAt === null || last.file !== this.file) return null;
-    return { ...this.state.plain(), place: last, firstAt, next, waiting, marks };
-  }
-}
-
-function isSameMark(mark: Mark, other: Mark | null): boolean {
-  return mark.n === other?.n && mark.hash === other.hash && mark.all === other.all;
 }
 
 export interface StateKey {
@@ -154,25 +172,24 @@ export interface StateKey {
   readonly signer: NoteSigner;
 }
 
-export async function writeState(path: string, state: PlainState, { origin, signer }: StateKey): Promise<void> {
+export async function writeState(path: string, state: PlainState | null, { origin, signer }: StateKey): Promise<void> {
   const signed = await signNote(`${STATE_FORMAT}\n${JSON.stringify(state)}\n`, origin, signer);
-  await asLogError(writeSynced(path, signed), path);
+  await asWriteError(writeSynced(path, signed), path);
 }
 
-/** Resolves to the state of this log that this key signed; null if there is none. */
-async function readState(path: string, { origin, signer }: StateKey): Promise<PlainState | null> {
+/** Resolves to the state of this log that this key signed, which is null for an empty log; undefined without one. */
+async function readState(path: string, { origin, signer }: StateKey): Promise<PlainState | null | undefined> {
   const bytes = await readFile(path).catch(() => null);
-  if (bytes === null) return null;
+  if (bytes === null) return undefined;
   const opened = attempt(() => openNote(new Uint8Array(bytes), MAX_STATE_BYTES)).value;
-  if (opened === undefined) return null;
+  if (opened === undefined) return undefined;
   const isOurs = await verifyNote(opened, origin, signer.publicKey).then(
     () => true,
     () => false,
   );
-  const [format, json = "", end, ...more] = opened.text.split("\n");
-  if (!isOurs || format !== STATE_FORMAT || end !== "" || more.length > 0) return null;
-  const parsed = attempt(() => parseJson(json)).value;
-  return readShape(STATE, parsed).value ?? null;
+  const [format = "", json = "", end, ...more] = opened.text.split("\n");
+  if (!isOurs || !STATE_FORMATS.includes(format) || end !== "" || more.length > 0) return undefined;
+  return readShape(STATE, attempt(() => parseJson(json)).value).value;
 }
 
 interface LoadOptions {
@@ -188,32 +205,34 @@ interface LoadOptions {
 export interface LoadedLog {
   readonly contents: LogContents;
   readonly verification: LogVerification;
+  /** Whether the key signed a state of this log. */
+  readonly hasState: boolean;
 }
 
 /** Reads a log, and writes nothing. Its faults are in `verification`. */
 export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
   const { key, folder, first, marks, checkpoint } = options;
-  const state = key === null ? null : await readState(join(folder, `${first}.state`), key);
-  if (state !== null && (await isThere(folder, state.place))) {
-    const loaded = await readFiles(LogContents.behind(state, marks), options, checkpoint);
+  const signed = key === null ? undefined : await readState(join(folder, `${first}.state`), key);
+  const [state, hasState] = [signed ?? null, signed !== undefined];
+  if (state !== null && (await readPlace(folder, state.place).catch(() => null)) !== null) {
+    const loaded = await readFiles(LogContents.behind(state), options, checkpoint);
     const { fault } = loaded.verification;
-    if (fault === null || fault.kind === "unfinished") return loaded;
+    if (fault === null || fault.kind === "unfinished") return { ...loaded, hasState };
   }
-  return readFiles(new LogContents(first, marks), options, newerOf(state, checkpoint));
+  const contents = new LogContents(first, state === null ? marks : marksOf(state));
+  return { ...(await readFiles(contents, options, newerOf(state, checkpoint))), hasState };
 }
 
-/** Whether the file still has the last line of a signed state at its place. */
-async function isThere(folder: string, last: LinePlace): Promise<boolean> {
-  const file = await openExisting(join(folder, last.file)).catch(() => null);
-  if (file === null) return false;
-  try {
-    const bytes = await readAt(file, { offset: last.offset, length: last.length + 1 });
-    if (bytes?.[last.length] !== 0x0a) return false;
-    const line = await readLine(bytes.subarray(0, last.length)).catch(() => null);
-    return line?.hash === last.hash && line.entry.n === last.n;
-  } finally {
-    await file.close();
-  }
+/** Reads a line from its file. Resolves to null if another one is there, or if the file is missing. */
+export async function readPlace(folder: string, place: LinePlace): Promise<LogLine | null> {
+  const file = await openExisting(join(folder, place.file));
+  if (file === null) return null;
+  return lineIn(file, place).finally(() => file.close());
+}
+
+function marksOf({ entries: n, head, waiting }: PlainState): Marks {
+  const markOf = (places: readonly LinePlace[]): Mark => ({ n, hash: head, except: places.map((place) => place.n) });
+  return { refusal: markOf(waiting.refusal), outage: markOf(waiting.outage) };
 }
 
 function newerOf(state: PlainState | null, checkpoint: SignedCheckpoint | null): SignedCheckpoint | null {
@@ -225,7 +244,7 @@ async function readFiles(
   contents: LogContents,
   { folder }: LoadOptions,
   checkpoint: SignedCheckpoint | null,
-): Promise<LoadedLog> {
+): Promise<Omit<LoadedLog, "hasState">> {
   const after = contents.state.tail();
   // An older checkpoint needs no comparison: the signed state covers its line.
   const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 
 export { LogError, LogInUseError, readLog } from "./node-files.js";
+export { LogChangedError, LogFullError } from "./store.js";
 export { openLog } from "./node-log.js";
 export type { CheckpointOptions, OpenLogOptions, OpenedLog, RotateOptions } from "./node-log.js";
 export { runCommand } from "./node-command.js";

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { InUseError, LostLockError, takeLock, thisProcess } from "../../src/disk/lock.js";
+import { inTime } from "../../src/disk/whole.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-lock-"));
@@ -226,6 +227,49 @@ describe("a lock without beats", () => {
   });
 });
 
+describe("what killed processes left beside a lock", () => {
+  const ended = spawnSync(process.execPath, ["-e", ""]).pid;
+  const holder = (more: object): string => JSON.stringify({ ...thisProcess(), id: ID, ...more });
+  const names = (path: string): string[] => [`${path}.${ID}`, `${path}.${ID}.${ID}`, `${path}.${ID}.tmp`];
+
+  it.runIf(linux)("is removed at once where its process has ended", async () => {
+    const path = newPath();
+    for (const file of names(path)) writeFileSync(file, holder({ pid: ended }));
+    const lock = await taken(path);
+    expect(besides(path)).toEqual([basename(path)]);
+    await lock.release();
+  });
+
+  it.each([
+    ["of another host", holder({ host: "elsewhere" })],
+    ["of a process that runs", holder({})],
+    ["unfinished", '{"pid":'],
+    ["empty", ""],
+  ])("is removed after three beats without a change, and not before: %s", async (_, text) => {
+    const path = newPath();
+    for (const file of names(path)) writeFileSync(file, text);
+    const lock = await taken(path);
+    await pause(1.5 * BEAT_MS);
+    expect(besides(path)).toHaveLength(4);
+    while (besides(path).length > 1) await pause(BEAT_MS / 4);
+    await lock.release();
+  });
+
+  it("is left alone while it changes, and so is everything else", async () => {
+    const path = newPath();
+    const others = [`${path}.mine`, `${path}.${ID}.txt`, `${path}.${ID.slice(1)}`, `${path}2.${ID}`];
+    for (const file of others) writeFileSync(file, holder({ pid: ended }));
+    const live = `${path}.${ID}`;
+    let beats = 0;
+    const beating = setInterval(() => writeFileSync(live, holder({ host: "elsewhere", beats: String(beats++) })), 50);
+    const lock = await taken(path);
+    await pause(6 * BEAT_MS);
+    clearInterval(beating);
+    expect(besides(path).sort()).toEqual([path, ...others, live].map((file) => basename(file)).sort());
+    await lock.release();
+  });
+});
+
 describe("a holder", () => {
   it("that was paused finds another's lock, writes no more and leaves that lock alone", async () => {
     const path = newPath();
@@ -257,7 +301,7 @@ describe("a holder", () => {
     expect(await written).toMatch(/^LostLockError: process \d+ of /);
     await lock.requireHeld();
     await lock.release();
-    expect(await blocked.writes()).toMatch(/^LostLockError: its lock is gone, /);
+    expect(await blocked.writes()).toMatch(/^LostLockError: its lock, .*, was removed, /);
   });
 
   it("that was paused, and whose lock was not taken, shows a beat before it writes", async () => {
@@ -307,8 +351,49 @@ describe("a holder", () => {
     const path = newPath();
     const lock = await taken(path);
     rmSync(path);
-    await expect(lock.requireHeld()).rejects.toBeInstanceOf(LostLockError);
+    const lost = lock.requireHeld();
+    await expect(lost).rejects.toBeInstanceOf(LostLockError);
+    await expect(lost).rejects.toMatchObject({ isRemoved: true });
+    await expect(lost).rejects.toThrow(
+      `its lock, ${path}, was removed, so this process writes no more: another process may use it now`,
+    );
     await lock.release();
+  });
+
+  it("whose lock was overwritten with something else writes no more", async () => {
+    const path = newPath();
+    const lock = await taken(path);
+    writeFileSync(path, "mine");
+    const lost = lock.requireHeld();
+    await expect(lost).rejects.toMatchObject({ name: "LostLockError", isRemoved: false });
+    await expect(lost).rejects.toThrow(`its lock, ${path}, was overwritten, so this process writes no more`);
+    await lock.release();
+    rmSync(path);
+  });
+
+  it.runIf(linux)("whose lock became a pipe neither hangs nor takes it for its lock, and can end", async () => {
+    const path = newPath();
+    const child = new Child(path);
+    await child.says();
+    rmSync(path);
+    spawnSync("mkfifo", [path]);
+    // Its beats open the lock, too.
+    await pause(3 * BEAT_MS);
+    expect(await child.writes()).toBe("Error: not a regular file");
+    await child.end();
+    rmSync(path);
+  });
+
+  it("whose disk does not answer gets an error after 5 seconds", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const late = inTime(new Promise(() => {}));
+    late.catch(() => {});
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(await Promise.race([late.catch(() => "rejected"), Promise.resolve("waits")])).toBe("waits");
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(late).rejects.toMatchObject({ code: "ETIMEDOUT" });
+    expect(await inTime(Promise.resolve(7))).toBe(7);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("may end without a release: its beats do not keep it running", () => {

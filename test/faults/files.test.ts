@@ -33,6 +33,17 @@ beforeAll(() => (folder = mkdtempSync(join(tmpdir(), "bootproof-faults-files-"))
 afterAll(() => rmSync(folder, { recursive: true }));
 const newPath = (): string => join(folder, `file-${count++}`);
 
+/** What a log says of it. */
+const SAID: Readonly<Record<string, RegExp>> = {
+  "taken away": /^it was removed$/,
+  renamed: /^it was moved away$/,
+  "replaced by a copy": /^it was replaced: another file has its name now$/,
+  "replaced by a folder": /^it was replaced: another file has its name now$/,
+  "written to by somebody else": /^another program wrote to it: expected \d+ bytes, got \d+$/,
+  "cut off": /^it was shortened from \d+ to 0 bytes$/,
+  edited: /^its last line, entry 2, was edited$/,
+};
+
 /** What is done to a file, by its path. */
 const DONE: Readonly<Record<string, (path: string) => void>> = {
   "taken away": (path) => rmSync(path),
@@ -79,13 +90,12 @@ async function watched(path: string, meanwhile: (path: string) => void, refusals
 }
 
 describe("a log that is, while a watch keeps it,", () => {
-  it.each(Object.entries({ ...DONE, ...WRITTEN }))("%s ends the watch, which says so", async (name, meanwhile) => {
+  const edited = (path: string): void => writeFileSync(path, readFileSync(path, "utf8").replace("lab", "lob"));
+  it.each(Object.entries({ ...DONE, ...WRITTEN, edited }))("%s ends the watch, which says so", async (name, change) => {
     const path = newPath();
-    await expect(watched(path, meanwhile)).rejects.toMatchObject({
-      name: "LogError",
-      message: expect.stringMatching(
-        name in DONE ? /^it was moved, removed or replaced/ : /^another program wrote to it or shortened it/,
-      ) as unknown,
+    await expect(watched(path, change)).rejects.toMatchObject({
+      name: "LogChangedError",
+      message: expect.stringMatching(SAID[name]!) as unknown,
     });
     expect(existsSync(`${path}.lock`)).toBe(false);
   });

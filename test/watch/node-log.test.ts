@@ -2,21 +2,27 @@
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
+  closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LogLine, MAX_LINE_BYTES, lineAfter } from "../../src/watch/entry.js";
 import { thisProcess } from "../../src/disk/lock.js";
 import { LogError, LogInUseError, type OpenedLog, openLog } from "../../src/watch/node.js";
+import type { Delivered } from "../../src/watch/outages.js";
 import { testFolder } from "../support/folder.js";
 import { finding, textOf } from "./support.js";
 
@@ -30,6 +36,9 @@ async function add(log: OpenedLog, boot: number, verdict: "verified" | "rejected
   await log.append(line);
   return line;
 }
+
+/** Numbers of the entries that are not delivered. */
+const waiting = (log: OpenedLog, what: Delivered = "refusal"): number[] => log.undelivered(what).map(({ n }) => n);
 
 /** A log of so many refusals, and its lines. */
 async function written(path: string, entries: number): Promise<LogLine[]> {
@@ -57,7 +66,7 @@ describe("a log in a file", () => {
   it.each([
     ["another file, without a line feed", '{"policy":"bootproof/1","deployments":[]}'],
     ["text", "mine"],
-    ["a line of another format", '{"log":"bootproof-log/3","n":1'],
+    ["a line of another format", '{"log":"bootproof-log/4","n":1'],
   ])("removes nothing that is not part of a line: %s", async (_name, text) => {
     for (const before of [0, 2]) {
       const path = newPath();
@@ -69,14 +78,17 @@ describe("a log in a file", () => {
     }
   });
 
-  it("removes zeros that a power cut left", async () => {
-    const path = newPath();
-    const lines = await written(path, 2);
-    appendFileSync(path, '{"log":"boot\0\0\0\0');
-    const log = await openLog(path);
-    await log.close();
-    expect(readFileSync(path, "utf8")).toBe(textOf(lines));
-  });
+  it.each(['{"log":"boot\0\0\0\0', '{"log":"bootproof-log/2","n":3', '{"log":"bootproof-log/3","n":3'])(
+    "removes the beginning of a line and zeros, which a kill or a power cut left: %j",
+    async (left) => {
+      const path = newPath();
+      const lines = await written(path, 2);
+      appendFileSync(path, left);
+      const log = await openLog(path);
+      await log.close();
+      expect(readFileSync(path, "utf8")).toBe(textOf(lines));
+    },
+  );
 
   it("loses only an unfinished last line, and reports it", async () => {
     const path = newPath();
@@ -132,54 +144,130 @@ describe("a log in a file", () => {
     await expect(openLog(path())).rejects.toThrow(message);
   });
 
-  it("detects that another process writes to it or truncates it", async () => {
-    for (const meddle of [(path: string) => appendFileSync(path, "x"), (path: string) => truncateSync(path, 3)]) {
-      const path = newPath();
-      const log = await openLog(path);
-      await add(log, 1);
-      meddle(path);
-      const found = readFileSync(path, "utf8");
-      await expect(add(log, 2)).rejects.toThrow("another program wrote to it or shortened it");
-      expect(readFileSync(path, "utf8")).toBe(found);
-      await log.close();
-    }
+  it.each<[string, (path: string) => void, RegExp]>([
+    ["removed", (path) => rmSync(path), /^it was removed$/],
+    ["moved", (path) => renameSync(path, `${path}.1`), /^it was moved away$/],
+    ["replaced by a copy", replaceByCopy, /^it was replaced: another file has its name now$/],
+    ["written to", (path) => appendFileSync(path, "x"), /^another program wrote to it: expected \d+ bytes, got \d+$/],
+    ["shortened", (path) => truncateSync(path, 3), /^it was shortened from \d+ to 3 bytes$/],
+    ["edited", (path) => editLast(path), /^its last line, entry 2, was edited$/],
+    [
+      "without its last line feed",
+      (path) => overwrite(path, statSync(path).size - 1, "x"),
+      /^its last line, entry 2, was edited$/,
+    ],
+  ])("that is %s is noticed by a check and by an append, which write nothing", async (_, meddle, message) => {
+    const path = newPath();
+    const log = await openLog(path);
+    for (const boot of [1, 2]) await add(log, boot);
+    await log.check();
+    meddle(path);
+    const found = existsSync(path) ? readFileSync(path, "utf8") : null;
+    for (const tried of [() => log.check(), () => add(log, 3)])
+      await expect(tried()).rejects.toMatchObject({
+        name: "LogChangedError",
+        message: expect.stringMatching(message) as unknown,
+      });
+    expect(existsSync(path) ? readFileSync(path, "utf8") : null).toBe(found);
+    await log.close();
+  });
+
+  it("is not checked while a line is half written", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    const checks: Promise<void>[] = [];
+    const adding = (async () => {
+      for (let boot = 1; boot <= 20; boot++) await add(log, boot);
+    })();
+    const timer = setInterval(() => checks.push(log.check()));
+    await adding;
+    clearInterval(timer);
+    await Promise.all([...checks, log.check()]);
+    await log.close();
+  });
+
+  it("that was removed together with its lock counts as removed", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    for (const file of [path, `${path}.lock`]) rmSync(file);
+    await expect(log.check()).rejects.toThrow(/^it was removed$/);
+    await log.close();
   });
 });
 
+function replaceByCopy(path: string): void {
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+}
+
+function overwrite(path: string, at: number, text: string): void {
+  const file = openSync(path, "r+");
+  writeSync(file, text, at);
+  closeSync(file);
+}
+
+function editLast(path: string): void {
+  overwrite(path, readFileSync(path, "utf8").lastIndexOf("prod"), "test");
+}
+
 describe("refusals that were not delivered", () => {
-  it("are delivered in order after a restart, until they are marked", async () => {
+  it("are delivered after a restart, oldest first, until each is marked", async () => {
     const path = newPath();
-    await written(path, 3);
+    const lines = await written(path, 4);
     const first = await openLog(path);
-    expect((await first.nextRefusal())?.entry.n).toBe(1);
-    await first.markHandedOn(1);
-    expect((await first.nextRefusal())?.entry.n).toBe(2);
+    expect(first.undelivered("refusal")).toEqual(lines.map(({ entry: { n, at } }) => ({ n, at })));
+    expect((await first.lineOf("refusal", 2)).hash).toBe(lines[1]!.hash);
+    // Not in order: entry 1 cannot be delivered.
+    for (const n of [2, 4]) await first.markDelivered("refusal", n);
+    expect(waiting(first)).toEqual([1, 3]);
     await first.close();
     const second = await openLog(path);
-    expect((await second.nextRefusal())?.entry.n).toBe(2);
-    await second.markHandedOn(3);
-    expect(await second.nextRefusal()).toBe(null);
+    expect(waiting(second)).toEqual([1, 3]);
+    await second.markDelivered("refusal", 1);
+    await second.markDelivered("refusal", 1);
     await second.close();
     const third = await openLog(path);
-    expect(await third.nextRefusal()).toBe(null);
-    await add(third, 4);
-    expect(await third.nextRefusal()).toBe(null);
+    expect(waiting(third)).toEqual([3]);
+    await expect(third.lineOf("refusal", 1)).rejects.toThrow("entry 1 is not an undelivered refusal");
+    await third.markDelivered("refusal", 3);
+    await add(third, 5);
     await third.close();
+    const fourth = await openLog(path);
+    expect(waiting(fourth)).toEqual([]);
+    await fourth.close();
+  });
+
+  it("are all delivered again by an older version, which knows no exceptions", async () => {
+    const path = newPath();
+    await written(path, 3);
+    const mark = (): object => JSON.parse(readFileSync(`${path}.handed-on`, "utf8")) as object;
+    const log = await openLog(path);
+    await log.markDelivered("refusal", 2);
+    // An older version needs the member n.
+    expect(mark()).toMatchObject({ upTo: 2, except: [1] });
+    expect(mark()).not.toHaveProperty("n");
+    await log.markDelivered("refusal", 1);
+    expect(mark()).toMatchObject({ n: 2 });
+    await log.close();
   });
 
   it.each<[string, (path: string) => void]>([
     ["is lost", (path) => rmSync(path)],
     ["is of another log", (path) => writeFileSync(path, JSON.stringify({ n: 3, hash: "ab".repeat(32) }))],
+    [
+      "is of another log, with exceptions",
+      (path) => writeFileSync(path, JSON.stringify({ upTo: 3, hash: "ab".repeat(32), except: [2] })),
+    ],
     ["is damaged", (path) => writeFileSync(path, "{")],
   ])("are all delivered again if the mark %s", async (_, damage) => {
     const path = newPath();
     await written(path, 3);
     const log = await openLog(path);
-    await log.markHandedOn(3);
+    for (const n of [1, 2, 3]) await log.markDelivered("refusal", n);
     await log.close();
     damage(`${path}.handed-on`);
     const again = await openLog(path);
-    expect((await again.nextRefusal())?.entry.n).toBe(1);
+    expect(waiting(again)).toEqual([1, 2, 3]);
     await again.close();
   });
 
@@ -188,7 +276,7 @@ describe("refusals that were not delivered", () => {
     await written(path, 1);
     const log = await openLog(path);
     writeFileSync(path, readFileSync(path, "utf8").replace("prod", "test"));
-    await expect(log.nextRefusal()).rejects.toThrow("line 1 was changed");
+    await expect(log.lineOf("refusal", 1)).rejects.toThrow("line 1 was changed");
     await log.close();
   });
 });
@@ -253,28 +341,71 @@ describe("one process a log", () => {
       name: "LogInUseError",
       message: expect.stringContaining("process 7 of") as unknown,
     });
-    await expect(log.markHandedOn(1)).rejects.toBeInstanceOf(LogInUseError);
-    await expect(log.requireHeld()).rejects.toBeInstanceOf(LogInUseError);
+    await expect(log.markDelivered("refusal", 1)).rejects.toBeInstanceOf(LogInUseError);
+    // The process that has the lock may have written to the log: that is no change by another program.
+    appendFileSync(path, "{}\n");
+    await expect(log.check()).rejects.toBeInstanceOf(LogInUseError);
+    truncateSync(path, before.length);
     expect([readFileSync(path, "utf8"), existsSync(`${path}.handed-on`)]).toEqual([before, false]);
     await log.close();
     rmSync(`${path}.lock`);
   });
 
-  it("needs to read its lock only to write", async () => {
+  it("says that its lock was removed", async () => {
     const path = newPath();
     const log = await openLog(path);
+    rmSync(`${path}.lock`);
+    await expect(log.check()).rejects.toMatchObject({
+      name: "LogInUseError",
+      message: `its lock, ${path}.lock, was removed, so this process writes no more: another process may use it now`,
+    });
+    await log.close();
+  });
+
+  it.each<[string, (path: string) => void]>([
+    ["a folder", (path) => mkdirSync(path)],
+    // To read a pipe may take forever, and would keep the process from ending.
+    ["a pipe", (path) => spawnSync("mkfifo", [path])],
+  ])("needs to read its lock only to write: %s", async (_, replace) => {
+    const path = newPath();
+    const log = await openLog(path);
+    await add(log, 1);
     const lock = readFileSync(`${path}.lock`);
     rmSync(`${path}.lock`);
-    mkdirSync(`${path}.lock`);
-    await log.requireHeld();
-    await expect(add(log, 1)).rejects.toBeInstanceOf(LogError);
+    replace(`${path}.lock`);
+    await log.check();
+    await expect(add(log, 2)).rejects.toMatchObject({ name: "LogError", message: "not a regular file" });
+    // A lock that cannot be read hides no change of the log.
+    editLast(path);
+    await expect(log.check()).rejects.toThrow("its last line, entry 1, was edited");
+    editBack(path);
     rmSync(`${path}.lock`, { recursive: true });
     writeFileSync(`${path}.lock`, lock);
-    await add(log, 1);
+    await add(log, 2);
     await log.close();
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
+
+  it("removes what killed processes left beside a log and its lock, and nothing else", async () => {
+    const path = newPath();
+    const gone = JSON.stringify({ ...here, pid: ended, id: ID });
+    const left = [`.lock.${ID}`, `.lock.${ID}.${ID}`, `.lock.${ID}.tmp`].map((suffix) => path + suffix);
+    for (const file of left) writeFileSync(file, gone);
+    const unfinished = [".state.new", ".handed-on.new", ".outages-handed-on.new"].map((suffix) => path + suffix);
+    for (const file of unfinished) writeFileSync(file, "{");
+    const others = [`${path}.lock.mine`, `${path}.lock.${ID}.txt`, `${path}2.lock.${ID}`];
+    for (const file of others) writeFileSync(file, gone);
+    const log = await openLog(path);
+    expect([...left, ...unfinished].filter((file) => existsSync(file))).toEqual([]);
+    expect(others.filter((file) => existsSync(file))).toEqual(others);
+    await log.close();
+    for (const file of others) rmSync(file);
+  });
 });
+
+function editBack(path: string): void {
+  overwrite(path, readFileSync(path, "utf8").lastIndexOf("test"), "prod");
+}
 
 it("a log in a linked folder has one lock", async () => {
   const [real, link] = [join(folder, "real"), join(folder, "link")];

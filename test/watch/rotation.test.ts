@@ -1,5 +1,5 @@
 /** A log in several files: turned over, killed in between, and continued from a signed state. */
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -24,6 +24,7 @@ import {
   openLog,
   readLog,
 } from "../../src/watch/node.js";
+import type { Delivered } from "../../src/watch/outages.js";
 import { testFolder } from "../support/folder.js";
 import { EVENTS, START, finding, textOf } from "./support.js";
 
@@ -53,6 +54,9 @@ const pair = generateKeyPairSync("ed25519");
 const key = pair.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 const publicKey = pair.publicKey.export({ type: "spki", format: "pem" }).toString();
 const SIGNED: OpenLogOptions = { checkpoint: { key } };
+
+/** Numbers of the entries that are not delivered. */
+const waiting = (log: OpenedLog, what: Delivered = "refusal"): number[] => log.undelivered(what).map(({ n }) => n);
 
 async function add(
   log: OpenedLog,
@@ -145,11 +149,13 @@ describe("a log that turns over", () => {
       for (;;) {
         // Each by another start.
         const log = await openLog(path, options);
-        const line = await log.nextRefusal();
-        if (line !== null) await log.markHandedOn(line.entry.n);
+        const [n] = waiting(log);
+        if (n !== undefined) {
+          places.push((await log.lineOf("refusal", n)).entry.n);
+          await log.markDelivered("refusal", n);
+        }
         await log.close();
-        if (line === null) break;
-        places.push(line.entry.n);
+        if (n === undefined) break;
       }
       expect(places).toEqual([2, 5, 8, 11]);
     }
@@ -239,6 +245,12 @@ function editLast(path: string): void {
   writeFileSync(path, `${text.slice(0, at)}test${text.slice(at + 4)}`);
 }
 
+/** SHA-256 of the last line of all files. */
+function headOf(path: string): string {
+  const lines = textsOf(path).trimEnd().split("\n");
+  return createHash("sha256").update(lines.at(-1)!).digest("hex");
+}
+
 function lineEnd(path: string): number {
   return readFileSync(path).indexOf("\n") + 1;
 }
@@ -253,18 +265,28 @@ describe("a log with a signed state", () => {
       await add(log, { app: `app ${n % 7}`, verdict: n % 3 === 0 ? "rejected" : "verified" });
       if (n % 10 === 3) await log.append(await eventLineAfter(log.tail(), EVENTS[0]!));
     }
-    await log.markHandedOn(5);
+    await log.append(
+      await eventLineAfter(log.tail(), {
+        ...{ event: "heartbeat", at: START.toISOString(), since: START.toISOString() },
+        polls: [{ app: "signer", good: 1, failed: 0 }],
+      }),
+    );
+    await log.markDelivered("refusal", 5);
     await kill(log, path);
     for (let round = 0; round < 3; round++) {
       // From the state, from all lines, and from the state that the second start has written.
+      const adopt = round === 1 ? { adopt: headOf(path) } : {};
       if (round === 1) rmSync(`${path}.state`);
-      const again = await openLog(path, MANY);
+      const again = await openLog(path, { ...MANY, checkpoint: { key, ...adopt } });
       const copy = await openCopy(path);
+      const isMarked = round === 0;
       expect(again.tail()).toEqual(copy.tail());
       for (let n = 0; n < 8; n++) expect(again.standing(`app app ${n}`)).toEqual(copy.standing(`app app ${n}`));
       expect(again.openOutage("app signer")).toBe(START.toISOString());
-      expect((await again.nextRefusal())?.hash).toBe((await copy.nextRefusal())?.hash);
-      expect((await again.nextOutage())?.hash).toBe((await copy.nextOutage())?.hash);
+      expect(again.lastSign()).toBe(START.toISOString());
+      expect(copy.lastSign()).toBe(START.toISOString());
+      expect(again.undelivered("refusal")).toEqual(copy.undelivered("refusal").filter(({ n }) => !isMarked || n !== 5));
+      expect(again.undelivered("outage")).toEqual(copy.undelivered("outage"));
       await copy.close();
       await add(again);
       await again.close();
@@ -412,6 +434,7 @@ describe("a checkpoint of a watch", () => {
     [{ key: publicKey }, /a PEM block with PUBLIC KEY/],
     [{ key, origin: "signer" }, /options\.checkpoint\.origin/],
     [{ key: 7 }, /options\.checkpoint\.key/],
+    [{ key, adopt: "ab" }, /options\.checkpoint\.adopt: expected 64 hex digits/],
     [{}, /options\.checkpoint\.key: expected a string, got nothing/],
   ])("has options that are refused: %j", async (checkpoint, message) => {
     const path = newPath();
@@ -423,34 +446,41 @@ describe("a checkpoint of a watch", () => {
 describe("refusals that nothing delivers", () => {
   const marks = (path: string): string => readFileSync(`${path}.handed-on`, "utf8");
 
-  it("cost no mark each, and are not delivered later", async () => {
+  it("are counted, and are not delivered later", async () => {
     for (const options of [{}, SIGNED, { ...SMALL, ...SIGNED }]) {
-      const path = await written(2, options);
+      const path = await written(4, options);
       const log = await openLog(path, options);
-      await log.countAsDelivered("refusal");
-      const mark = marks(path);
-      expect(JSON.parse(mark)).toMatchObject({ n: log.tail().entries, all: true });
+      expect(await log.countAsDelivered("refusal")).toBe(2);
       for (let n = 0; n < 3; n++) await add(log, { verdict: "rejected" });
-      expect(await log.nextRefusal()).toBe(null);
-      expect(marks(path)).toBe(mark);
+      expect(waiting(log)).toEqual([]);
       await kill(log, path);
       // Once more without a target: the mark holds.
       const second = await openLog(path, options);
-      await second.countAsDelivered("refusal");
+      expect(await second.countAsDelivered("refusal")).toBe(0);
       await add(second, { verdict: "rejected" });
       await kill(second, path);
-      expect(marks(path)).toBe(mark);
       // With a target: what was refused before is not delivered, and what is refused now is, also after a kill.
       const third = await openLog(path, options);
-      expect(await third.nextRefusal()).toBe(null);
+      expect(waiting(third)).toEqual([]);
       const { entry } = await add(third, { verdict: "rejected" });
       await kill(third, path);
       for (let start = 0; start < 2; start++) {
         const fourth = await openLog(path, options);
-        expect((await fourth.nextRefusal())?.entry.n).toBe(entry.n);
+        expect(waiting(fourth)).toEqual([entry.n]);
         await fourth.close();
       }
     }
+  });
+
+  it("cost no mark each without a key", async () => {
+    const path = await written(2);
+    const log = await openLog(path);
+    await log.countAsDelivered("refusal");
+    const mark = marks(path);
+    expect(JSON.parse(mark)).toMatchObject({ n: log.tail().entries, all: true });
+    for (let n = 0; n < 3; n++) await add(log, { verdict: "rejected" });
+    await log.close();
+    expect(marks(path)).toBe(mark);
   });
 
   it("are delivered where the mark is of another log", async () => {
@@ -458,7 +488,7 @@ describe("refusals that nothing delivers", () => {
     writeFileSync(`${path}.handed-on`, JSON.stringify({ n: 2, hash: "ab".repeat(32), all: true }));
     await written(4, {}, path);
     const log = await openLog(path);
-    expect((await log.nextRefusal())?.entry.n).toBe(2);
+    expect(waiting(log)).toEqual([2, 4]);
     await log.close();
   });
 
@@ -469,12 +499,201 @@ describe("refusals that nothing delivers", () => {
       await log.countAsDelivered("refusal");
       await add(log, { verdict: "rejected" });
       await log.append(await eventLineAfter(log.tail(), EVENTS[0]!));
-      expect(await log.nextRefusal()).toBe(null);
-      expect((await log.nextOutage())?.entry.n).toBe(2);
-      await log.countAsDelivered("outage");
-      expect(await log.nextOutage()).toBe(null);
+      expect(waiting(log)).toEqual([]);
+      expect(waiting(log, "outage")).toEqual([2]);
+      expect(await log.countAsDelivered("outage")).toBe(1);
+      expect(waiting(log, "outage")).toEqual([]);
       await log.close();
     }
+  });
+});
+
+describe("with a key, marks", () => {
+  /** A log with refusals at entries 2, 4 and 6, of which entry 4 was delivered. */
+  async function marked(): Promise<string> {
+    const path = await written(6, SIGNED);
+    const log = await openLog(path, SIGNED);
+    await log.markDelivered("refusal", 4);
+    await log.close();
+    return path;
+  }
+
+  it("are in the signed state, also after a kill", async () => {
+    const path = await written(6, SIGNED);
+    const log = await openLog(path, SIGNED);
+    for (const n of [6, 4]) await log.markDelivered("refusal", n);
+    await kill(log, path);
+    const again = await openLog(path, SIGNED);
+    expect(waiting(again)).toEqual([2]);
+    await again.close();
+    expect(existsSync(`${path}.handed-on`)).toBe(false);
+  });
+
+  it("that somebody else wrote silence nothing", async () => {
+    const path = await marked();
+    const state = readFileSync(`${path}.state`, "utf8");
+    const later = await openLog(path, SIGNED);
+    const { entry, hash } = await add(later, { verdict: "rejected" });
+    await later.close();
+    for (const forged of [
+      { n: entry.n, hash },
+      { n: entry.n, hash, all: true },
+    ])
+      for (const suffix of [".handed-on", ".outages-handed-on"])
+        writeFileSync(path + suffix, JSON.stringify({ log: "bootproof-log/2", ...forged }));
+    edit(`${path}.state`, '"waiting":{"refusal":[{', '"waiting":{"refusal":[],"x":[{');
+    await expect(openLog(path, SIGNED)).rejects.toThrow(/the key signed neither boots\.jsonl\.state nor/);
+    // An older state leaves more undelivered, never less.
+    writeFileSync(`${path}.state`, state);
+    const again = await openLog(path, SIGNED);
+    expect(waiting(again)).toEqual([2, 6, entry.n]);
+    await again.close();
+  });
+
+  it("that an old state had while nothing delivered do not silence later refusals", async () => {
+    const path = await written(2, SIGNED);
+    const quiet = await openLog(path, SIGNED);
+    expect(await quiet.countAsDelivered("refusal")).toBe(1);
+    await add(quiet, { verdict: "rejected" });
+    await quiet.close();
+    const state = readFileSync(`${path}.state`);
+    const loud = await openLog(path, SIGNED);
+    const { entry } = await add(loud, { verdict: "rejected" });
+    await loud.close();
+    writeFileSync(`${path}.state`, state);
+    const again = await openLog(path, SIGNED);
+    expect(waiting(again)).toEqual([entry.n]);
+    await again.close();
+  });
+
+  it("hold where files were joined by hand, and the state names another place", async () => {
+    const path = await marked();
+    const log = await openLog(path, { ...SIGNED, rotate: { bytes: 1 } });
+    await add(log);
+    await add(log);
+    await log.close();
+    const files = filesOf(path);
+    expect(JSON.parse(readFileSync(`${path}.state`, "utf8").split("\n")[1]!)).toMatchObject({
+      place: { file: "boots.2.jsonl" },
+    });
+    const texts = files.map((file) => readFileSync(file, "utf8"));
+    writeFileSync(path, texts.join(""));
+    for (const file of files.slice(1)) rmSync(file);
+    const joined = await openLog(path, SIGNED);
+    expect(waiting(joined)).toEqual([2, 6]);
+    await joined.close();
+  });
+});
+
+describe("a state of format 2, which an older version wrote", () => {
+  const made = JSON.parse(readFileSync(join(import.meta.dirname, "state-2.json"), "utf8")) as {
+    readonly key: string;
+    readonly files: Readonly<Record<string, string>>;
+  };
+  const placed = (files: Readonly<Record<string, string>> = made.files): string => {
+    const path = newPath();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(path, "..", name), text);
+    return path;
+  };
+  const options = { checkpoint: { key: made.key } };
+
+  it("counts, and its marks too: an update delivers nothing again", async () => {
+    const path = placed();
+    rmSync(`${path}.handed-on`);
+    const log = await openLog(path, options);
+    expect([waiting(log), waiting(log, "outage")]).toEqual([[6], [5]]);
+    expect(log.undelivered("refusal")[0]!.at).toBe("2026-03-04T05:12:07.000Z");
+    expect((await log.lineOf("refusal", 6)).entry.n).toBe(6);
+    await log.markDelivered("refusal", 6);
+    await log.close();
+    expect(readFileSync(`${path}.state`, "utf8")).toMatch(/^bootproof-log-state\/3\n/);
+    const again = await openLog(path, options);
+    expect([waiting(again), waiting(again, "outage")]).toEqual([[], [5]]);
+    await again.close();
+  });
+
+  it("is no reason to trust a file of marks", async () => {
+    const path = placed();
+    const { hash } = JSON.parse(/"refusal":\[(\{[^}]*\})/.exec(made.files["boots.jsonl.state"]!)![1]!) as {
+      readonly hash: string;
+    };
+    writeFileSync(`${path}.handed-on`, JSON.stringify({ log: "bootproof-log/2", n: 6, hash }));
+    const log = await openLog(path, options);
+    expect(waiting(log)).toEqual([6]);
+    await log.close();
+  });
+
+  it("is not needed without a key: the file of marks is read in its old form", async () => {
+    const log = await openLog(placed());
+    expect([waiting(log), waiting(log, "outage")]).toEqual([[6], [5]]);
+    await log.close();
+  });
+});
+
+describe("with a key, a log that has entries, but no state and no checkpoint that the key signed,", () => {
+  const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const adopting = (adopt: string, more: object = {}): OpenLogOptions => ({ checkpoint: { key, adopt, ...more } });
+
+  it.each<[string, (path: string) => void]>([
+    ["since it was written without a key", () => {}],
+    ["since another key signed its state", (path) => writeFileSync(`${path}.state`, otherState)],
+  ])("is refused until its head is adopted: %s", async (_, change) => {
+    const path = await written(4);
+    change(path);
+    const head = headOf(path);
+    await expect(openLog(path, SIGNED)).rejects.toThrow(
+      `the log has 4 entries, and its head is ${head}, but the key signed neither boots.jsonl.state nor a checkpoint`,
+    );
+    await expect(openLog(path, SIGNED)).rejects.toThrow(`start once with --adopt ${head}`);
+    const wrong = "ab".repeat(32);
+    await expect(openLog(path, adopting(wrong))).rejects.toThrow(`its head is ${head}, not ${wrong}, but the key`);
+    const notes: string[] = [];
+    const log = await openLog(path, { ...adopting(head), onNote: (text) => notes.push(text) });
+    expect(log.adopted?.()).toBe(head);
+    expect(notes).toEqual([expect.stringMatching(/2 entries count as undelivered$/)]);
+    // The state is written at once, so a kill does not undo it.
+    await kill(log, path);
+    await expect(openLog(path, adopting(head))).rejects.toThrow(/there is nothing to adopt: start without --adopt/);
+    const again = await openLog(path, SIGNED);
+    expect(again.adopted?.()).toBe(undefined);
+    await again.close();
+  });
+
+  let otherState = "";
+  it("by another key is one", async () => {
+    const path = await written(4, { checkpoint: { key: other } });
+    otherState = readFileSync(`${path}.state`, "utf8");
+    await expect(openLog(path, SIGNED)).rejects.toThrow("the key signed neither");
+  });
+
+  it("is accepted with its checkpoint, and delivers everything again", async () => {
+    const path = newPath();
+    const options = { checkpoint: { key, file: `${path}.note` } };
+    await written(4, options, path);
+    const log = await openLog(path, options);
+    await log.markDelivered("refusal", 2);
+    await log.close();
+    rmSync(`${path}.state`);
+    await expect(openLog(path, SIGNED)).rejects.toThrow("the key signed neither");
+    await expect(openLog(path, adopting(headOf(path), { file: `${path}.note` }))).rejects.toThrow("nothing to adopt");
+    writeFileSync(`${path}.handed-on`, JSON.stringify({ log: "bootproof-log/2", n: 4, hash: headOf(path) }));
+    const again = await openLog(path, options);
+    expect(waiting(again)).toEqual([2, 4]);
+    await again.close();
+  });
+
+  it("is never one that this key began: a kill before the first state was due is no reason", async () => {
+    const path = newPath();
+    const log = await openLog(path, SIGNED);
+    await add(log, { verdict: "rejected" });
+    await kill(log, path);
+    const again = await openLog(path, SIGNED);
+    expect(waiting(again)).toEqual([1]);
+    await again.close();
+  });
+
+  it("is not one without entries: there is nothing to adopt", async () => {
+    await expect(openLog(newPath(), adopting("0".repeat(64)))).rejects.toThrow("there is nothing to adopt");
   });
 });
 
