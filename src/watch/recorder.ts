@@ -101,18 +101,15 @@ export class Recorder {
 
   /** Records an entry behind those that were kept. Resolves to false if the disk is full. */
   async tryRecord(what: Recordable): Promise<boolean> {
-    return (await this.recordKept()) && (await this.#append(what)) !== null;
+    return (await this.recordKept()) && (await this.#append(what));
   }
 
   async recordKept(): Promise<boolean> {
     for (let kept = this.#kept[0]; kept !== undefined; kept = this.#kept[0]) {
-      const line = await this.#append(kept.what);
-      if (line === null) return false;
+      const { what, refusal } = kept;
+      if (!(await this.#append(what, refusal))) return false;
       this.#kept.shift();
-      const { refusal } = kept;
-      if (refusal === null) continue;
-      refusal.n = line.entry.n;
-      if (refusal.isDelivered) await this.#options.log.markDelivered("refusal", line.entry.n);
+      if (refusal?.isDelivered === true) await this.#options.log.markDelivered("refusal", refusal.n!);
     }
     return true;
   }
@@ -134,8 +131,8 @@ export class Recorder {
     return { line, n: null, isDelivered: false };
   }
 
-  /** Resolves to null if the disk is full. */
-  async #append(what: Recordable): Promise<LogLine | null> {
+  /** Resolves to false if the disk is full. */
+  async #append(what: Recordable, refusal: Unrecorded | null = null): Promise<boolean> {
     const { log, onEntry } = this.#options;
     const line = await ("event" in what ? eventLineAfter(log.tail(), what) : lineAfter(log.tail(), what));
     try {
@@ -143,12 +140,13 @@ export class Recorder {
     } catch (error) {
       if ((error as Error).name !== "LogFullError") throw error;
       this.#noteFull((error as Error).message);
-      return null;
+      return false;
     }
     this.recorded++;
+    if (refusal !== null) refusal.n = line.entry.n;
     this.#noteWritable();
     onEntry(line);
-    return line;
+    return true;
   }
 
   #noteFull(message: string): void {

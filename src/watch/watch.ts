@@ -258,7 +258,7 @@ class Watch {
   readonly #silence: Silence | null;
   readonly #places: { readonly good: Places; readonly failing: Places };
   /** Ends everything. A last round has one of its own. */
-  #stop = new AbortController();
+  #stop = this.#newStop();
   readonly #errors: unknown[] = [];
   /** Time of the last good poll of each name. */
   readonly #seen = new Map<string, Date>();
@@ -271,6 +271,8 @@ class Watch {
   /** Number of times at which all names became due at once. */
   #turn = 0;
   readonly #sleeping = new Set<AbortController>();
+  /** Polls and pauses. Each has a signal, since one signal for all would have too many listeners. */
+  readonly #running = new Set<AbortController>();
   /** Resolves when the service accepts requests again (`Retry-After`). */
   #pause: Promise<unknown> = Promise.resolve();
   readonly #evidenceAt = new Map<string, Date>();
@@ -345,7 +347,6 @@ class Watch {
     const { once, reload } = this.#options;
     const { signal } = this.#stop;
     const handovers = Object.values(this.#handovers);
-    signal.addEventListener("abort", () => this.#makeDue());
     for (const watched of this.#watched) this.#silence?.seen(watched);
     await this.#guarded(untilAborted(Promise.all(handovers.map((handover) => handover.begin())), signal));
     const handing = handovers.map((handover) => this.#guarded(handover.run(signal)));
@@ -370,20 +371,35 @@ class Watch {
     await this.#briefly(Promise.all([...handing, ...beside, this.#recorder.inOrder(() => this.#signEnd())]));
   }
 
+  #newStop(): AbortController {
+    const stop = new AbortController();
+    stop.signal.addEventListener("abort", () => {
+      this.#makeDue();
+      for (const one of this.#running) one.abort();
+    });
+    return stop;
+  }
+
+  async #run<T>(work: (signal: Signal) => Promise<T>): Promise<T> {
+    const own = new AbortController();
+    if (this.#stop.signal.aborted) own.abort();
+    this.#running.add(own);
+    return work(own.signal).finally(() => this.#running.delete(own));
+  }
+
   /** Polls a name until the watch ends. No name waits for another. */
   async #follow(watched: Watched): Promise<void> {
     const { once, intervalMs } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const turn = this.#turn;
-      const failure = await this.#poll(watched);
+      const failure = await this.#run((own) => this.#poll(watched, own));
       if (once) return;
       await this.#sleep(failure === null ? intervalMs : this.#outages.waitMs(watched), turn);
     }
   }
 
-  async #poll(watched: Watched): Promise<Failure | null> {
-    const { signal } = this.#stop;
+  async #poll(watched: Watched, signal: Signal): Promise<Failure | null> {
     // The watch must end although a disk hangs, so nothing of the log is waited for without the signal.
     await untilAborted(this.#log.check(), signal);
     if (!this.#recorder.isWritable)
@@ -391,7 +407,7 @@ class Watch {
         this.#recorder.inOrder(() => this.#retry()),
         signal,
       );
-    const fetched = await this.#request(watched);
+    const fetched = await this.#request(watched, signal);
     if (signal.aborted) return null;
     const failure =
       "failure" in fetched
@@ -551,17 +567,16 @@ class Watch {
   }
 
   /** Fetches in a place for names that were good, or in one for names that fail. */
-  #request(watched: Watched): Promise<Fetched> {
+  #request(watched: Watched, signal: Signal): Promise<Fetched> {
     const { good, failing } = this.#places;
-    return (this.#outages.failureOf(watched) === null ? good : failing).hold(() => this.#fetch(watched));
+    return (this.#outages.failureOf(watched) === null ? good : failing).hold(() => this.#fetch(watched, signal));
   }
 
   async #mayRequest(): Promise<void> {
     for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
   }
 
-  async #fetch(watched: Watched): Promise<Fetched> {
-    const { signal } = this.#stop;
+  async #fetch(watched: Watched, signal: Signal): Promise<Fetched> {
     try {
       if (signal.aborted) throw new ClientError("aborted", "the watch has ended", { operation: null });
       const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
@@ -570,7 +585,8 @@ class Watch {
     } catch (error) {
       const failure = failureOf(error);
       const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
-      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#options.sleep(pauseMs, signal).catch(() => {})]);
+      const pause = (own: Signal): Promise<void> => this.#options.sleep(pauseMs, own).catch(() => {});
+      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#run(pause)]);
       return { failure };
     }
   }
@@ -609,13 +625,14 @@ class Watch {
   /** Fetches and verifies each name once more, and hands on what is refused, since no log will have it. */
   async #lastRound(): Promise<void> {
     if (this.#options.signal?.aborted) return;
-    this.#stop = new AbortController();
-    const refusals = await Promise.all(this.#watched.map((watched) => this.#lastPoll(watched)));
+    this.#stop = this.#newStop();
+    const polls = this.#watched.map((watched) => this.#run((signal) => this.#lastPoll(watched, signal)));
+    const refusals = await Promise.all(polls);
     await this.#handovers.refusal.handOnLast(refusals.flat(), this.#stop.signal);
   }
 
-  async #lastPoll(watched: Watched): Promise<Unrecorded[]> {
-    const fetched = await this.#request(watched);
+  async #lastPoll(watched: Watched, signal: Signal): Promise<Unrecorded[]> {
+    const fetched = await this.#request(watched, signal);
     const found = "failure" in fetched ? fetched.failure : await this.#judge(watched, fetched.bootProof);
     if (!("kind" in found)) {
       const refusal = isAccepted(found) ? null : this.#recorder.unrecorded(found);

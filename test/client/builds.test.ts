@@ -115,7 +115,8 @@ describe("a watch", () => {
     ["refuses it under other provenance", wrong, 1],
   ])("%s", async (_, bundle, refused) => {
     const lines: LogLine[] = [];
-    const given = { provenance: [bundle], provenanceVerifier, onEntry: (line: LogLine) => void lines.push(line) };
+    const onEntry: WatchOptions["onEntry"] = (line) => void lines.push(line as LogLine);
+    const given = { provenance: [bundle], provenanceVerifier, onEntry };
     const summary = await watch(options(given));
     expect(summary.refused.length).toBe(refused);
     const [line] = lines;

@@ -250,7 +250,7 @@ class Container {
       onEntry: ({ bytes }) => void (this.#isAlive && acknowledged.push(Buffer.from(bytes).toString("utf8"))),
       onMessage: (message) => void (this.#isAlive && messages.push(message)),
       onPoll: (poll) => this.#afterPoll(poll),
-      onRefusal: ({ entry }) => this.#deliver("refusal", entry.n),
+      onRefusal: ({ entry }) => this.#deliver("refusal", "n" in entry ? entry.n : null),
       onOutage: ({ entry }) => this.#deliver("outage", entry.n),
       reload: {
         read: async () => ({ policy: { text: Buffer.from(this.#file).toString("utf8") } }),
@@ -299,12 +299,12 @@ class Container {
       tail: () => log.tail(),
       standing: (name) => log.standing(name),
       openOutage: (name) => log.openOutage(name),
-      requireHeld: counted(() => log.requireHeld()),
+      lastSign: () => log.lastSign(),
+      undelivered: (what) => log.undelivered(what),
+      check: counted(() => log.check()),
       append: counted((line) => this.#append(log, line)),
-      nextRefusal: counted(() => log.nextRefusal()),
-      markHandedOn: counted((n) => log.markHandedOn(n)),
-      nextOutage: counted(() => log.nextOutage()),
-      markOutageHandedOn: counted((n) => log.markOutageHandedOn(n)),
+      lineOf: counted((what, n) => log.lineOf(what, n)),
+      markDelivered: counted((what, n) => log.markDelivered(what, n)),
       countAsDelivered: counted((what) => log.countAsDelivered(what)),
     };
   }

@@ -12,7 +12,7 @@ import { verifyLog } from "../../src/watch/log.js";
 import { type LogStore, type OutageEntry, memoryStore } from "../../src/watch/store.js";
 import { type WatchOptions, type WatchSummary, watch } from "../../src/watch/watch.js";
 import { testFolder } from "../support/folder.js";
-import { NEVER, START, SimulatedClock, answering, isSign } from "./support.js";
+import { NEVER, START, SimulatedClock, respondingBy, isSign } from "./support.js";
 
 const HOUR = 3_600_000;
 
@@ -251,7 +251,7 @@ async function watching(
   const given = {
     policy,
     apps: [app],
-    newest: answering((one) => newest(clock.elapsedMs, polls++, "app" in one ? one.app : "")),
+    newest: respondingBy((one) => newest(clock.elapsedMs, polls++, "app" in one ? one.app : "")),
     onEntry: ({ entry }) => void (isSign(entry) || entries.push(entry as LogEntry)),
     onMessage: (message) => void messages.push(message),
     onOutage: async ({ entry }) => void delivered.push(entry),
@@ -397,7 +397,7 @@ describe("the limit of silence", () => {
     const given = {
       policy,
       apps: [app],
-      newest: answering((one) => {
+      newest: respondingBy((one) => {
         if (clock.elapsedMs >= DAY) stop.abort();
         return newest(clock.elapsedMs, "app" in one ? one.app : "");
       }),

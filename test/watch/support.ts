@@ -125,7 +125,7 @@ export function isSign(entry: object): boolean {
 export const NEVER = new Promise<never>(() => {});
 
 /** The function `newest` of a watch. What hangs stays {@link NEVER}. */
-export function answering(
+export function respondingBy(
   answer: (watched: Watched, signal: AbortSignal) => JsonValue | null | Promise<JsonValue | null>,
 ): WatchOptions["newest"] {
   return (watched, signal) => {
@@ -138,10 +138,13 @@ export function answering(
   };
 }
 
+const MOST_BUSY_MS = 500;
+
 /** A clock that advances only by sleeping. */
 export class SimulatedClock {
   #time = START.getTime();
   #busy = 0;
+  #isSlow = false;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
   readonly now = (): Date => new Date(this.#time);
@@ -158,6 +161,11 @@ export class SimulatedClock {
       this.#sleepers.push(sleeper);
       signal.addEventListener("abort", wake);
     });
+
+  /** Time passes during a request, which then takes no real time. */
+  letRequestsLast(): void {
+    this.#isSlow = true;
+  }
 
   /** Time does not pass during this work, which takes real time. */
   async during<T>(work: Promise<T>): Promise<T> {
@@ -179,7 +187,16 @@ export class SimulatedClock {
       ...options,
       newest: (watched, signal) => {
         const answer = options.newest(watched, signal);
-        if (answer !== NEVER) void this.during(new Promise<void>((end) => polling.set(watchedName(watched), end)));
+        // The last round of a watch reports no poll.
+        const begin = (): void =>
+          void this.during(
+            new Promise<void>((end) => {
+              polling.set(watchedName(watched), end);
+              setTimeout(end, MOST_BUSY_MS).unref();
+            }),
+          );
+        if (this.#isSlow) answer.then(begin, begin);
+        else if (answer !== NEVER) begin();
         return answer;
       },
       onPoll: (poll) => {
