@@ -147,7 +147,7 @@ const TEXT_OR_JSON = ["format", "text or json (default: text)"] as const;
 /** An option of commands that run for a long time. */
 const LOG_FORMAT = ["log-format", "text or json: messages on stderr as lines of JSON (default: text)"] as const;
 const HEALTH = [
-  ["health-file", "rewrite this file after each success: its modification time is that of the last success"],
+  ["health-file", "rewrite this file every 10 seconds, as a sign of life, and after each success, whose time is in it"],
   ["metrics", "serve /metrics, /healthz and /readyz at HOST:PORT; without HOST, only this machine can connect"],
   LOG_FORMAT,
 ] as const;

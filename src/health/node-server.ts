@@ -117,7 +117,7 @@ async function pageFor(method: string, page: (() => Page | Promise<Page>) | unde
 async function metricsPage(state: () => HealthState): Promise<() => Promise<Page>> {
   const { Counter, Gauge, Registry } = await loadPackage();
   const registry = new Registry();
-  for (const { name, help, values } of MEASURES[state().command]) {
+  for (const [name, [help, values]] of Object.entries(MEASURES[state().command])) {
     const shared = { name, help, labelNames: LABELS, registers: [registry] };
     const read = (): ReturnType<typeof values> => values(state());
     if (name.endsWith("_total"))

@@ -1,4 +1,5 @@
 /** The health of a process: its state, its file, and what it serves. */
+import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
@@ -426,6 +427,28 @@ describe("the server", () => {
     // The oldest ones were closed: 80 and three requests, and at most 64 at a time.
     while (closed < 16) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(sockets.slice(-60).filter(({ destroyed }) => destroyed)).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it("keeps the connections that were used last", async () => {
+    const health = await started({ subject: BOTH, metrics: ANY_PORT });
+    const { hostname, port } = new URL(health.url!);
+    const opened = async (): Promise<Socket> => {
+      const socket = connect(Number(port), hostname).on("error", () => {});
+      await new Promise((resolve) => socket.once("connect", resolve));
+      return socket;
+    };
+    const scraper = await opened();
+    const sockets = [scraper];
+    for (let each = 0; each < 63; each++) sockets.push(await opened());
+    const asked = async (): Promise<unknown> => {
+      scraper.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+      const [data] = (await Promise.race([once(scraper, "data"), once(scraper, "close")])) as [Buffer | boolean];
+      return data.toString().slice(0, 15);
+    };
+    expect(await asked()).toBe("HTTP/1.1 200 OK");
+    for (let each = 0; each < 30; each++) sockets.push(await opened());
+    expect(await asked()).toBe("HTTP/1.1 200 OK");
     for (const socket of sockets) socket.destroy();
   });
 
