@@ -329,7 +329,6 @@ class Keeper {
   readonly #results: ResultsFile | null;
   #met: MetLines;
   #savedAt = -Infinity;
-  #saving: Promise<void> = Promise.resolve();
 
   constructor(options: AuditFilesOptions, results: ResultsFile | null, state: OpenedState | null) {
     [this.#options, this.#results, this.state] = [options, results, state];
@@ -367,11 +366,10 @@ class Keeper {
     const { present } = this.state;
     const last = this.progress.segments.at(-1);
     const begun = { first, now, ...present, extents: this.extents ?? [], results: { length: 0, digest: "" } };
-    await this.#save(() => {
-      this.#met = this.met;
-      this.#results?.begin();
-      this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
-    });
+    this.#met = this.met;
+    this.#results?.begin();
+    this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
+    await this.#save();
     const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
     if (last !== undefined) onSegment?.({ first, now, changed: [...changesSince(last, present), ...lost] });
     return now;
@@ -401,13 +399,7 @@ class Keeper {
     await this.#save();
   }
 
-  /** Writes the state, one write at a time: a segment may begin while empty lines before it are recorded. */
-  #save(change: () => void = () => {}): Promise<void> {
-    return (this.#saving = this.#saving.then(() => this.#write(change)));
-  }
-
-  async #write(change: () => void): Promise<void> {
-    change();
+  async #save(): Promise<void> {
     if (this.state === null || this.#results === null) return;
     const marks = await this.#results.marks();
     const segments = this.progress.segments.map((segment, at) => ({ ...segment, results: marks[at]! }));
