@@ -18,7 +18,7 @@ import { type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import {
   type AuditProgress,
-  EXPECTED,
+  EXPECTED_LINES,
   NONE,
   type OpenedState,
   type Segment,
@@ -307,7 +307,7 @@ function unmetOf({ met, progress }: Keeper, expected: ExpectedEntries | undefine
   if (expected === undefined) return null;
   const unmet = [...expected.unmet(met)];
   const hasOlder =
-    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED])));
+    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED_LINES])));
   return { count: unmet.length, first: unmet.slice(0, MAX_UNMET), hasOlder };
 }
 
@@ -348,7 +348,7 @@ class Keeper {
    */
   get met(): MetLines {
     const { expected } = this.#options;
-    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED]));
+    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED_LINES]));
     const last = marks.findLast((mark) => mark !== NONE);
     return expected === undefined || last === undefined || expected.beginsAs(last) ? this.#met : new MetLines();
   }
