@@ -18,7 +18,7 @@ import { type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import {
   type AuditProgress,
-  EXPECTED,
+  EXPECTED_LINES,
   NONE,
   type OpenedState,
   type Segment,
@@ -307,7 +307,7 @@ function unmetOf({ met, progress }: Keeper, expected: ExpectedEntries | undefine
   if (expected === undefined) return null;
   const unmet = [...expected.unmet(met)];
   const hasOlder =
-    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED])));
+    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED_LINES])));
   return { count: unmet.length, first: unmet.slice(0, MAX_UNMET), hasOlder };
 }
 
@@ -329,7 +329,6 @@ class Keeper {
   readonly #results: ResultsFile | null;
   #met: MetLines;
   #savedAt = -Infinity;
-  #saving: Promise<void> = Promise.resolve();
 
   constructor(options: AuditFilesOptions, results: ResultsFile | null, state: OpenedState | null) {
     [this.#options, this.#results, this.state] = [options, results, state];
@@ -349,7 +348,7 @@ class Keeper {
    */
   get met(): MetLines {
     const { expected } = this.#options;
-    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED]));
+    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED_LINES]));
     const last = marks.findLast((mark) => mark !== NONE);
     return expected === undefined || last === undefined || expected.beginsAs(last) ? this.#met : new MetLines();
   }
@@ -367,11 +366,10 @@ class Keeper {
     const { present } = this.state;
     const last = this.progress.segments.at(-1);
     const begun = { first, now, ...present, extents: this.extents ?? [], results: { length: 0, digest: "" } };
-    await this.#save(() => {
-      this.#met = this.met;
-      this.#results?.begin();
-      this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
-    });
+    this.#met = this.met;
+    this.#results?.begin();
+    this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
+    await this.#save();
     const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
     if (last !== undefined) onSegment?.({ first, now, changed: [...changesSince(last, present), ...lost] });
     return now;
@@ -401,13 +399,7 @@ class Keeper {
     await this.#save();
   }
 
-  /** Writes the state, one write at a time: a segment may begin while empty lines before it are recorded. */
-  #save(change: () => void = () => {}): Promise<void> {
-    return (this.#saving = this.#saving.then(() => this.#write(change)));
-  }
-
-  async #write(change: () => void): Promise<void> {
-    change();
+  async #save(): Promise<void> {
     if (this.state === null || this.#results === null) return;
     const marks = await this.#results.marks();
     const segments = this.progress.segments.map((segment, at) => ({ ...segment, results: marks[at]! }));

@@ -68,7 +68,7 @@ const INPUT_OPTIONS: MembersOf<InputOptions> = {
   batchEntries: optional(wholeNumber(1)),
 };
 
-export interface SourceReading {
+interface SourceReading {
   readonly from: AuditPosition | null;
   readonly digest: boolean;
   readonly batchEntries: number | undefined;

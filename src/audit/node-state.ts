@@ -207,7 +207,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
 };
 
 /** The expectations in `asked`: their mark, or {@link NONE}. */
-export const EXPECTED = "--expected";
+export const EXPECTED_LINES = "--expected";
 export const NONE = "none";
 
 async function optionsOf({
@@ -221,7 +221,7 @@ async function optionsOf({
   return {
     INPUT: [...inputs],
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
-    [EXPECTED]: expected ?? NONE,
+    [EXPECTED_LINES]: expected ?? NONE,
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
   };
@@ -230,7 +230,7 @@ async function optionsOf({
 /** Options that begin a new segment if they change. Any other option must stay the same. */
 const CHANGEABLE: readonly string[] = [
   ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
-  EXPECTED,
+  EXPECTED_LINES,
 ];
 
 function changed(before: Segment["asked"], asked: Segment["asked"], isChangeable: boolean): string[] {

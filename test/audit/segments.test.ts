@@ -103,11 +103,19 @@ const daysOf = ({ out }: Run): number[] =>
     .map((line) => new Date((JSON.parse(line) as { reason: string }).reason).getUTCDate());
 
 interface Saved {
-  readonly segments: readonly { readonly first: number; readonly now: string; readonly tool: string }[];
+  readonly segments: readonly {
+    readonly first: number;
+    readonly tool: string;
+    readonly results: { readonly length: number; readonly digest: string };
+  }[];
   readonly end: string | null;
 }
 const savedOf = ({ state }: Run): Saved => JSON.parse(readFileSync(state, "utf8")) as Saved;
 const firstsOf = (run: Run): number[] => savedOf(run).segments.map(({ first }) => first);
+
+async function* streamOf(content: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
 
 describe("a night that resumes an audit", () => {
   it("judges what was added by its own present, for a week, and old entries never again", async () => {
@@ -174,6 +182,26 @@ describe("a night that resumes an audit", () => {
     expect(readFileSync(whole.out, "utf8")).toBe(readFileSync(broken.out, "utf8"));
   });
 
+  it("leaves a line without a line feed that is added while it reads", async () => {
+    const run = runOf("a\nb\n");
+    const judge = judging(() => writeFileSync(run.input, "a\nb\nc"));
+    expect((await audited(run, 1, { judge })).summary.entries).toBe(2);
+    await audited(run, 2);
+    expect(daysOf(run)).toEqual([1, 1, 2]);
+  });
+
+  it("leaves what was added to the next one if stdin cannot be read again", async () => {
+    const run = runOf("three\n");
+    const stdin = (): AsyncIterable<Uint8Array> => streamOf("one\ntwo\n");
+    const inputs = ["-", run.input];
+    await killed(run, 1, 1, { inputs, stdin: stdin() });
+    appendFileSync(run.input, "four\n");
+    await audited(run, 2, { inputs, stdin: stdin() });
+    expect(daysOf(run)).toEqual([1, 1, 1]);
+    await audited(run, 3, { inputs, stdin: stdin() });
+    expect(daysOf(run)).toEqual([1, 1, 1, 3]);
+  });
+
   it.each<[string, (run: { readonly inputs: string[] }) => void]>([
     ["lines", ({ inputs }) => appendFileSync(inputs[0]!, "five\n")],
     ["gzip, by a member", ({ inputs }) => appendFileSync(inputs[0]!, gzipSync("five\n"))],
@@ -189,14 +217,7 @@ describe("a night that resumes an audit", () => {
       run.inputs.splice(0, 1, path);
     }
     const more = (): Partial<AuditFilesOptions> =>
-      kind === "stdin"
-        ? {
-            inputs: ["-"],
-            stdin: (async function* () {
-              yield readFileSync(run.input);
-            })(),
-          }
-        : {};
+      kind === "stdin" ? { inputs: ["-"], stdin: streamOf(readFileSync(run.input)) } : {};
     await killed(run, 1, 2, more());
     grow(run);
     const end = await audited(run, 2, more());
@@ -339,8 +360,11 @@ describe("an audit that would judge otherwise than before", () => {
     expect(last.unmet).toMatchObject({ count: 1, hasOlder: true, first: [{ line: 4 }] });
     // Lines of another file count from their own beginning.
     appendFileSync(run.input, "five\n");
-    const other = await audited(run, 6, { expected: await expectedOf(["five", "a"]) });
-    expect(other.unmet).toMatchObject({ count: 0 });
+    const other = await audited(run, 6, { expected: await expectedOf(["five", "a"], ["six", "a"]) });
+    expect(other.unmet).toMatchObject({ count: 1, hasOlder: true, first: [{ line: 2 }] });
+    appendFileSync(run.input, "six\n");
+    const all = await audited(run, 6, { expected: await expectedOf(["five", "a"], ["six", "a"]) });
+    expect(all.unmet).toEqual({ count: 0, first: [], hasOlder: false });
     expect((await audited(run, 7, { expected: await expectedOf(one, two, three) })).unmet).toMatchObject({ count: 3 });
   });
 });
@@ -349,7 +373,7 @@ describe("an unfinished segment", () => {
   it.each<[string, Uint8Array, Uint8Array]>([
     ["packed again", gzipSync("one\ntwo\nthree\n"), gzipSync("one\ntwo\nthree\nfour\n")],
     ["packed to less", gzipSync("one\ntwo\nthree\nxxxxxxxxxxxxx\n".repeat(9)), gzipSync("one\ntwo\nthree\n")],
-    ["unpacked", gzipSync("one\ntwo\nthree\n"), Buffer.from("one\ntwo\nthree\n")],
+    ["unpacked", gzipSync("one\ntwo\n".repeat(30)), Buffer.from("one\ntwo\n".repeat(30))],
     ["incomplete when it began", gzipSync("one\ntwo\nthree\n").subarray(0, -3), gzipSync("one\ntwo\nthree\n")],
   ])("ends where it was killed if its gzip was %s, and the run says so", async (_, first, second) => {
     const run = runOf(first);
@@ -447,5 +471,11 @@ describe("the results of segments", () => {
     }
     writeFileSync(run.out, results);
     expect((await audited(run, 3)).added.entries).toBe(1);
+    let rest = readFileSync(run.out, "utf8");
+    for (const { results: mark } of savedOf(run).segments) {
+      expect(mark.digest).toBe(createHash("sha256").update(rest.slice(0, mark.length)).digest("hex"));
+      rest = rest.slice(mark.length);
+    }
+    expect(rest).toBe("");
   });
 });
