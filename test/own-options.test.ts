@@ -709,8 +709,9 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     }),
   ],
   startHealth: [
-    door([{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW }], async (given) =>
-      (await healthNode.startHealth(given as healthNode.HealthOptions)).state(),
+    door(
+      [{ subject: { command: "watch", watched: [{ app: "a" }], inputs: ["b"] }, now: () => NOW, monotonic: () => 0 }],
+      async (given) => (await healthNode.startHealth(given as healthNode.HealthOptions)).state(),
     ),
   ],
   openLog: [
