@@ -845,6 +845,7 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   "isAccepted",
   "resultLine",
   "originOf",
+  "acknowledgeEntry",
   "readLog",
   "SoftwarePasskey",
   "writeLabFiles",
