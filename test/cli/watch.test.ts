@@ -71,6 +71,12 @@ describe("watch", () => {
       /--max-silence 60s: expected more than --interval/,
     ],
     [
+      "no heartbeat",
+      ["--app", "a", "--policy", "p", "--log", "l", "--heartbeat", "8d"],
+      /--heartbeat 8d: expected a duration .*up to 7d/,
+    ],
+    ["a heartbeat without a log", ["--app", "a", "--policy", "p", "--heartbeat", "1h"], /--heartbeat: only with --log/],
+    [
       "another format",
       ["--app", "a", "--policy", "p", "--format", "html"],
       /--format html: expected one of text, json/,
@@ -104,6 +110,21 @@ describe("watch", () => {
     ],
   ])("refuses %s", (_, args, message) => refused(2, bootproof(["watch", ...args, ...CONNECTION]), message));
 
+  it.each<[string, string[], RegExp]>([
+    ["without a log", ["--acknowledge", "3"], /--acknowledge: only with --log FILE/],
+    ["with what a watch needs", ["--acknowledge", "3", "--log", "l", "--app", "a"], /not with --app: it only needs/],
+    ["of no number", ["--acknowledge", "x", "--log", "l"], /--acknowledge x: expected a number/],
+    ["of an unknown entry", ["--acknowledge", "9", "--log", fileOf(textOf(lines))], /entry 9 is not an undelivered/],
+  ])("refuses an acknowledgement %s", (_, args, message) => refused(2, bootproof(["watch", ...args]), message));
+
+  it("records an acknowledgement once, and then has nothing to acknowledge", async () => {
+    const path = fileOf(textOf(await linesOf(2, { verdict: "rejected" })));
+    const { code, stdout } = await bootproof(["watch", "--acknowledge", "1", "--log", path]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ #3 ACKNOWLEDGED: the refusal of entry 1 /)]);
+    await refused(2, bootproof(["watch", "--acknowledge", "1", "--log", path]), /entry 1 is not an undelivered/);
+    expect((await bootproof(["watch", "--acknowledge", "2", "--log", path])).code).toBe(0);
+  });
+
   it("names a file that is not a policy", () =>
     refused(2, bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]), "deployments"));
 });
@@ -128,6 +149,10 @@ describe("an entry that is not a finding", () => {
       `${AT} #5 SETTING CHANGED: the policy, its trusted roots; the policy is now "lab" sha256:${"ab".repeat(32)}\n`,
       `${AT} #5 SETTING REFUSED since ${AT}: a\\u{202e}.json: no such file\n`,
       `${AT} #5 CONTINUED in boots.2.jsonl\n`,
+      `${AT} #5 STARTED signer, key 04ab…, adopting ${"ab".repeat(32)}\n`,
+      `${AT} #5 HEARTBEAT since ${AT}: signer 60 good, key 04ab… 60 good\n`,
+      `${AT} #5 STOPPED since ${AT}: signer 1 good and 2 failed, key 04ab… 1 good and 2 failed\n`,
+      `${AT} #5 ACKNOWLEDGED: the refusal of entry 3 is not delivered any more\n`,
     ]);
   });
 });

@@ -279,7 +279,7 @@ describe("a refusal that no target takes", () => {
   it("is acknowledged by its number, once", async () => {
     const log = memoryStore();
     await watched(() => bad(1), { log, deliver: () => fail("HTTP 413"), until: 10 * MINUTE });
-    const [{ n }] = log.undelivered("refusal") as [{ n: number }];
+    const [{ n }] = log.undelivered("refusal") as unknown as [{ n: number }];
     expect(await acknowledgeEntry(log, n + 1, START)).toBe(null);
     const line = await acknowledgeEntry(log, n, START);
     expect(line!.entry).toMatchObject({ log: "bootproof-log/3", event: "acknowledged", entry: n, what: "refusal" });

@@ -11,6 +11,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -24,6 +25,7 @@ import {
   type FailureKind,
   type FindingEntry,
   type LogEntry,
+  type UnrecordedFinding,
   type LogLine,
   isFinding,
   lineAt,
@@ -31,20 +33,23 @@ import {
 } from "../../src/watch/entry.js";
 import {
   FetchError,
+  LogFullError,
   type LogStore,
   type LogVerification,
   type VerifyLogOptions,
   type WatchMessage,
   type WatchOptions,
   type WatchPoll,
+  type WatchStatus,
   type WatchSummary,
   type Watched,
+  acknowledgeEntry,
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
 import { LogError, type OpenedLog, openLog, readLog } from "../../src/watch/node.js";
 import { testFolder } from "../support/folder.js";
-import { START, SimulatedClock } from "./support.js";
+import { NEVER, START, SimulatedClock } from "./support.js";
 
 const container = vi.hoisted(() => ({ host: "" }));
 vi.mock("../../src/disk/lock.js", async (original) => {
@@ -63,6 +68,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DAYS = 30;
 const INTERVAL = HOUR;
+const HEARTBEAT = 3 * HOUR;
 /** After a poll that failed. */
 const MOST_WAIT = 5 * MINUTE;
 /** The enclave restarts. */
@@ -78,6 +84,8 @@ const BOOTS: readonly JsonValue[] = Array.from({ length: (DAYS * DAY) / SHIFT + 
 const shiftOf = new Map(BOOTS.map((bootProof, shift) => [JSON.stringify(bootProof), shift]));
 
 const app = "signer";
+/** An application whose requests hang, for the whole month. */
+const stuck = "stuck";
 const ephemeralKey = toHex(forge.ephemeralKey.publicKey);
 const [APP, KEY] = [watchedName({ app }), watchedName({ ephemeralKey })];
 
@@ -105,6 +113,14 @@ const OUTAGES: readonly Outage[] = [
   outage(20.1, 20.9, ["missing"]),
   outage(25.5, 26.3, ["credentials", "unreachable"]),
 ];
+/** The disk is full. */
+const FULL = { from: 15.1 * DAY, to: 15.9 * DAY };
+/** Another program shortens the log, while a boot proof is rejected. The operator puts it back. */
+const EDITED = { day: 23, at: 22.1 * DAY };
+/** The clock of the machine is a day late. */
+const LATE = { from: 28.4 * DAY, to: 28.6 * DAY };
+/** The target refuses the first refusal after that day, until the operator acknowledges it. */
+const POISON = { from: 8 * DAY, acknowledgedAfter: 11 };
 /** Too short for an entry. */
 const SHORT = { from: 9.2 * DAY, requests: 6 };
 const isTargetDown = (elapsed: number): boolean =>
@@ -159,6 +175,11 @@ const messages: WatchMessage[] = [];
 const openingNotes: string[] = [];
 /** Refusals and outages that reached their target, by `n`. */
 const delivered = { refusal: [] as number[], outage: [] as number[] };
+/** Refusals that reached their target without a number: on the full disk, and from the edited log. */
+const unrecorded: { readonly elapsed: number; readonly entry: UnrecordedFinding }[] = [];
+let poison: number | null = null;
+const statuses: WatchStatus[] = [];
+const edited: Error[] = [];
 const seen: Record<string, number[]> = { [APP]: [], [KEY]: [] };
 const kills: Record<End, number> = Object.fromEntries(ENDS.map((end) => [end, 0])) as Record<End, number>;
 let [policy, polls, requests, shortRequests] = [BEFORE, 0, 0, 0];
@@ -171,6 +192,11 @@ function respond(watched: Watched): JsonValue {
   if (kind !== undefined) throw new FetchError(kind, `it is ${kind}`);
   if (elapsed >= SHORT.from && shortRequests++ < SHORT.requests) throw new FetchError("unreachable", "for a moment");
   return BOOTS[Math.floor(elapsed / SHIFT)]!;
+}
+
+function clockOfMachine(): Date {
+  const { elapsedMs } = clock;
+  return new Date(clock.now().getTime() - (elapsedMs >= LATE.from && elapsedMs < LATE.to ? DAY : 0));
 }
 
 /** The files of both folders. */
@@ -190,12 +216,12 @@ class Container {
   readonly #end: End;
   readonly #stop = new AbortController();
   #disk: Disk | null = null;
-  #shift = 0;
+  readonly #shifts = new Map<string, number>();
   #attempts = 0;
   #ask = (): void => {};
   #file = policy;
   /** Simulated time does not pass while a poll runs, or the disk is in use: both take real time. */
-  #isPolling = true;
+  readonly #polling = new Set(["the first poll"]);
   #inUse = 0;
 
   constructor(day: number) {
@@ -215,13 +241,15 @@ class Container {
     const isOver = (): boolean => this.#end === "stopped" && clock.elapsedMs >= this.#until + HOUR;
     await clock.runUntil(
       () => ended || !this.#isAlive || isOver(),
-      () => this.#isPolling || this.#inUse > 0,
+      () => this.#polling.size > 0 || this.#inUse > 0,
     );
     this.#stop.abort();
-    const summary = await work;
-    await log.close();
-    if (this.#disk !== null) putBack(this.#disk);
-    return summary;
+    try {
+      return await work;
+    } finally {
+      await log.close();
+      if (this.#disk !== null) putBack(this.#disk);
+    }
   }
 
   get #isAlive(): boolean {
@@ -239,19 +267,25 @@ class Container {
   #options(log: OpenedLog): WatchOptions {
     return {
       policy: parsePolicy(policy),
-      ...{ apps: [app], ephemeralKeys: [ephemeralKey], intervalMs: INTERVAL, log: this.#store(log) },
-      ...{ ...clock, signal: this.#stop.signal },
+      ...{ apps: [app, stuck], ephemeralKeys: [ephemeralKey], intervalMs: INTERVAL, log: this.#store(log) },
+      heartbeatMs: HEARTBEAT,
+      ...{ sleep: clock.sleep, random: clock.random, now: clockOfMachine, signal: this.#stop.signal },
       newest: async (watched) => {
-        this.#isPolling = true;
+        if ("app" in watched && watched.app === stuck) return NEVER;
+        this.#polling.delete("the first poll");
+        this.#polling.add(watchedName(watched));
         this.#reach("killed in a poll");
-        this.#shift = Math.floor(clock.elapsedMs / SHIFT);
-        return this.#isAlive ? respond(watched) : new Promise<never>(() => {});
+        this.#shifts.set(watchedName(watched), Math.floor(clock.elapsedMs / SHIFT));
+        if (clock.elapsedMs >= EDITED.at && edited.length === 0) this.#edit();
+        return this.#isAlive ? respond(watched) : NEVER;
       },
-      onEntry: ({ bytes }) => void (this.#isAlive && acknowledged.push(Buffer.from(bytes).toString("utf8"))),
+      onEntry: ({ entry, bytes }) =>
+        void (this.#isAlive && "n" in entry && acknowledged.push(Buffer.from(bytes).toString("utf8"))),
+      onStatus: (status) => void statuses.push(status),
       onMessage: (message) => void (this.#isAlive && messages.push(message)),
       onPoll: (poll) => this.#afterPoll(poll),
-      onRefusal: ({ entry }) => this.#deliver("refusal", "n" in entry ? entry.n : null),
-      onOutage: ({ entry }) => this.#deliver("outage", entry.n),
+      onRefusal: ({ entry }) => this.#deliver("refusal", entry),
+      onOutage: ({ entry }) => this.#deliver("outage", entry),
       reload: {
         read: async () => ({ policy: { text: Buffer.from(this.#file).toString("utf8") } }),
         when: (ask) => {
@@ -262,30 +296,47 @@ class Container {
     };
   }
 
-  #afterPoll({ watched }: WatchPoll): void {
+  /** Cuts the end of the log, and ends the container when its watch has noticed. */
+  #edit(): void {
+    const disk = diskNow().filter(([path]) => !path.endsWith(".lock"));
+    const file = filesIn(OWN).at(-1)!;
+    truncateSync(file, readFileSync(file).length - 10);
+    edited.push(new Error("not noticed"));
+    this.#onEdited = (): void => putBack(disk);
+  }
+
+  #onEdited = (): void => {};
+
+  /** Runs a watch whose log is edited. */
+  async runEdited(): Promise<void> {
+    await this.run().catch((error: Error) => edited.splice(0, 1, error));
+    this.#onEdited();
+  }
+
+  #afterPoll({ watched, failure }: WatchPoll): void {
     if (!this.#isAlive) return;
     polls++;
-    this.#isPolling = false;
-    for (const one of watched) {
-      const shifts = seen[watchedName(one.watched)]!;
-      if (one.failure === null && shifts.at(-1) !== this.#shift) shifts.push(this.#shift);
-    }
+    const name = watchedName(watched);
+    this.#polling.delete(name);
+    const [shifts, shift] = [seen[name]!, this.#shifts.get(name)!];
+    if (failure === null && shifts.at(-1) !== shift) shifts.push(shift);
     if (clock.elapsedMs < POLICY_CHANGES_AT || policy === AFTER) return;
     if (this.#file !== HALF) {
       this.#file = HALF;
       this.#ask();
-      // The next poll follows at once.
-      this.#isPolling = true;
     } else this.#file = policy = AFTER;
   }
 
-  async #deliver(what: keyof typeof delivered, n: number): Promise<void> {
-    if (!this.#isAlive) return new Promise<never>(() => {});
-    if (what === "refusal" && (isTargetDown(clock.elapsedMs) || ++this.#attempts % 3 === 0))
-      throw new Error("HTTP 500");
-    delivered[what].push(n);
+  async #deliver(what: keyof typeof delivered, entry: { readonly n: number } | UnrecordedFinding): Promise<void> {
+    if (!this.#isAlive) return NEVER;
+    const elapsed = clock.elapsedMs;
+    if (what === "refusal" && (isTargetDown(elapsed) || ++this.#attempts % 3 === 0)) throw new Error("HTTP 500");
+    if (!("n" in entry)) return void unrecorded.push({ elapsed, entry });
+    if (what === "refusal" && elapsed >= POISON.from) poison ??= entry.n;
+    if (what === "refusal" && entry.n === poison) throw new Error("HTTP 413");
+    delivered[what].push(entry.n);
     this.#reach("killed in a delivery");
-    return this.#isAlive ? undefined : new Promise<never>(() => {});
+    return this.#isAlive ? undefined : NEVER;
   }
 
   #store(log: OpenedLog): LogStore {
@@ -310,6 +361,7 @@ class Container {
   }
 
   async #append(log: OpenedLog, line: LogLine): Promise<void> {
+    if (clock.elapsedMs >= FULL.from && clock.elapsedMs < FULL.to) throw new LogFullError("no space left on the disk");
     const appended = log.append(line);
     // Wherever the write is then: each day at another place.
     for (let turns = 0; turns < (this.#until / DAY) % 7; turns++) await new Promise((resolve) => setImmediate(resolve));
@@ -318,22 +370,36 @@ class Container {
   }
 }
 
+async function acknowledgePoison(): Promise<void> {
+  container.host = "operator";
+  const log = await opened({ onNote: (text) => openingNotes.push(text) });
+  expect(await acknowledgeEntry(log, poison!, clock.now())).not.toBe(null);
+  await log.close();
+}
+
 let last: WatchSummary | null = null;
 const entries: LogEntry[] = [];
 beforeAll(async () => {
   for (const folder of [OWN, OTHERS]) mkdirSync(folder);
   for (let day = 1; day <= DAYS; day++) {
+    if (day === EDITED.day) await new Container(day).runEdited();
     last = await new Container(day).run();
+    if (day === POISON.acknowledgedAfter) await acknowledgePoison();
     // As a kill in the middle of a write leaves it.
     if (day % ENDS.length === 3) appendFileSync(filesIn(OWN).at(-1)!, `{"log":"bootproof-log/2","n":${day}`);
   }
   await verifiedIn(OWN, { onLine: ({ entry }) => entries.push(entry) });
-});
+}, 600_000);
 
 const findingsOf = (name: string): FindingEntry[] =>
   entries.flatMap((entry) => (isFinding(entry) && watchedName(entry) === name ? [entry] : []));
 const eventsOf = (...events: string[]) =>
   entries.flatMap((entry) => ("event" in entry && events.includes(entry.event) ? [entry] : []));
+
+/** Whether a boot proof was verified before it was made, because the clock was late. */
+function isLate({ at, bootProofs }: FindingEntry): boolean {
+  return Date.parse(at) < START.getTime() + shiftOf.get(JSON.stringify(bootProofs[0]))! * SHIFT;
+}
 
 describe("a month of a watch", () => {
   it("had polls, kills of each kind, and locks of hosts that are gone", () => {
@@ -363,13 +429,13 @@ describe("a month of a watch", () => {
     const places = acknowledged.map((line) => lines.indexOf(line));
     expect(places).toEqual(places.filter((place) => place >= 0).sort((one, other) => one - other));
     for (const name of [APP, KEY]) {
-      const findings = findingsOf(name);
+      const findings = findingsOf(name).filter((entry) => !isLate(entry));
       const shifts = findings.map(({ bootProofs }) => shiftOf.get(JSON.stringify(bootProofs[0])));
-      // The same one twice where the policy changed.
+      // The same one twice where the policy changed, and where the clock was late.
       const again = shifts.filter((shift, index) => shift === shifts[index - 1]);
       expect([shifts.filter((shift, index) => shift !== shifts[index - 1]), again]).toEqual([
         seen[name],
-        [Math.floor(POLICY_CHANGES_AT / SHIFT)],
+        [Math.floor(POLICY_CHANGES_AT / SHIFT), Math.floor(LATE.from / SHIFT)],
       ]);
       expect(findings.map(({ verdict }) => verdict === "rejected")).toEqual(shifts.map((shift) => isRejected(shift!)));
     }
@@ -413,18 +479,65 @@ describe("a month of a watch", () => {
     }
   });
 
-  it("delivered refusals and outages at least once, in order", () => {
-    const refused = entries.flatMap((entry) => (isFinding(entry) && entry.verdict === "rejected" ? [entry.n] : []));
-    const wanted = { refusal: refused, outage: eventsOf("outage-began", "outage-ended").map(({ n }) => n) };
+  it("delivered refusals and outages at least once, but for the one that was acknowledged", () => {
+    const refused = entries.flatMap((entry) => (isFinding(entry) && entry.verdict === "rejected" ? [entry] : []));
+    // Those that were delivered from the full disk have no number.
+    const numbered = refused.filter(({ at }) => !unrecorded.some(({ entry }) => entry.at === at));
+    const outages = eventsOf("outage-began", "outage-ended").map(({ n }) => n);
     expect(refused.length).toBeGreaterThan(40);
-    for (const what of ["refusal", "outage"] as const) {
-      expect([...new Set(delivered[what])]).toEqual(wanted[what]);
-      expect(delivered[what]).toEqual([...delivered[what]].sort((one, other) => one - other));
-    }
+    const sorted = (numbers: readonly number[]): number[] => [...new Set(numbers)].sort((one, other) => one - other);
+    expect(sorted(delivered.refusal)).toEqual(numbered.map(({ n }) => n).filter((n) => n !== poison));
+    expect(sorted(delivered.outage)).toEqual(outages);
     // A kill between a delivery and its mark repeats it.
-    expect(delivered.refusal.length).toBeGreaterThan(refused.length);
+    expect(delivered.refusal.length).toBeGreaterThan(numbered.length);
     expect(messages.some((message) => message.event === "not-handed-on")).toBe(true);
-    expect(last).toMatchObject({ waiting: false, outagesWaiting: false, unfetched: [], unseen: [] });
+    expect(last).toMatchObject({ waiting: false, outagesWaiting: false, unfetched: [], unseen: [{ app: stuck }] });
+  });
+
+  it("warned each hour of the refusal that could not be delivered, over restarts, until it was acknowledged", () => {
+    const warned = messages
+      .filter(({ event }) => event === "undelivered")
+      .map(({ at }) => at.getTime() - START.getTime());
+    const until = POISON.acknowledgedAfter * DAY;
+    expect(warned.filter((time) => time > POISON.from && time < until).length).toBeGreaterThan(48);
+    expect(warned.filter((time) => time > until + HOUR && time < 17 * DAY)).toEqual([]);
+    expect(eventsOf("acknowledged")).toMatchObject([{ entry: poison, what: "refusal" }]);
+  });
+
+  it("went on with a full disk, and recorded later what it had handed on", () => {
+    const full = unrecorded.filter(({ elapsed }) => elapsed >= FULL.from && elapsed < FULL.to);
+    expect(full.length).toBeGreaterThan(0);
+    for (const { entry } of full)
+      expect(findingsOf(watchedName(entry)).map(({ evidenceDigest }) => evidenceDigest)).toContain(
+        entry.evidenceDigest,
+      );
+    const events = messages.flatMap(({ event }) => (event.startsWith("log-") ? [event] : []));
+    expect([events.filter((event) => event === "log-full").length >= 15, events.at(-1)]).toEqual([
+      true,
+      "log-writable",
+    ]);
+    expect(statuses.some(({ isLogWritable }) => !isLogWritable)).toBe(true);
+  });
+
+  it("noticed that its log was edited, and handed on what was refused", () => {
+    expect(edited).toMatchObject([{ name: "LogChangedError" }]);
+    const found = unrecorded.filter(({ elapsed }) => elapsed >= EDITED.at && elapsed < EDITED.at + HOUR);
+    expect(new Set(found.map(({ entry }) => watchedName(entry)))).toEqual(new Set([APP, KEY]));
+  });
+
+  it("left a sign of life every three hours, but for the full disk", () => {
+    const signs = eventsOf("started", "heartbeat", "stopped");
+    const times = signs.map(({ at }) => Date.parse(at) - START.getTime());
+    const gaps = times.slice(1).map((time, index) => ({ from: times[index]!, gap: time - times[index]! }));
+    const long = gaps.filter(({ gap }) => gap > HEARTBEAT + 2 * HOUR);
+    expect(
+      long.every(
+        ({ from }) =>
+          (from >= FULL.from - HEARTBEAT && from < FULL.to) || (from >= LATE.from - HEARTBEAT && from < LATE.to),
+      ),
+    ).toBe(true);
+    expect(signs.filter(({ event }) => event === "heartbeat").length).toBeGreaterThan(6 * 22);
+    expect(signs.filter(({ event }) => event === "started").length).toBe(DAYS + 1);
   });
 });
 
