@@ -149,7 +149,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
-  let health: (Health & { idle?: () => void }) | null = null;
+  let health: (Health) | null = null;
   let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files);
@@ -187,7 +187,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       },
       onEnd: async (end) => {
         code = ended(end, request, { io, isReadNoMore: output.signal.aborted });
-        if (end.end === "done" && end.summary.entries === end.before) health?.idle?.();
+        if (end.end === "done" && end.summary.entries === end.before) health?.idle();
         await health?.close();
       },
     });
