@@ -1,6 +1,8 @@
 /** What an input has when a segment begins: a run reads no more of it (audit/README.md, "Segments"). */
 import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { count, nullable, objectOf, oneOf, text } from "../decode/shapes.js";
 import { AuditInputError, LineInputs, STDIN_INPUT, isPacked, readable } from "./node-inputs.js";
 
@@ -50,18 +52,18 @@ export async function stillHas(name: string, before: Extent | null): Promise<boo
   if (before === null) return true;
   const now = await extentOf(name, before.size);
   if (now?.of !== before.of) return false;
-  if (before.of === "gzip") return now.size >= before.size && (now.size === before.size || isWhole(name, before.size));
+  if (before.of === "gzip") return now.size >= before.size && isWhole(name, before);
   if (now.size < before.size || now.names !== before.names) throw changedInput(name);
   return true;
 }
 
 /** Whether the first bytes of a gzip file are whole members. */
-async function isWhole(name: string, size: number): Promise<boolean> {
-  const chunks = new LineInputs(undefined).chunks(name, size)[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await chunks.next().catch(() => null);
-    if (next?.done !== false) return next !== null;
-  }
+function isWhole(name: string, extent: Extent): Promise<boolean> {
+  const chunks = Readable.from(new LineInputs(undefined).chunks(name, extent));
+  return finished(chunks.resume()).then(
+    () => true,
+    () => false,
+  );
 }
 
 export function changedInput(name: string, which = "it"): AuditInputError {

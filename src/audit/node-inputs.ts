@@ -10,6 +10,7 @@ import { attempt } from "../errors.js";
 import { beginsAsJson, kindOfJson } from "../inspect/kinds.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
+import type { Extent } from "./node-extent.js";
 
 export const STDIN_INPUT = "-";
 
@@ -49,11 +50,11 @@ export class LineInputs {
     this.#stdin = stdin;
   }
 
-  /** Returns the unpacked bytes of an input. Of a file, only the first `most` bytes are read. */
-  chunks(name: string, most = Infinity): AsyncIterable<Uint8Array> {
+  /** Returns the unpacked bytes of an input, or those of its extent. */
+  chunks(name: string, extent: Extent | null = null): AsyncIterable<Uint8Array> {
     const begun = this.#begun.get(name);
     this.#begun.delete(name);
-    return begun ?? unpacked(name, this.#packed(name, most));
+    return begun ?? unpacked(name, this.#packed(name, extent));
   }
 
   /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
@@ -84,8 +85,8 @@ export class LineInputs {
     if (lines.form !== null) throw noLines(name, lines.form, packing);
   }
 
-  #packed(name: string, most: number): AsyncIterable<Uint8Array> {
-    if (name !== STDIN_INPUT) return chunksOf(name, most);
+  #packed(name: string, extent: Extent | null): AsyncIterable<Uint8Array> {
+    if (name !== STDIN_INPUT) return chunksOf(name, extent);
     if (this.#stdin === undefined) throw new TypeError("stdin: required, since an input is -");
     return this.#stdin;
   }
@@ -96,16 +97,23 @@ export class LineInputs {
  */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
-/** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
-async function* chunksOf(path: string, most: number): AsyncGenerator<Uint8Array> {
+/**
+ * Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. In a
+ * file of lines, the line in which an extent ends is yielded whole.
+ */
+async function* chunksOf(path: string, extent: Extent | null): AsyncGenerator<Uint8Array> {
+  let left = extent?.size ?? Infinity;
+  if (left === 0) return;
   const file = await readable(path, open(path));
   try {
-    for (let left = most; left > 0;) {
-      const length = Math.min(CHUNK, left);
-      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(length), 0, length, null));
+    for (;;) {
+      const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
       if (bytesRead === 0) return;
+      const chunk = buffer.subarray(0, bytesRead);
+      const end = extent?.of === "lines" ? chunk.indexOf("\n", Math.max(left - 1, 0)) + 1 : left;
+      if (end > 0 && end <= bytesRead) return yield chunk.subarray(0, end);
+      yield chunk;
       left -= bytesRead;
-      yield buffer.subarray(0, bytesRead);
     }
   } finally {
     await file.close();

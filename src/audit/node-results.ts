@@ -6,6 +6,7 @@ import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js"
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 import { CHUNK } from "./node-inputs.js";
+import type { Segment } from "./node-state.js";
 
 /** Thrown for a file of results or a state that cannot be written, or that another program changed. */
 export class AuditFileError extends Error {
@@ -28,19 +29,12 @@ export interface ResultsMark {
   readonly digest: string;
 }
 
-/** A segment whose results are in the file. `first` is the number of its first entry. */
-interface WrittenSegment {
-  readonly first: number;
-  readonly results: ResultsMark;
-}
-
 export class ResultsFile {
   readonly path: string;
   readonly #handle: FileHandle;
   readonly #lock: Lock | null;
   #length = 0;
-  /** The marks of all segments, the hash of the last one, and where this one begins. */
-  readonly #marks: ResultsMark[] = [];
+  /** Of the current segment: the hash of its results, and where they begin. */
   #hash: Hash = createHash("sha256");
   #start = 0;
 
@@ -53,7 +47,7 @@ export class ResultsFile {
    * reads their results, and truncates the file behind them. Rejects with {@link AuditFileError} if the results of a
    * segment differ, or if the file already has results and the state is new.
    */
-  static async open(path: string, segments: readonly WrittenSegment[] | null, hasState: boolean): Promise<ResultsFile> {
+  static async open(path: string, segments: readonly Segment[] | null, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, segments === null ? "a+" : "r+");
     const results = new ResultsFile(path, file);
     try {
@@ -83,14 +77,7 @@ export class ResultsFile {
 
   /** Begins a segment: later results are hashed apart from earlier ones. */
   begin(): void {
-    this.#markLast();
     [this.#hash, this.#start] = [createHash("sha256"), this.#length];
-    this.#marks.push({ length: 0, digest: "" });
-  }
-
-  #markLast(): void {
-    const mark = { length: this.#length - this.#start, digest: this.#hash.copy().digest("hex") };
-    if (this.#marks.length > 0) this.#marks.splice(-1, 1, mark);
   }
 
   async append(text: string): Promise<void> {
@@ -117,11 +104,10 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 
-  /** Returns the marks of all segments, when everything that was written is on the disk. */
-  async marks(): Promise<readonly ResultsMark[]> {
+  /** Returns the mark of the current segment, when everything that was written is on the disk. */
+  async mark(): Promise<ResultsMark> {
     await inWords(this.path, this.#handle.sync());
-    this.#markLast();
-    return [...this.#marks];
+    return { length: this.#length - this.#start, digest: this.#hash.copy().digest("hex") };
   }
 
   /** Reads the results of a segment, and returns whether they are those of the mark. */
@@ -136,8 +122,7 @@ export class ResultsFile {
       this.#length += bytesRead;
       left -= bytesRead;
     }
-    this.#markLast();
-    return this.#marks.at(-1)!.digest === digest;
+    return this.#hash.copy().digest("hex") === digest;
   }
 
   async close(): Promise<void> {

@@ -16,15 +16,7 @@ import { extentOf, stillHas } from "./node-extent.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
 import { type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
-import {
-  type AuditProgress,
-  EXPECTED_LINES,
-  NONE,
-  type OpenedState,
-  type Segment,
-  changesSince,
-  openState,
-} from "./node-state.js";
+import { type AuditProgress, type OpenedState, type Segment, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import {
@@ -36,7 +28,7 @@ import {
   NO_ENTRIES,
   type Slowest,
   runAudit,
-  sumOf,
+  withResults,
 } from "./run.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
@@ -131,12 +123,7 @@ export interface AuditFilesEnd extends AuditEnd {
    * How many lines of `expected` no entry was compared with, and the first of these lines. Null without `expected`, or
    * if the input was not read to its end.
    */
-  readonly unmet: {
-    readonly count: number;
-    readonly first: readonly UnmetExpectation[];
-    /** Whether some entries were judged earlier without these lines. They are not judged again. */
-    readonly hasOlder: boolean;
-  } | null;
+  readonly unmet: { readonly count: number; readonly first: readonly UnmetExpectation[] } | null;
 }
 
 const MAX_UNMET = 10;
@@ -217,66 +204,67 @@ function lateJudge(make: (first: Batch) => Promise<Judge>): Judge {
 
 /** Judges what is left of an unfinished segment, and then what was added, as a new segment. */
 async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineInputs): Promise<AuditFilesEnd> {
-  const { inputs } = options;
+  const { inputs, expected } = options;
   if (keeper.state !== null) keeper.extents = await Promise.all(inputs.map((input) => extentOf(input)));
-  const [before, included] = [keeper.total.entries, keeper.progress.added.entries];
-  const left = await leftOf(keeper, inputs);
-  let end: AuditFilesEnd["end"] = "done";
-  if (left !== null) end = await judged(options, keeper, opened, left);
-  if (end === "done" && hasMore(left, keeper)) end = await judged(options, keeper, opened, null);
+  const [before, included] = [keeper.progress.summary.entries, keeper.progress.added.entries];
+  const goesOn = await isUnfinished(keeper, inputs);
+  let end = goesOn ? await judged(options, keeper, opened, true) : "done";
+  if (end === "done" && (!goesOn || hasMore(keeper))) end = await judged(options, keeper, opened, false);
   await keeper.finish(end);
+  const { summary, added, position } = keeper.progress;
   const ended: AuditFilesEnd = {
-    ...{ end, summary: keeper.total, before, added: keeper.progress.added, included },
-    emptyLines: keeper.progress.position?.emptyLines ?? 0,
+    ...{ end, summary, before, added, included },
+    emptyLines: position?.emptyLines ?? 0,
     slowest: keeper.slowest,
-    unmet: end === "done" ? unmetOf(keeper, options.expected) : null,
+    unmet: end === "done" && expected !== undefined ? unmetOf(expected, keeper.met) : null,
   };
   await options.onEnd?.(ended);
   if (end !== "aborted") await keeper.report();
   return ended;
 }
 
-/** Returns the segment that has to go on. Null if the last one ended, or if this process would judge otherwise. */
-async function leftOf(keeper: Keeper, inputs: readonly string[]): Promise<Segment | null> {
-  const { state, progress } = keeper;
-  const last = progress.segments.at(-1);
-  if (state === null || last === undefined || progress.end !== null) return null;
-  if (changesSince(last, state.present).length > 0) return null;
-  for (const [at, input] of inputs.entries()) keeper.hasLost ||= !(await stillHas(input, last.extents[at] ?? null));
-  return keeper.hasLost ? null : last;
+/** Whether the last segment has to go on: it did not end, and this process would judge as it does. */
+async function isUnfinished({ state, progress, changed }: Keeper, inputs: readonly string[]): Promise<boolean> {
+  if (state === null || progress.segments.length === 0 || progress.end !== null || changed.length > 0) return false;
+  for (const [at, input] of inputs.entries())
+    if (!(await stillHas(input, progress.extents[at] ?? null)))
+      changed.push("INPUT (its gzip was packed again, or was incomplete)");
+  return changed.length === 0;
 }
 
-/** Whether there may be more than an unfinished segment had. Stdin is read once: the next process finds the rest. */
-function hasMore(left: Segment | null, { extents }: Keeper): boolean {
-  return left === null || (!extents!.includes(null) && JSON.stringify(left.extents) !== JSON.stringify(extents));
+/** Whether there may be more than the last segment had. Stdin is read once: the next process finds the rest. */
+function hasMore({ extents, progress }: Keeper): boolean {
+  return !extents!.includes(null) && JSON.stringify(progress.extents) !== JSON.stringify(extents);
 }
 
-/** Judges the unfinished segment `left`, or else all that follows, as a new segment. */
+/** Judges the rest of the last segment if the process `goesOn` with it, or else all that follows, as a new one. */
 async function judged(
   options: AuditFilesOptions,
   keeper: Keeper,
   opened: LineInputs,
-  left: Segment | null,
+  goesOn: boolean,
 ): Promise<AuditFilesEnd["end"]> {
   const { inputs, setting, expected = null, onlyFailures = false, failFast = false, batchEntries, signal } = options;
+  const { position: from, summary, extents } = keeper.progress;
   // If `failFast` ended an earlier process at a failure, the inputs are only compared with the state.
-  const comparesOnly = failFast && keeper.total.accepted < keeper.total.entries;
-  const [from, limits] = [keeper.progress.position, left === null ? keeper.extents : left.extents];
+  const comparesOnly = failFast && summary.accepted < summary.entries;
+  const limits = goesOn ? extents : keeper.extents;
   const reading = { from, digest: keeper.state !== null, batchEntries, comparesOnly, limits, opened };
   const { judge: make = threadJudge } = options;
-  const judge = lateJudge(async ({ first }) => make({ ...setting, now: await keeper.enter(left, first) }));
+  const judge = lateJudge(async ({ first }) => make({ ...setting, now: await keeper.enter(goesOn, first) }));
   try {
     const { end } = await runAudit<ExpectedBatch>({
       source: withExpectations(readBatches(inputs, reading), expected),
       judge,
       lineOf,
-      summary: keeper.progress.added,
+      summary,
       onlyFailures,
       failFast,
       ...(signal && { signal }),
       write: async (part) => {
         await keeper.add(part);
-        options.onProgress?.({ bytes: part.batch.end.bytes, summary: keeper.total, added: part.summary });
+        if (part.results.length > 0)
+          options.onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary, added: keeper.progress.added });
       },
     });
     return end === "done" && comparesOnly ? "failed" : end;
@@ -303,12 +291,9 @@ function placeOf({ first, numbers, files, end }: InputBatch, n: number, inputs: 
   return `${name === STDIN_INPUT ? "stdin" : name}:${n}`;
 }
 
-function unmetOf({ met, progress }: Keeper, expected: ExpectedEntries | undefined): AuditFilesEnd["unmet"] {
-  if (expected === undefined) return null;
+function unmetOf(expected: ExpectedEntries, met: MetLines): AuditFilesEnd["unmet"] {
   const unmet = [...expected.unmet(met)];
-  const hasOlder =
-    unmet.length > 0 && progress.segments.some(({ asked }) => !expected.beginsAs(String(asked[EXPECTED_LINES])));
-  return { count: unmet.length, first: unmet.slice(0, MAX_UNMET), hasOlder };
+  return { count: unmet.length, first: unmet.slice(0, MAX_UNMET) };
 }
 
 function lineOf(result: AuditResult, { files }: InputBatch, at: number): string {
@@ -322,9 +307,9 @@ class Keeper {
   progress: AuditProgress;
   slowest: AuditFilesEnd["slowest"] = null;
   /** What the inputs had when this process began. Null without a state. */
-  extents: Segment["extents"] | null = null;
-  /** Whether it is not known where the unfinished segment ends. */
-  hasLost = false;
+  extents: AuditProgress["extents"] | null = null;
+  /** Why this process does not go on with an unfinished segment. */
+  readonly changed: string[];
   readonly #options: AuditFilesOptions;
   readonly #results: ResultsFile | null;
   #met: MetLines;
@@ -332,14 +317,10 @@ class Keeper {
 
   constructor(options: AuditFilesOptions, results: ResultsFile | null, state: OpenedState | null) {
     [this.#options, this.#results, this.state] = [options, results, state];
-    const none = { position: null, segments: [], reported: NO_ENTRIES, added: NO_ENTRIES, met: "", end: null };
-    this.progress = state?.before ?? none;
+    const none = { position: null, segments: [], extents: [], summary: NO_ENTRIES, added: NO_ENTRIES, end: null };
+    this.progress = state?.before ?? { ...none, expected: options.expected?.mark() ?? "", met: "" };
+    this.changed = [...(state?.changed ?? [])];
     this.#met = new MetLines(this.progress.met);
-  }
-
-  /** The counts of all entries so far. */
-  get total(): AuditSummary {
-    return sumOf(this.progress.reported, this.progress.added);
   }
 
   /**
@@ -348,39 +329,40 @@ class Keeper {
    */
   get met(): MetLines {
     const { expected } = this.#options;
-    const marks = this.progress.segments.map(({ asked }) => String(asked[EXPECTED_LINES]));
-    const last = marks.findLast((mark) => mark !== NONE);
-    return expected === undefined || last === undefined || expected.beginsAs(last) ? this.#met : new MetLines();
+    return expected?.beginsAs(this.progress.expected) === false ? new MetLines() : this.#met;
   }
 
   /** Begins a segment with its first entry, or goes on with an unfinished one. Returns its `now`. */
-  async enter(left: Segment | null, first: number): Promise<string> {
-    const { setting, isNowGiven = false, onSegment } = this.#options;
+  async enter(goesOn: boolean, first: number): Promise<string> {
+    const { isNowGiven = false, expected, setting, onSegment } = this.#options;
     const { now } = setting;
     if (this.state === null) return now;
-    if (left !== null) {
-      if (!isNowGiven || left.now === now) return left.now;
-      const message = `entries are left that are judged by --now ${left.now}: repeat it, or leave --now out`;
+    const last = this.progress.segments.at(-1);
+    if (goesOn) {
+      if (!isNowGiven || last!.now === now) return last!.now;
+      const message = `entries are left that are judged by --now ${last!.now}: repeat it, or leave --now out`;
       throw new AuditFileError(this.state.path, message);
     }
-    const { present } = this.state;
-    const last = this.progress.segments.at(-1);
-    const begun = { first, now, ...present, extents: this.extents ?? [], results: { length: 0, digest: "" } };
+    const [{ asked }, changed] = [this.state, this.changed];
+    const isOther = last === undefined || changed.length > 0;
+    const begun = { first, now, ...(isOther && { asked }), results: { length: 0, digest: "" } };
+    const segments = [...(await this.#segments()), begun];
     this.#met = this.met;
-    this.#results?.begin();
-    this.progress = { ...this.progress, segments: [...this.progress.segments, begun], end: null };
+    this.#results!.begin();
+    const mark = expected?.mark() ?? this.progress.expected;
+    this.progress = { ...this.progress, segments, extents: this.extents!, expected: mark, end: null };
     await this.#save();
-    const lost = this.hasLost ? ["INPUT (its gzip was packed again, or was incomplete)"] : [];
-    if (last !== undefined) onSegment?.({ first, now, changed: [...changesSince(last, present), ...lost] });
+    if (last !== undefined) onSegment?.({ first, now, changed });
     return now;
   }
 
   async add(part: AuditedPart<ExpectedBatch>): Promise<void> {
-    const { lines, batch, summary } = part;
+    const { lines, batch, results, summary } = part;
     const { out, inputs } = this.#options;
     if (typeof out === "function") await out(lines);
     else await this.#results!.append(lines);
-    this.progress = { ...this.progress, position: batch.end, added: summary };
+    const added = withResults(this.progress.added, results);
+    this.progress = { ...this.progress, position: batch.end, summary, added };
     this.slowest = slower(this.slowest, part, inputs);
     for (const line of batch.lines) this.#met.add(line);
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.#save();
@@ -395,15 +377,20 @@ class Keeper {
   /** Records that the end was reported. */
   async report(): Promise<void> {
     if (this.progress.added.entries === 0) return;
-    this.progress = { ...this.progress, reported: this.total, added: NO_ENTRIES };
+    this.progress = { ...this.progress, added: NO_ENTRIES };
     await this.#save();
   }
 
+  /** Returns the segments, the last one with the results that it has now. */
+  async #segments(): Promise<readonly Segment[]> {
+    const { segments } = this.progress;
+    const results = await this.#results!.mark();
+    return [...segments.slice(0, -1), ...segments.slice(-1).map((last) => ({ ...last, results }))];
+  }
+
   async #save(): Promise<void> {
-    if (this.state === null || this.#results === null) return;
-    const marks = await this.#results.marks();
-    const segments = this.progress.segments.map((segment, at) => ({ ...segment, results: marks[at]! }));
-    await this.state.save({ ...this.progress, segments, met: String(this.#met) });
+    if (this.state === null) return;
+    await this.state.save({ ...this.progress, segments: await this.#segments(), met: String(this.#met) });
     this.#savedAt = performance.now();
   }
 

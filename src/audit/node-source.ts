@@ -7,7 +7,7 @@ import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
 import { type Extent, changedInput, filesIn, insideOf } from "./node-extent.js";
-import { AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
+import { type AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
 
 export interface AuditPosition {
   readonly entries: number;
@@ -77,10 +77,7 @@ interface SourceReading {
    * resume.
    */
   readonly comparesOnly: boolean;
-  /**
-   * Where reading ends in each input: behind the last line that begins in its extent. Null for an input, or for all,
-   * means its end.
-   */
+  /** Where reading ends in each input. Null for an input, or for all, means its end. */
   readonly limits: readonly (Extent | null)[] | null;
   /** The inputs, which may already be open. */
   readonly opened: LineInputs;
@@ -115,9 +112,6 @@ class InputReader {
   #numbers: number[] = [];
   /** The number of empty lines since the last batch. */
   #emptyLines = 0;
-  /** The offset at which the current line begins in its input. */
-  #lineStart = 0;
-  #isAtLimit = false;
 
   constructor(inputs: readonly string[], reading: SourceReading) {
     const { from, digest, batchEntries = BATCH_ENTRIES } = reading;
@@ -133,24 +127,11 @@ class InputReader {
     this.#hash?.update(`input ${input}\n`);
     const before = this.#doneOf(input);
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputLines: 0 };
-    [this.#lineStart, this.#isAtLimit] = [before, false];
+    const limit = this.#reading.limits?.[input] ?? null;
     const isFolder = name !== STDIN_INPUT && (await readable(name, stat(name))).isDirectory();
-    yield* isFolder ? this.#folder(input, before) : this.#lines(input, before);
+    yield* isFolder ? this.#folder(name, before, limit) : this.#lines(name, before, limit);
     // If the position was not reached, the input is shorter than in the earlier run.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
-  }
-
-  /** Returns how far to read an input: in bytes of a gzip file, or in bytes or files of anything else. */
-  #limitOf(input: number, isPacked = false): number {
-    const limit = this.#reading.limits?.[input] ?? null;
-    return limit === null || (limit.of === "gzip") !== isPacked ? Infinity : limit.size;
-  }
-
-  /** Whether what begins at this place was added since the run began. Only the last input may grow. */
-  #isAdded(input: number, start: number): boolean {
-    if (start < this.#limitOf(input)) return false;
-    if (this.#reading.limits!.slice(input + 1).every((later) => later?.size === 0)) return true;
-    throw new AuditInputError(this.#inputs[input]!, "it grew during the audit: only the last input may grow");
   }
 
   #doneOf(input: number): number {
@@ -158,11 +139,10 @@ class InputReader {
     return input < this.#from.input ? Infinity : this.#from.offset;
   }
 
-  async *#lines(input: number, before: number): AsyncGenerator<InputBatch> {
-    const name = this.#inputs[input]!;
+  async *#lines(name: string, before: number, limit: Extent | null): AsyncGenerator<InputBatch> {
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     let left = before;
-    for await (const chunk of this.#reading.opened.chunks(name, this.#limitOf(input, true))) {
+    for await (const chunk of this.#reading.opened.chunks(name, limit)) {
       const known = chunk.subarray(0, Math.min(left, chunk.length));
       this.#hash?.update(known);
       left -= known.length;
@@ -171,18 +151,16 @@ class InputReader {
         this.#isOpen = known.at(-1) !== LF;
       }
       if (this.#isSame && this.#reading.comparesOnly && !this.#isOpen) return;
-      yield* this.#cut(input, chunk.subarray(known.length), cutter);
-      if (this.#isAtLimit) return;
+      yield* this.#cut(name, chunk.subarray(known.length), cutter);
     }
     const last = cutter.rest();
-    if (last !== null && !this.#isAdded(input, this.#lineStart)) this.#addLine(last, name);
+    if (last !== null) this.#addLine(last, name);
     this.#isOpen = false;
     if (this.#lineCount > 0) yield this.#flush();
   }
 
   /** Yields a batch after each chunk, so that entries of a slow stdin are judged at once. */
-  async *#cut(input: number, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
-    const { offset } = this.#at;
+  async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
     let [done, last] = [0, 0];
     const take = (end: number): void => {
       this.#hash?.update(chunk.subarray(done, end));
@@ -190,10 +168,7 @@ class InputReader {
       done = end;
     };
     for (const { line, end } of cutter.cut(chunk)) {
-      this.#isAtLimit = this.#isAdded(input, this.#lineStart);
-      if (this.#isAtLimit) break;
-      this.#addLine(line, this.#inputs[input]!);
-      this.#lineStart = offset + end;
+      this.#addLine(line, name);
       last = end;
       if (this.#entries.length < this.#batchEntries) continue;
       take(end);
@@ -206,12 +181,11 @@ class InputReader {
     take(chunk.length);
   }
 
-  async *#folder(input: number, before: number): AsyncGenerator<InputBatch> {
-    const name = this.#inputs[input]!;
+  async *#folder(name: string, before: number, limit: Extent | null): AsyncGenerator<InputBatch> {
     let count = 0;
     let size = 0;
     for await (const { path, shown } of filesIn(Buffer.from(name), name)) {
-      if (this.#isAdded(input, count)) break;
+      if (count === limit?.size) break;
       const file = await readable(shown, open(path));
       try {
         const entry = await readable(shown, start(file));

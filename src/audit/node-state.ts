@@ -38,14 +38,12 @@ interface AuditQuestion {
   readonly expected: string | null;
 }
 
-/** Consecutive entries that are judged alike. `asked` has the options: texts, flags and digests. */
+/** Consecutive entries that are judged alike. */
 export interface Segment {
   readonly first: number;
   readonly now: string;
-  readonly tool: string;
-  readonly asked: Readonly<Record<string, unknown>>;
-  /** What each input had when the segment began. */
-  readonly extents: readonly (Extent | null)[];
+  /** The options and the version: texts, flags and digests. Absent if they are those of the segment before. */
+  readonly asked?: Readonly<Record<string, unknown>>;
   readonly results: ResultsMark;
 }
 
@@ -53,10 +51,13 @@ export interface AuditProgress {
   /** The position that was reached. Null means that nothing was judged yet. */
   readonly position: AuditPosition | null;
   readonly segments: readonly Segment[];
-  /** Of the entries up to the last end that was reported, and of those since. */
-  readonly reported: AuditSummary;
+  /** What each input had when the last segment began. */
+  readonly extents: readonly (Extent | null)[];
+  readonly summary: AuditSummary;
+  /** Of the entries since the last end that was reported. */
   readonly added: AuditSummary;
-  /** The lines of expectations that an entry matched, in the form of `MetLines`. */
+  /** The mark of the last file of expectations, and which of its lines an entry matched, in the form of `MetLines`. */
+  readonly expected: string;
   readonly met: string;
   /** How the last segment ended. Null means that more of its extent is to be judged. */
   readonly end: "done" | "failed" | null;
@@ -68,8 +69,9 @@ interface StateFile extends AuditProgress {
 
 export interface OpenedState {
   readonly path: string;
-  /** What a new segment of this process has as its tool and `asked`. */
-  readonly present: Pick<Segment, "tool" | "asked">;
+  /** The options of this process, and the names of those that begin a segment, because the last one has others. */
+  readonly asked: NonNullable<Segment["asked"]>;
+  readonly changed: readonly string[];
   /** The progress to resume from. Null for the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
@@ -93,14 +95,13 @@ export async function openState(path: string, question: AuditQuestion): Promise<
     );
     const before = text === null ? null : stateOf(path, text);
     const asked = await optionsOf(question);
-    refuseOther(path, before?.segments.at(-1), asked);
+    const changed = changesSince(path, before, asked);
     return {
-      path,
-      present: { tool: TOOL.version, asked },
-      before,
+      ...{ path, asked, changed, before },
       save: async (progress) => {
         await requireLock(path, lock);
-        await inWords(path, writeSynced(path, stateText(progress)));
+        const state: StateFile = { ...progress, state: STATE_FORMAT };
+        await inWords(path, writeSynced(path, `${JSON.stringify(state, undefined, 2)}\n`));
       },
       close: () => lock.release(),
     };
@@ -116,11 +117,6 @@ async function lockOf(path: string): Promise<Lock> {
   } catch (error) {
     throw error instanceof InUseError ? new AuditFileError(path, error.message) : error;
   }
-}
-
-function stateText({ segments, position, reported, added, met, end }: AuditProgress): string {
-  const state: StateFile = { state: STATE_FORMAT, segments, position, reported, added, met, end };
-  return `${JSON.stringify(state, undefined, 2)}\n`;
 }
 
 const ANEW = "Nothing was changed. Start anew with another state and another file for the results";
@@ -160,9 +156,7 @@ const SEGMENT = objectOf<Segment>(
   {
     first: count,
     now: matching((value) => !Number.isNaN(Date.parse(value)), "a time"),
-    tool: text,
-    asked: anyObject,
-    extents: list(nullable(extentShape)),
+    asked: optional(anyObject),
     results: objectOf<ResultsMark>({ length: count, digest: text }, IGNORE),
   },
   IGNORE,
@@ -172,6 +166,7 @@ const STATE = objectOf<StateFile>(
   {
     state: oneOf(STATE_FORMAT),
     segments: list(SEGMENT),
+    extents: list(nullable(extentShape)),
     position: nullable(
       objectOf<AuditPosition>(
         {
@@ -186,8 +181,9 @@ const STATE = objectOf<StateFile>(
         IGNORE,
       ),
     ),
-    reported: SUMMARY,
+    summary: SUMMARY,
     added: SUMMARY,
+    expected: text,
     met: text,
     end: oneOf("done", "failed", null),
   },
@@ -206,50 +202,36 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   provenance: "--provenance",
 };
 
-/** The expectations in `asked`: their mark, or {@link NONE}. */
-export const EXPECTED_LINES = "--expected";
-export const NONE = "none";
+const TOOL_VERSION = "the version of bootproof";
 
-async function optionsOf({
-  inputs,
-  onlyFailures,
-  failFast,
-  setting,
-  expected,
-}: AuditQuestion): Promise<Segment["asked"]> {
+async function optionsOf(question: AuditQuestion): Promise<OpenedState["asked"]> {
+  const { inputs, onlyFailures, failFast, setting, expected } = question;
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
-    [EXPECTED_LINES]: expected ?? NONE,
+    "--expected": expected ?? "none",
     "--only-failures": onlyFailures,
     "--fail-fast": failFast,
+    [TOOL_VERSION]: TOOL.version,
   };
 }
 
 /** Options that begin a new segment if they change. Any other option must stay the same. */
 const CHANGEABLE: readonly string[] = [
   ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
-  EXPECTED_LINES,
+  ...["--expected", TOOL_VERSION],
 ];
 
-function changed(before: Segment["asked"], asked: Segment["asked"], isChangeable: boolean): string[] {
-  const names = Object.keys(asked).filter((name) => CHANGEABLE.includes(name) === isChangeable);
-  return names.filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before[name]));
-}
-
-function refuseOther(path: string, last: Segment | undefined, asked: Segment["asked"]): void {
-  const other = last === undefined ? [] : changed(last.asked, asked, false);
-  if (other.length > 0)
-    throw new AuditFileError(
-      path,
-      `the state of a run with other options: ${other.join(", ")}. Use the options of that run, or start anew with ` +
-        `another state and another file for the results`,
-    );
-}
-
-/** Names what makes a new segment of this process differ from an earlier one, apart from its time. */
-export function changesSince({ tool, asked }: Segment, present: OpenedState["present"]): readonly string[] {
-  const version = tool === present.tool ? [] : [`the version of bootproof (it was ${tool})`];
-  return [...changed(asked, present.asked, true), ...version];
+/** Names the options that differ from those of the last segment. Refuses one that must stay the same. */
+function changesSince(path: string, before: StateFile | null, asked: OpenedState["asked"]): readonly string[] {
+  const last = before?.segments.findLast((segment) => segment.asked !== undefined)?.asked ?? asked;
+  const changed = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(last[name]));
+  const other = changed.filter((name) => !CHANGEABLE.includes(name));
+  if (other.length === 0) return changed;
+  throw new AuditFileError(
+    path,
+    `the state of a run with other options: ${other.join(", ")}. Use the options of that run, or start anew with ` +
+      `another state and another file for the results`,
+  );
 }

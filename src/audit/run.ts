@@ -38,6 +38,7 @@ export type Slowest = NonNullable<JudgedBatch["slowest"]>;
 
 export interface AuditedPart<B extends Batch> {
   readonly batch: B;
+  readonly results: readonly AuditResult[];
   readonly lines: string;
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
@@ -230,7 +231,7 @@ class Results<B extends Batch> {
     const { slowest } = judged;
     if (slowest !== undefined && slowest.milliseconds > (this.#slowest?.milliseconds ?? -1))
       this.#slowest = { ...slowest, n: numberOf(batch, slowest.n) };
-    return { batch, lines: lines.join(""), summary: this.#summary, slowest: this.#slowest };
+    return { batch, results, lines: lines.join(""), summary: this.#summary, slowest: this.#slowest };
   }
 
   #counted(results: readonly AuditResult[]): readonly AuditResult[] {
@@ -265,54 +266,37 @@ function withExpected(batch: Batch, results: readonly AuditResult[]): readonly A
   return results.map((result, at) => (expected[at] === null ? { ...result, expected: false } : result));
 }
 
-function withResults(before: AuditSummary, results: readonly AuditResult[]): AuditSummary {
-  const verdicts = { ...NO_ENTRIES.verdicts };
+/** Returns the counts with those of more results. */
+export function withResults(before: AuditSummary, results: readonly AuditResult[]): AuditSummary {
+  const verdicts = { ...before.verdicts };
   for (const { verdict } of results) verdicts[verdict]++;
+  const failures = counted(
+    before.failures,
+    results.flatMap(({ failed }) => failed),
+  );
+  const deployments = counted(
+    before.deployments,
+    results.flatMap((result) => result.deployments ?? []),
+  );
   // All times have the same form, so they can be sorted as text.
-  const times = results.flatMap(({ documentTimes = [] }) => documentTimes).sort();
-  return sumOf(before, {
-    entries: results.length,
-    accepted: results.filter(isAccepted).length,
-    verdicts,
-    stale: results.filter(({ stale }) => stale === true).length,
-    withoutExpected: results.filter(({ expected }) => expected === false).length,
-    failures: countsOf(results.flatMap(({ failed }) => failed)),
-    deployments: countsOf(results.flatMap((result) => result.deployments ?? [])),
-    oldest: times[0] ?? null,
-    newest: times.at(-1) ?? null,
-  });
-}
-
-/** Returns the counts of two disjoint sets of entries together. */
-export function sumOf(one: AuditSummary, other: AuditSummary): AuditSummary {
-  const both = (name: "failures" | "deployments" | "verdicts"): Counts =>
-    addedUp(one[name], Object.entries(other[name]));
-  const [failures, deployments] = [both("failures"), both("deployments")];
-  const times = [one.oldest, one.newest, other.oldest, other.newest].filter((time) => time !== null).sort();
+  const times = [before.oldest, before.newest, ...results.flatMap(({ documentTimes = [] }) => documentTimes)]
+    .filter((time) => time !== null)
+    .sort();
   return {
-    entries: one.entries + other.entries,
-    accepted: one.accepted + other.accepted,
-    verdicts: both("verdicts") as AuditSummary["verdicts"],
-    stale: one.stale + other.stale,
-    withoutExpected: one.withoutExpected + other.withoutExpected,
-    failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (id in failures ? [[id, failures[id]!]] : []))),
-    deployments: Object.fromEntries(Object.entries(deployments).sort(([a], [b]) => (a < b ? -1 : 1))),
+    entries: before.entries + results.length,
+    accepted: before.accepted + results.filter(isAccepted).length,
+    verdicts,
+    stale: before.stale + results.filter(({ stale }) => stale === true).length,
+    withoutExpected: before.withoutExpected + results.filter(({ expected }) => expected === false).length,
+    failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (failures.has(id) ? [[id, failures.get(id)!]] : []))),
+    deployments: Object.fromEntries([...deployments].sort(([a], [b]) => (a < b ? -1 : 1))),
     oldest: times[0] ?? null,
     newest: times.at(-1) ?? null,
   };
 }
 
-type Counts = Readonly<Record<string, number>>;
-
-function countsOf(names: readonly string[]): Counts {
-  return addedUp(
-    {},
-    names.map((name) => [name, 1]),
-  );
-}
-
-function addedUp(one: Counts, other: readonly (readonly [string, number])[]): Counts {
-  const counts = new Map(Object.entries(one));
-  for (const [name, times] of other) counts.set(name, (counts.get(name) ?? 0) + times);
-  return Object.fromEntries(counts);
+function counted(before: Readonly<Record<string, number>>, names: readonly string[]): Map<string, number> {
+  const counts = new Map(Object.entries(before));
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }

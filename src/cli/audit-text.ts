@@ -76,7 +76,6 @@ export function interruptedText(entries: number, hasState: boolean): string {
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
-/** Returns the note that a segment begins with entries that are judged otherwise than those before. */
 export function segmentText({ first, now, changed }: BegunSegment): string {
   const from = `note: entries from ${count(first)} on are judged as of ${now}`;
   return `${from}; changed since the entries before: ${changed.join(", ")}\n`;
@@ -86,14 +85,15 @@ export function segmentText({ first, now, changed }: BegunSegment): string {
  * Returns the summary of the entries since the last run that ended by itself, with the total at the end if that is
  * more. Only the slowest entry is chosen from the entries that this process verified.
  */
-export function summaryText({ end, summary, added, included, emptyLines, slowest, unmet }: AuditFilesEnd): string {
+export function summaryText(ended: AuditFilesEnd): string {
+  const { end, summary, added, included, emptyLines, slowest } = ended;
   const isAll = added.entries === summary.entries;
   const lines = [
     headline(added, isAll ? ENDS[end] : ` added${ENDS[end]}`),
     ...(isAll ? emptyLineLines(emptyLines) : []),
     ...(included > 0 ? [`${count(included)} of them in an earlier run that ended before it reported them`] : []),
     ...failureLines(added),
-    ...expectedLines(added, unmet),
+    ...expectedLines(ended),
     ...deploymentLines(added),
   ];
   if (added.oldest !== null) lines.push(`Documents: the oldest of ${added.oldest}, the newest of ${added.newest!}`);
@@ -136,7 +136,7 @@ function failureLines({ failures }: AuditSummary): string[] {
  * Returns lines about entries and expectations without a counterpart. Without these lines, an entry that was compared
  * with nothing would look like one that met its expectation.
  */
-function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["unmet"]): string[] {
+function expectedLines({ added: { withoutExpected }, before, unmet }: AuditFilesEnd): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
   const without = withoutExpected === 0 ? [] : [`No line of --expected is for ${entries} compared with nothing`];
   if (unmet === null || unmet.count === 0) return without;
@@ -144,10 +144,10 @@ function expectedLines({ withoutExpected }: AuditSummary, unmet: AuditFilesEnd["
   const named = unmet.first.map(({ line, entry }) => `line ${line} (${entry.slice(0, 16)}…)`).join(", ");
   const lines = unmet.count === 1 ? "1 line of --expected" : `${count(unmet.count)} lines of --expected`;
   const all = `${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
-  if (!unmet.hasOlder) return [...without, `The input has no entry for ${all}`];
+  const again = "Entries that were verified before another --expected are not compared again";
   return [
     ...without,
-    `No entry was compared with ${all}. Entries that were verified before another --expected are not compared again`,
+    before === 0 ? `The input has no entry for ${all}` : `No entry was compared with ${all}. ${again}`,
   ];
 }
 

@@ -149,7 +149,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
-  let health: (Health) | null = null;
+  let health: Health | null = null;
   let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files);
@@ -160,7 +160,6 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
     const queue = request.queue === undefined ? undefined : await queueOptions(flags, files, io);
     progress.start(await inputBytes(inputs));
     const output = new ResultLines(io);
-    let judged = 0;
     await auditFiles({
       inputs,
       setting,
@@ -177,10 +176,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       onProgress: (at) => {
         progress.tell(at);
         const { entries, accepted, newest } = at.added;
-        // A part may have empty lines only.
-        if (at.summary.entries > judged)
-          health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
-        judged = at.summary.entries;
+        health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
       },
       onSegment: (segment) => {
         if (segment.changed.length > 0) io.report(segmentText(segment), { event: "segment", fields: { ...segment } });
@@ -188,7 +184,6 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       onEnd: async (end) => {
         code = ended(end, request, { io, isReadNoMore: output.signal.aborted });
         if (end.end === "done" && end.summary.entries === end.before) health?.idle();
-        await health?.close();
       },
     });
     return code;
@@ -306,7 +301,7 @@ function ended(
 }
 
 function isRefused({ end, added, unmet }: AuditFilesEnd): boolean {
-  return end === "failed" || added.accepted < added.entries || (unmet !== null && unmet.count > 0);
+  return end === "failed" || added.accepted < added.entries || (unmet?.count ?? 0) > 0;
 }
 
 function emptyInput({ inputs }: AuditRequest): UsageError {

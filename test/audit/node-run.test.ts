@@ -429,7 +429,7 @@ describe("a state", () => {
       /not the state of an audit, or written by another version .* Start anew with/,
     ],
     ['{"state": "bootproof-audit-state/4"}', /not the state of an audit, or written by another version/],
-    ['{"state": "bootproof-audit-state/5"}', /damaged: segments: expected an array, got nothing; position: expected/],
+    ['{"state": "bootproof-audit-state/5"}', /damaged: segments: expected an array, got nothing; extents: expected/],
   ])("that is invalid is refused and unchanged: %j", async (content, message) => {
     const [out, state] = [pathOf("out"), fileOf(content)];
     const audit = audited({ inputs: [input], setting, out, state, judge: judging() });
@@ -453,7 +453,7 @@ describe("a state", () => {
     }
     const segment = (state["segments"] as unknown as Record<string, unknown>[])[0]!;
     for (const name of Object.keys(segment)) await refused({ segments: [{ ...segment, [name]: true }] });
-    await refused({ segments: [{ ...segment, extents: [{ of: "pipe", size: 1, names: null }] }] });
+    await refused({ extents: [{ of: "pipe", size: 1, names: null }] });
     const counts: object[] = [
       { failures: { "no.check": 1 } },
       { failures: { "boot.key": -1 } },
@@ -462,7 +462,7 @@ describe("a state", () => {
       { deployments: null },
       { verdicts: { verified: 1, authentic: 0, rejected: 0 } },
     ];
-    for (const name of ["added", "reported"])
+    for (const name of ["added", "summary"])
       for (const damaged of counts)
         await refused({ [name]: { ...state[name], ...damaged } }, new RegExp(`damaged: ${name}\\.`));
   });

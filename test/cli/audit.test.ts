@@ -318,6 +318,7 @@ describe("audit", () => {
     const at = (entries: number, accepted: number, bytes: number): Parameters<typeof progressText>[0] => ({
       bytes,
       summary: { ...NO_ENTRIES, entries, accepted },
+      added: NO_ENTRIES,
     });
     const pace = { seconds: 10, total: 10_000 };
     expect(progressText(at(64, 64, 100), at(64, 64, 100), pace)).toBe("64 entries verified");
@@ -346,7 +347,7 @@ describe("audit", () => {
       "1 entry so far: 1 rejected (1 only because of their age)\n2 empty lines, which are not entries\n" +
         "Slowest: entry 3 (in\\u{1b}:3), 12.3 ms\n",
     );
-    const unmet = { count: 1, first: [{ line: 3, entry: "ab".repeat(32) }], hasOlder: true };
+    const unmet = { count: 1, first: [{ line: 3, entry: "ab".repeat(32) }] };
     expect(
       summaryText({
         ...{ end: "done", before: 1000, included: 2, emptyLines: 1, slowest: null, unmet },
