@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { progressText, summaryText } from "../../src/cli/audit-text.js";
 import { NO_ENTRIES } from "../../src/audit/run.js";
 import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { AWS_NITRO_ROOT_G1, certificatePem } from "../../src/verify/trust-anchor.js";
+import { DEMAND, GENUINE, NOW as BUILT_AT, ROOT, changedBundle, evidence, policyFile } from "../support/provenance.js";
 import { GENUINE_DETAILS, genuineDetails } from "../support/provisioning.js";
 import { MANY_AT, fleetOf } from "./many.js";
 import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, vector } from "./support.js";
@@ -227,6 +228,29 @@ describe("audit", () => {
     expect(readFileSync(out, "utf8")).toBe(results);
   });
 
+  it("counts a malformed bundle of an entry, or one beyond a bound, against that entry only", async () => {
+    const demanding = fileOf(policyFile(DEMAND), "demanding.json");
+    writeFileSync(join(dirname(demanding), "root.json"), ROOT);
+    const present = { now: BUILT_AT.toISOString() };
+    const many = changedBundle(({ verificationMaterial: { tlogEntries } }) =>
+      tlogEntries.push(...Array<(typeof tlogEntries)[0]>(8).fill(tlogEntries[0]!)),
+    );
+    const line = (...bundles: unknown[]): string =>
+      JSON.stringify({ bootProofs: [evidence.bootProof], provenance: bundles });
+    const [good, bad] = [JSON.parse(GENUINE), JSON.parse(many)] as const;
+    const lines = [line(good), line({ verificationMaterial: 1 }), line(7), line(bad), line(bad, good), line()];
+    const { code, stdout } = await bootproof(["audit", "--policy", demanding, fileOf(lines.join("\n"))], present);
+    const results = stdout
+      .trim()
+      .split("\n")
+      .map((text) => JSON.parse(text) as { verdict: string; failed?: unknown });
+    expect([code, results.map(({ verdict }) => verdict)]).toEqual([
+      1,
+      ["verified", "rejected", "rejected", "rejected", "verified", "rejected"],
+    ]);
+    for (const at of [1, 2, 3, 5]) expect(JSON.stringify(results[at]!.failed)).toContain("provenance.bundle");
+  });
+
   it("counts only judged entries as good in its health", async () => {
     const file = newPath("health");
     const healthOf = async (content: string): Promise<Record<string, unknown>> => {
@@ -235,6 +259,21 @@ describe("audit", () => {
     };
     expect((await healthOf("\n\n"))["goodAt"] ?? null).toBeNull();
     expect(await healthOf(`\n${boots[0]!}\n{\n`)).toMatchObject({ entries: 2, refused: 1, goodAt: now });
+  });
+
+  it("counts a night with nothing to add as good in its health, and a failed one never", async () => {
+    const [out, state, file] = [newPath("out"), newPath("state"), newPath("health")];
+    const input = fileOf(`${boots[0]!}\n`);
+    const night = async (): Promise<unknown> => {
+      const { code } = await audit("--policy", policy, input, "--out", out, "--state", state, "--health-file", file);
+      return [code, existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as object) : null];
+    };
+    expect(await night()).toMatchObject([0, { entries: 1, goodAt: now }]);
+    rmSync(file);
+    expect(await night()).toMatchObject([0, { entries: 0, goodAt: now, isReady: true }]);
+    rmSync(file);
+    writeFileSync(input, "{}\n");
+    expect(await night()).toEqual([2, null]);
   });
 
   it("goes on with the files of its policy elsewhere, and says from where on other content counts", async () => {

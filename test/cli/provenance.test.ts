@@ -5,17 +5,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { ProvenanceError } from "../../src/provenance/index.js";
 import type * as provenance from "../../src/provenance/index.js";
-import {
-  DEMAND,
-  GENUINE,
-  NOW as AT,
-  ROOT,
-  bundleOf,
-  changedBundle,
-  enclave,
-  evidence,
-  policyFile,
-} from "../support/provenance.js";
+import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
 import { apiKey } from "../client/support.js";
 import { BOOT_1, bootproof, fileOf, vector, refused } from "./support.js";
 
@@ -438,26 +428,6 @@ describe("pin --add-to --provenance", () => {
 });
 
 describe("audit --provenance", () => {
-  it("a malformed bundle of an entry, or one beyond a bound, concerns that entry only", async () => {
-    const many = changedBundle(({ verificationMaterial: { tlogEntries } }) =>
-      tlogEntries.push(...Array<(typeof tlogEntries)[0]>(8).fill(tlogEntries[0]!)),
-    );
-    const line = (...bundles: unknown[]): string =>
-      JSON.stringify({ bootProofs: [evidence.bootProof], provenance: bundles });
-    const [good, bad] = [JSON.parse(GENUINE), JSON.parse(many)] as const;
-    const lines = [line(good), line({ verificationMaterial: 1 }), line(7), line(bad), line(bad, good), line()];
-    const { code, stdout } = await bootproof(["audit", "--policy", POLICY, fileOf(lines.join("\n"), "e.ndjson")], NOW);
-    const results = stdout
-      .trim()
-      .split("\n")
-      .map((text) => JSON.parse(text) as { verdict: string; failed?: unknown });
-    expect([code, results.map(({ verdict }) => verdict)]).toEqual([
-      1,
-      ["verified", "rejected", "rejected", "rejected", "verified", "rejected"],
-    ]);
-    for (const at of [1, 2, 3, 5]) expect(JSON.stringify(results[at]!.failed)).toContain("provenance.bundle");
-  });
-
   it("without the package is exit code 2, before anything is verified", async () => {
     state.isMissing = true;
     await refused(
