@@ -4,15 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { count, nullable, objectOf, oneOf, text } from "../decode/shapes.js";
-import { AuditInputError, LineInputs, STDIN_INPUT, isPacked, readable } from "./node-inputs.js";
-
-export interface Extent {
-  readonly of: "lines" | "gzip" | "files";
-  /** Number of bytes, packed bytes, or files. */
-  readonly size: number;
-  /** SHA-256 of the paths in a folder. Null for a file. */
-  readonly names: string | null;
-}
+import { AuditInputError, type Extent, LineInputs, STDIN_INPUT, isPacked, readable } from "./node-inputs.js";
 
 export const extentShape = objectOf<Extent>(
   { of: oneOf("lines", "gzip", "files"), size: count, names: nullable(text) },

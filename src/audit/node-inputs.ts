@@ -10,9 +10,17 @@ import { attempt } from "../errors.js";
 import { beginsAsJson, kindOfJson } from "../inspect/kinds.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
-import type { Extent } from "./node-extent.js";
 
 export const STDIN_INPUT = "-";
+
+/** What an input has when a segment begins. */
+export interface Extent {
+  readonly of: "lines" | "gzip" | "files";
+  /** Number of bytes, packed bytes, or files. */
+  readonly size: number;
+  /** SHA-256 of the paths in a folder. Null for a file. */
+  readonly names: string | null;
+}
 
 /** Thrown for an input that cannot be read, does not contain entries, or differs from the input of the earlier run. */
 export class AuditInputError extends Error {

@@ -6,7 +6,6 @@ import { InUseError, type Lock, LostLockError, takeLock } from "../disk/lock.js"
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 import { CHUNK } from "./node-inputs.js";
-import type { Segment } from "./node-state.js";
 
 /** Thrown for a file of results or a state that cannot be written, or that another program changed. */
 export class AuditFileError extends Error {
@@ -29,6 +28,12 @@ export interface ResultsMark {
   readonly digest: string;
 }
 
+/** A segment whose results are in the file. */
+interface ResultsPart {
+  readonly first: number;
+  readonly results: ResultsMark;
+}
+
 export class ResultsFile {
   readonly path: string;
   readonly #handle: FileHandle;
@@ -47,7 +52,7 @@ export class ResultsFile {
    * reads their results, and truncates the file behind them. Rejects with {@link AuditFileError} if the results of a
    * segment differ, or if the file already has results and the state is new.
    */
-  static async open(path: string, segments: readonly Segment[] | null, hasState: boolean): Promise<ResultsFile> {
+  static async open(path: string, segments: readonly ResultsPart[] | null, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, segments === null ? "a+" : "r+");
     const results = new ResultsFile(path, file);
     try {

@@ -6,8 +6,16 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter, isEmptyLine } from "./lines.js";
-import { type Extent, changedInput, filesIn, insideOf } from "./node-extent.js";
-import { type AuditInputError, CHUNK, LineInputs, STDIN_INPUT, firstBytes, readable } from "./node-inputs.js";
+import { changedInput, filesIn, insideOf } from "./node-extent.js";
+import {
+  type AuditInputError,
+  CHUNK,
+  type Extent,
+  LineInputs,
+  STDIN_INPUT,
+  firstBytes,
+  readable,
+} from "./node-inputs.js";
 
 export interface AuditPosition {
   readonly entries: number;

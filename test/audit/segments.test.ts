@@ -135,6 +135,10 @@ describe("a night that resumes an audit", () => {
       expect([added.entries, added.verdicts.verified, added.stale, summary.entries]).toEqual([2, 1, 1, 2 * day]);
     }
     expect(firstsOf(run)).toEqual([1, 3, 5, 7, 9, 11, 13]);
+    // The state is written again and again, so a night costs it little.
+    const later = savedOf(run).segments.slice(1);
+    expect(later.map((segment) => Object.keys(segment).join())).toEqual(Array(6).fill("first,now,results"));
+    expect(readFileSync(run.state).length).toBeLessThan(4500 + 6 * 300);
   });
 
   it("makes no segment if nothing was added, and none of empty lines", async () => {
