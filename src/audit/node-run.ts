@@ -224,8 +224,9 @@ async function audited(options: AuditFilesOptions, keeper: Keeper, opened: LineI
 }
 
 /** Whether the last segment has to go on: it did not end, and this process would judge as it does. */
-async function isUnfinished({ state, progress, changed }: Keeper, inputs: readonly string[]): Promise<boolean> {
-  if (state === null || progress.segments.length === 0 || progress.end !== null || changed.length > 0) return false;
+async function isUnfinished({ state, progress }: Keeper, inputs: readonly string[]): Promise<boolean> {
+  const { changed = [] } = state ?? {};
+  if (progress.segments.length === 0 || progress.end !== null || changed.length > 0) return false;
   for (const [at, input] of inputs.entries())
     if (!(await stillHas(input, progress.extents[at] ?? null)))
       changed.push("INPUT (its gzip was packed again, or was incomplete)");
@@ -308,8 +309,6 @@ class Keeper {
   slowest: AuditFilesEnd["slowest"] = null;
   /** What the inputs had when this process began. Null without a state. */
   extents: AuditProgress["extents"] | null = null;
-  /** Why this process does not go on with an unfinished segment. */
-  readonly changed: string[];
   readonly #options: AuditFilesOptions;
   readonly #results: ResultsFile | null;
   #met: MetLines;
@@ -319,7 +318,6 @@ class Keeper {
     [this.#options, this.#results, this.state] = [options, results, state];
     const none = { position: null, segments: [], extents: [], summary: NO_ENTRIES, added: NO_ENTRIES, end: null };
     this.progress = state?.before ?? { ...none, expected: options.expected?.mark() ?? "", met: "" };
-    this.changed = [...(state?.changed ?? [])];
     this.#met = new MetLines(this.progress.met);
   }
 
@@ -343,7 +341,7 @@ class Keeper {
       const message = `entries are left that are judged by --now ${last!.now}: repeat it, or leave --now out`;
       throw new AuditFileError(this.state.path, message);
     }
-    const [{ asked }, changed] = [this.state, this.changed];
+    const { asked, changed } = this.state;
     const isOther = last === undefined || changed.length > 0;
     const begun = { first, now, ...(isOther && { asked }), results: { length: 0, digest: "" } };
     const segments = [...(await this.#segments()), begun];

@@ -70,9 +70,9 @@ interface StateFile extends AuditProgress {
 
 export interface OpenedState {
   readonly path: string;
-  /** The options of this process, and the names of those that begin a segment, because the last one has others. */
+  /** The options of this process, and why it does not go on with an unfinished segment, such as `--policy`. */
   readonly asked: NonNullable<Segment["asked"]>;
-  readonly changed: readonly string[];
+  readonly changed: string[];
   /** The progress to resume from. Null for the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
@@ -225,7 +225,7 @@ const CHANGEABLE: readonly string[] = [
 ];
 
 /** Names the options that differ from those of the last segment. Refuses one that must stay the same. */
-function changesSince(path: string, before: StateFile | null, asked: OpenedState["asked"]): readonly string[] {
+function changesSince(path: string, before: StateFile | null, asked: OpenedState["asked"]): string[] {
   const last = before?.segments.findLast((segment) => segment.asked !== undefined)?.asked ?? asked;
   const changed = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(last[name]));
   const other = changed.filter((name) => !CHANGEABLE.includes(name));

@@ -47,15 +47,13 @@ export interface QueuePlaceOptions {
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-const MIN_SECRET = 16;
-
 /** Returns the secret without line breaks at its end, which files and secret stores add. Null if it is too short. */
 export function ownSecret(given: string): string | null {
   const secret = given.replace(/[\r\n]+$/, "");
-  return secret.length < MIN_SECRET ? null : secret;
+  return secret.length < 16 ? null : secret;
 }
 
-export const SHORT_SECRET = `expected ${MIN_SECRET} characters or more, without line breaks at the end`;
+export const SHORT_SECRET = "expected 16 characters or more, without line breaks at the end";
 
 export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
   prefix: optional(text),
