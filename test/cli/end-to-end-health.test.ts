@@ -150,7 +150,7 @@ describe("a watch", () => {
   it("ends with 3 when another process has its lock: it was stopped for longer than 15 seconds", async () => {
     const log = path("stopped.jsonl");
     const stopped = new Process([...WATCH, "--log", log]);
-    await stopped.until(() => existsSync(log) && statSync(log).size > 0);
+    await stopped.until(() => existsSync(log) && readFileSync(log, "utf8").includes('"verdict":'));
     stopped.child.kill("SIGSTOP");
     const second = new Process([...WATCH, "--log", log]);
     expect((await second.ended).code).toBe(2);
@@ -161,6 +161,7 @@ describe("a watch", () => {
     const third = new Process([...WATCH, "--log", log]);
     await third.until(() => readFileSync(`${log}.lock`, "utf8").includes(`"pid":${third.child.pid!},`));
     expect(third.stderr).toContain("watching it for up to 15 s");
+    await third.until(() => readFileSync(log, "utf8").split('"event":"started"').length === 3);
     const before = readFileSync(log, "utf8");
     lab.restartEnclave(enclaveId);
     await third.until(() => readFileSync(log, "utf8") !== before);
