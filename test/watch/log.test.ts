@@ -429,6 +429,8 @@ describe("an event", () => {
   const spelled = async (event: LogEvent): Promise<string> =>
     Buffer.from((await eventLineAfter(end, event)).bytes).toString("utf8");
   const atStart = `{"log":"bootproof-log/2","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
+  const atStart3 = atStart.replace("bootproof-log/2", "bootproof-log/3");
+  const eventOf = (kind: LogEvent["event"]): LogEvent => EVENTS.find(({ event }) => event === kind)!;
 
   it("is chained like a finding, and has only its own members", async () => {
     expect(await Promise.all(EVENTS.map(spelled))).toEqual([
@@ -441,6 +443,14 @@ describe("an event", () => {
       `${atStart}"setting-refused","since":"${START.toISOString()}",` +
         `"faults":[{"file":"a\\u202e.json","reason":"no such file"}]}`,
       `${atStart}"continued","file":"boots.2.jsonl"}`,
+      `${atStart3}"started","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],"heartbeatMs":3600000,` +
+        `"settingDigest":"${"cd".repeat(32)}","tool":{"name":"bootproof","version":"0.1.0"},` +
+        `"adopted":"${"ab".repeat(32)}"}`,
+      `${atStart3}"heartbeat","since":"${START.toISOString()}",` +
+        '"polls":[{"app":"signer","good":60,"failed":0},{"ephemeralKey":"04ab","good":60,"failed":0}]}',
+      `${atStart3}"stopped","since":"${START.toISOString()}",` +
+        '"polls":[{"app":"signer","good":1,"failed":2},{"ephemeralKey":"04ab","good":1,"failed":2}]}',
+      `${atStart3}"acknowledged","entry":3,"what":"refusal"}`,
     ]);
     for (const event of EVENTS) {
       const { bytes, hash } = await eventLineAfter(end, event);
@@ -475,14 +485,25 @@ describe("an event", () => {
     ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
     [
       "members in another order",
-      EVENTS.at(-1)!,
+      eventOf("continued"),
       '"event":"continued","file":"boots.2.jsonl"',
       '"file":"b","event":"continued"',
     ],
+    ["counts in another order", eventOf("heartbeat"), '"good":60,"failed":0', '"failed":0,"good":60'],
+    ["the format of older kinds", eventOf("started"), "bootproof-log/3", "bootproof-log/2"],
+    ["the format of newer kinds", eventOf("continued"), "bootproof-log/2", "bootproof-log/3"],
+    ["a head that is not a hash", eventOf("started"), "ab".repeat(32), "ab"],
+    ["no time between heartbeats", eventOf("started"), "3600000", "0"],
+    ["no polls", eventOf("stopped"), /"polls":.*\]/, '"polls":[]'],
+    ["a name without polls", eventOf("stopped"), ',"good":1,"failed":2', ""],
+    ["half a poll", eventOf("heartbeat"), '"good":60', '"good":0.5'],
+    ["members of a heartbeat", eventOf("acknowledged"), '"entry"', `"since":"${START.toISOString()}","entry"`],
+    ["the number of no entry", eventOf("acknowledged"), '"entry":3', '"entry":0'],
+    ["an entry of another kind", eventOf("acknowledged"), '"refusal"', '"heartbeat"'],
     ...["", ".", "..", "../boots", "a/b", "a\\\\b", "C:boots", "a\\nb", "é".repeat(128)].map(
       (name): [string, LogEvent, string | RegExp, string] => [
         `the file "${name.slice(0, 9)}"`,
-        EVENTS.at(-1)!,
+        eventOf("continued"),
         "boots.2.jsonl",
         name,
       ],
