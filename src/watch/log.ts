@@ -248,7 +248,9 @@ export interface CheckpointComparison {
  * Compares two checkpoints that were read with a key. Only the log shows whether those of different numbers agree.
  * @example
  * ```ts
- * const { result } = await compareCheckpoints(mine, theirs, readLog("boots.jsonl"));
+ * const kept = await readCheckpoint(text, { key: publicKey });
+ * const received = await readCheckpoint(note, { key: publicKey });
+ * const { result } = await compareCheckpoints(kept, received, readLog("boots.jsonl"));
  * ```
  */
 export async function compareCheckpoints(

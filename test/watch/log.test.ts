@@ -289,6 +289,16 @@ describe("a line", () => {
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
   });
+
+  it("names a format that only a newer version can read", async () => {
+    const text = texts[0]!.replace("bootproof-log/2", "bootproof-log/9");
+    const message = /format bootproof-log\/9, which this version of bootproof does not know: use a newer version/;
+    await expect(readLine(Buffer.from(text))).rejects.toThrow(message);
+    expect((await verified(`${text}\n`)).fault).toMatchObject({
+      kind: "malformed",
+      message: expect.stringMatching(message),
+    });
+  });
 });
 
 const { all: rotated, files: parts } = await rotatedLog();
