@@ -65,12 +65,8 @@ export interface VerifyLogOptions {
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
-export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "onLine" | "maxGapMs" | "now"> {
+export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine" | "maxGapMs" | "now"> {
   readonly checkpoint: SignedCheckpoint | null;
-  /** The entry before the first line; `any` as in {@link VerifyLogOptions}. */
-  readonly after?: LogEnd | "any";
-  /** An entry that the log must have, or that must be the one before its first line. */
-  readonly earlier?: LogEnd;
 }
 
 export interface RawLine {
@@ -143,13 +139,13 @@ export class Chain {
   #read: number;
 
   constructor(options: VerifyFilesOptions, onLine: (line: LogLine, offset: number) => void) {
-    const { after, earlier, checkpoint, head } = options;
-    const before = (after === "any" ? undefined : after) ?? earlier ?? { entries: 0, head: NO_LINE };
+    const { after = "any", checkpoint, head } = options;
+    const before = after === "any" ? { entries: 0, head: NO_LINE } : after;
     this.#options = options;
     this.#onLine = onLine;
     this.#kept = head?.toLowerCase();
     this.#demanded = [
-      ...(earlier === undefined ? [] : [{ end: earlier, words: "the earlier checkpoint" }]),
+      ...(after === "any" ? [] : [{ end: after, words: "the earlier checkpoint" }]),
       ...(checkpoint === null ? [] : [{ end: checkpoint, words: "the checkpoint" }]),
     ];
     this.base = { n: before.entries, at: null, hash: before.head, next: null };
@@ -293,12 +289,11 @@ export class Chain {
 
   #place(found: LogLine, { line, offset, isFirst }: { line: number; offset: number; isFirst: boolean }): null {
     const { entry, hash } = found;
-    const { after, earlier } = this.#options;
+    const { after } = this.#options;
     const file = this.#files.at(-1)!;
     const isBegun = this.newest !== this.base;
     if (isFirst) file.hash = hash;
-    const mayBegin = earlier !== undefined || (after === "any" && entry.n > 1);
-    if (!isBegun && mayBegin) line = this.#beginAt(found);
+    if (!isBegun && after !== undefined && (after !== "any" || entry.n > 1)) line = this.#beginAt(found);
     if (isFirst && isBegun && entry.n !== line) this.#misplaced = { file, found, successor: null };
     else if (entry.n !== line || entry.previous !== this.newest.hash)
       this.#break = { line, found, next: null, successor: null, predecessor: null };

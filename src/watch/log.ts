@@ -92,16 +92,15 @@ export async function verifyLog(
   given: VerifyLogOptions = {},
 ): Promise<LogVerification> {
   const options = typedOptions("options", given, OPTIONS);
-  const { after, ...others } = options;
+  const { after } = options;
   if (options.maxGapMs !== undefined && options.now === undefined)
     throw new TypeError("options.now: required with options.maxGapMs");
   if (typeof after === "object" && (after as Partial<SignedCheckpoint>).isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
   const found = await checkpointOf(options);
   const verification = await verifyFiles(filesOf(log), {
-    ...others,
+    ...options,
     checkpoint: found instanceof CheckpointError ? null : found,
-    ...(after === "any" ? { after } : after && { earlier: after }),
   });
   if (!(found instanceof CheckpointError) || verification.fault !== null) return verification;
   const line = Math.max(verification.entries, 1);
@@ -197,13 +196,11 @@ function missingOf({ checkpoint, maxGapMs }: VerifyFilesOptions, chain: Chain, s
   ];
 }
 
-function openAbout({ head, checkpoint, earlier }: VerifyFilesOptions, { base, newest }: Chain): string[] {
-  const covered = Math.max(checkpoint?.entries ?? 0, earlier?.entries ?? 0);
+function openAbout({ head, checkpoint, after = "any" }: VerifyFilesOptions, { base, newest }: Chain): string[] {
+  const covered = Math.max(checkpoint?.entries ?? 0, after === "any" ? 0 : after.entries);
   const behind = covered === 0 ? "" : `lines behind entry ${covered}, which the checkpoint does not cover: `;
   return [
-    ...(earlier === undefined || base.n === 0
-      ? []
-      : [`entries 1 to ${base.n}: the earlier checkpoint vouches for them`]),
+    ...(after === "any" || base.n === 0 ? [] : [`entries 1 to ${base.n}: the earlier checkpoint vouches for them`]),
     ...(head !== undefined || (covered > 0 && covered >= newest.n) ? [] : [`${behind}${NO_HEAD}`]),
   ];
 }
@@ -266,6 +263,6 @@ export async function compareCheckpoints(
   if (first === second) return { result: "same", message: first! };
   if (a.entries === b.entries) return { result: "forked", message: words };
   if (log === undefined) return { result: "unknown", message: `${words}: only the log shows whether both are of it` };
-  const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, earlier: a });
+  const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, after: a });
   return fault === null ? { result: "extended", message: words } : { result: "not-in-log", message: fault.message };
 }

@@ -234,7 +234,7 @@ async function readFiles(
   // An older checkpoint needs no comparison: the signed state covers its line.
   const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;
   const verification = await verifyFiles(filesOf(contents, folder), {
-    after,
+    ...(after.entries > 0 && { after }),
     checkpoint: due,
     onLine: (line) => contents.add(line),
   });
