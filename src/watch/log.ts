@@ -13,7 +13,7 @@ import {
 } from "./chain.js";
 import { type SignedCheckpoint, CheckpointError, VERIFIED_CHECKPOINT, readCheckpoint } from "./checkpoint.js";
 import { MAX_LINE_BYTES } from "./entry.js";
-import { type LogGap, type LogSigns, type LogStep, LogTimes } from "./times.js";
+import { type LogStep, LogTimes } from "./times.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
 
@@ -51,12 +51,12 @@ export interface LogVerification {
   readonly checkpoint: SignedCheckpoint | null;
   /** Sentences about what the verification left open. */
   readonly open: readonly string[];
-  /** In a log that is not intact, the newest entry of `signs`, `backwards` and `gaps` may have been changed. */
-  readonly signs: LogSigns;
+  /** Time of the newest `started` or `heartbeat`; null if there is none. */
+  readonly lastSign: string | null;
   /** The first 100 steps to a time that is earlier by more than a second. */
   readonly backwards: readonly LogStep[];
   /** The first 100 steps that are longer than `maxGapMs`. */
-  readonly gaps: readonly LogGap[];
+  readonly gaps: readonly LogStep[];
 }
 
 const NO_HEAD =
@@ -154,8 +154,12 @@ export async function verifyFiles(
   if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());
   const { n, at, hash } = found?.certain ?? chain.newest;
   const before = chain.base.n;
-  const { signs, backwards, gaps } = times;
-  const missing = missingOf(options, chain, signs);
+  const { lastSign, backwards, gaps } = times;
+  const missing = [
+    ...chain.unseen(),
+    ...(options.checkpoint?.isVerified === false ? [NO_KEY] : []),
+    ...(options.maxGapMs !== undefined && lastSign === null ? [NO_SIGN] : []),
+  ];
   return {
     format: "bootproof-log-verification/2",
     intact: found === null,
@@ -170,7 +174,7 @@ export async function verifyFiles(
     fault: found === null ? null : chain.placed(found.fault),
     checkpoint: options.checkpoint,
     open: [...openAbout(options, chain), WORD],
-    ...{ signs, backwards, gaps },
+    ...{ lastSign, backwards, gaps },
   };
 }
 
@@ -186,14 +190,6 @@ async function firstFault(
     }
   }
   return null;
-}
-
-function missingOf({ checkpoint, maxGapMs }: VerifyFilesOptions, chain: Chain, signs: LogSigns): string[] {
-  return [
-    ...chain.unseen(),
-    ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
-    ...(maxGapMs !== undefined && signs.newestAt === null ? [NO_SIGN] : []),
-  ];
 }
 
 function openAbout({ head, checkpoint, after = "any" }: VerifyFilesOptions, { base, newest }: Chain): string[] {
