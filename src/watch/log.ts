@@ -12,7 +12,7 @@ import {
   type VerifyLogOptions,
 } from "./chain.js";
 import { type SignedCheckpoint, CheckpointError, VERIFIED_CHECKPOINT, readCheckpoint } from "./checkpoint.js";
-import { MAX_LINE_BYTES } from "./entry.js";
+import { type LogLine, MAX_LINE_BYTES } from "./entry.js";
 import { type LogStep, LogTimes } from "./times.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
@@ -146,10 +146,11 @@ export async function verifyFiles(
 ): Promise<LogVerification> {
   const options = withoutPrototype(given);
   const times = new LogTimes(options.maxGapMs);
-  const chain = new Chain(options, (line, offset) => {
+  const onLine = (line: LogLine, offset: number): void => {
     times.add(line.entry);
     options.onLine?.(line, offset);
-  });
+  };
+  const chain = new Chain({ ...options, onLine });
   const found = (await firstFault(chain, files)) ?? (await chain.fault());
   if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());
   const { n, at, hash } = found?.certain ?? chain.newest;
@@ -226,12 +227,8 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
 
 export interface CheckpointComparison {
   /**
-   * - `same`: both are of one entry, with one hash.
-   * - `extended`: the log has both entries, so the later checkpoint continues the earlier one.
-   * - `forked`: they are of the same number, with different hashes: there are two logs of one name.
-   * - `other-log`: their origins differ.
-   * - `not-in-log`: the log is broken, or does not have both entries.
-   * - `unknown`: they are of different numbers, and no log was passed.
+   * `extended`: the log has both entries. `forked`: two hashes of one number. `not-in-log`: the log is broken, or does
+   * not have both. `unknown`: different numbers, and no log was passed.
    */
   readonly result: "same" | "extended" | "forked" | "other-log" | "not-in-log" | "unknown";
   readonly message: string;
@@ -255,10 +252,10 @@ export async function compareCheckpoints(
   const [a, b] = both.sort((x, y) => x.entries - y.entries) as [SignedCheckpoint, SignedCheckpoint];
   if (a.origin !== b.origin) return { result: "other-log", message: `the origins are ${a.origin} and ${b.origin}` };
   const [first, second] = [a, b].map(({ entries, head }) => `entry ${entries} with the hash ${head}`);
-  const words = `${first!}, and ${second!}`;
+  const message = `${first!}, and ${second!}`;
   if (first === second) return { result: "same", message: first! };
-  if (a.entries === b.entries) return { result: "forked", message: words };
-  if (log === undefined) return { result: "unknown", message: `${words}: only the log shows whether both are of it` };
+  if (a.entries === b.entries) return { result: "forked", message };
+  if (log === undefined) return { result: "unknown", message: `${message}: only the log shows whether both are of it` };
   const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, after: a });
-  return fault === null ? { result: "extended", message: words } : { result: "not-in-log", message: fault.message };
+  return fault === null ? { result: "extended", message } : { result: "not-in-log", message: fault.message };
 }

@@ -199,13 +199,13 @@ describe("log verify", () => {
       "a note of a file that is missing",
       [three, "--after", note.four, ...keyed],
       1,
-      /^BROKEN: .*the earlier checkpoint is of entry 4, which is in a file before/,
+      /^BROKEN: .*the checkpoint is of entry 4, which is in a file before/,
     ],
     [
       "a note of another log",
       [two, three, "--after", note.fourOfOther, ...keyed],
       1,
-      /^BROKEN: .*entry 4 has the hash .*earlier checkpoint/,
+      /^BROKEN: .*entry 4 has the hash .*the checkpoint/,
     ],
     ["a note, and an empty file", [emptyThree, "--after", note.eight, ...keyed], 0, /^WHOLE: .*: 0 entries/],
     [
@@ -444,7 +444,7 @@ describe("log checkpoint", () => {
       null,
       [three, ...key, "--after", note.four],
       1,
-      /the earlier checkpoint is of entry 4, which is in a file before/,
+      /the checkpoint is of entry 4, which is in a file before/,
     ],
     [
       "an older note than the archive reaches",
@@ -458,7 +458,7 @@ describe("log checkpoint", () => {
       null,
       [...whole, ...key, "--after", note.fourOfOther],
       1,
-      /entry 4 has the hash .*the earlier checkpoint has/,
+      /entry 4 has the hash .*the checkpoint has/,
     ],
     [
       "with an earlier note by another key",
@@ -575,7 +575,7 @@ describe("log compare", () => {
       "a note before it that is not",
       [note.fourOfOther, note.ten, ...key, "--log", one, two, three],
       1,
-      /^NOT IN LOG: .*entry 4 has .*the earlier checkpoint/,
+      /^NOT IN LOG: .*entry 4 has .*the checkpoint/,
     ],
     [
       "a note of a missing file",
