@@ -105,7 +105,7 @@ export class ResultsFile {
     if (this.#lock !== null) await requireLock(this.path, this.#lock);
     const { size } = await inWords(this.path, this.#handle.stat());
     if (size !== this.#length) throw new AuditFileError(this.path, "something else has written to it or truncated it");
-    if (await isInPlace(this.#handle, this.path)) return;
+    if (await inWords(this.path, isInPlace(this.#handle, this.path))) return;
     throw new AuditFileError(this.path, "it was removed or replaced: the results are lost");
   }
 

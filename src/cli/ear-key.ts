@@ -14,7 +14,7 @@ export function readEarKey(path: string, io: Io): Promise<SigningJwk> {
   // Other errors come from the platform, and may quote the file.
   const faultOf = (error: unknown): string =>
     error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY;
-  return readKey(path, { command: "verify", isPrivate: () => true, read: keyOf, faultOf }, io);
+  return readKey(path, { command: "verify", isPrivate: true, read: keyOf, faultOf }, io);
 }
 
 class Refusal extends Error {}

@@ -21,7 +21,7 @@ const MAX_KEY_BYTES = 64 * 1024;
 /** How a command reads a key, and how it reports errors. */
 interface KeyReader<T> {
   readonly command: CommandName;
-  readonly isPrivate: (text: string) => boolean;
+  readonly isPrivate: boolean;
   readonly read: (text: string) => Promise<T>;
   /** Returns the message, which must not quote the key. Null means that the error is not about the key. */
   readonly faultOf: (error: unknown) => string | null;
@@ -43,26 +43,20 @@ export async function readKey<T>(
     return files.fault(path, fault);
   });
   files.throwFaults();
-  if (isPrivate(text!) && path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
+  if (isPrivate && path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
   return key!;
 }
 
-/** The kind that the PEM says it is. */
-export function kindOfPem(pem: string): "private" | "public" {
-  return pem.includes("-----BEGIN PUBLIC KEY-----") ? "public" : "private";
-}
-
 /** Returns the key of a log's checkpoints as PEM. */
-export function readLogKey(path: string, kind: "private" | "public" | "either", io: Io): Promise<string> {
-  const kindOf = (pem: string): "private" | "public" => (kind === "either" ? kindOfPem(pem) : kind);
+export function readLogKey(path: string, kind: "private" | "public", io: Io): Promise<string> {
   return readKey(
     path,
     {
       command: "watch",
-      isPrivate: (pem) => kindOf(pem) === "private",
+      isPrivate: kind === "private",
       read: async (pem) => {
         const { requireLogKey } = await import("../watch/index.js");
-        await requireLogKey(pem, kindOf(pem));
+        await requireLogKey(pem, kind);
         return pem;
       },
       faultOf: (error) => (error instanceof TypeError ? error.message : null),

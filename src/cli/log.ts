@@ -12,7 +12,7 @@ import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, RefusedError, UsageError } from "./io.js";
-import { kindOfPem, readLogKey } from "./key-files.js";
+import { readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -51,7 +51,7 @@ the log cannot, and pass it to log verify. All files are needed. A note that is 
 signed by the key, has the same origin, and names an entry of this log.
 
 With --after, the files up to the one with the entry of that note may be missing, and the note, as the one at --out, may
-be signed by another key: the second --key, private or public.
+be signed by another key: the second --key, a public one.
 
 Examples:
     $ openssl genpkey -algorithm ed25519 -out log-key.pem && openssl pkey -in log-key.pem -pubout -out log-public.pem
@@ -185,7 +185,7 @@ async function withFiles<T>(
 }
 
 function text(name: string, verification: LogVerification): string {
-  const { intact, entries, firstAt, lastAt, head, fault, open, missing, gaps, backwards, signs } = verification;
+  const { intact, entries, firstAt, lastAt, head, fault, open, missing, gaps, backwards, lastSign } = verification;
   const span = firstAt === null ? "" : `, ${firstAt} to ${lastAt!}`;
   const count = `${entries === 1 ? "1 entry" : `${entries} entries`}${span}`;
   const found = [
@@ -194,21 +194,19 @@ function text(name: string, verification: LogVerification): string {
     ...(intact ? missing.map((one) => `INCOMPLETE: ${name}: ${one}`) : []),
   ];
   const upTo = intact ? "Verified" : "Whole up to there";
-  const { started, stopped, heartbeat, newestAt } = signs;
-  const sign = `Watch: ${started} started, ${stopped} stopped, ${heartbeat} heartbeats, the newest sign at ${newestAt}`;
   const lines = [
     ...(found.length === 0 ? [`WHOLE: ${name}: ${count}`] : [...found, `${upTo}: ${count}`]),
     `Head: ${head}`,
-    ...(newestAt === null ? [] : [sign]),
+    ...(lastSign === null ? [] : [`Newest start or heartbeat of the watch: ${lastSign}`]),
     ...backwards.map(({ entry, from, to }) => `Time goes backwards after entry ${entry}: from ${from} to ${to}`),
     ...[...(intact ? [] : missing), ...open].map((one) => `Not checked: ${one}`),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
-function gapText({ entry, from, to, ms, stopped }: LogVerification["gaps"][number]): string {
-  const gap = `no entry for ${(ms / 3_600_000).toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
-  return stopped ? `${gap}: the watch was stopped` : `${gap}: the watch was killed, or could not write its log`;
+function gapText({ entry, from, to }: LogVerification["gaps"][number]): string {
+  const hours = (Date.parse(to) - Date.parse(from)) / 3_600_000;
+  return `no entry for ${hours.toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
 }
 
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
@@ -219,8 +217,8 @@ const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   },
   async ({ args, flags, files, io }, paths) => {
     refuseSigning(args, flags, paths);
-    const { key, out = STDIN } = flags;
-    const [signing, verifying] = await checkpointKeys(key, io);
+    const { out = STDIN } = flags;
+    const [signing, verifying] = await checkpointKeys(flags.key, io);
     const { originOf, signCheckpoint } = await import("../watch/index.js");
     const named = flags.after === undefined ? { origin: originOf(basename(paths[0]!)), ...flags } : flags;
     const replaced = out !== STDIN && requireWritable(out) ? { checkpoint: out } : {};
@@ -248,12 +246,10 @@ function refuseSigning(args: ArgumentReader, flags: Flags<"log checkpoint">, [fi
 }
 
 /** Returns the key that signs, and the public keys of which one must have signed each older note. */
-async function checkpointKeys(paths: readonly string[], io: Io): Promise<[string, readonly string[]]> {
-  const kind = paths.length === 1 ? "private" : "either";
-  const pems = await Promise.all(paths.map((path) => readLogKey(path, kind, io)));
-  const signing = pems.find((pem) => kindOfPem(pem) === "private");
-  if (signing === undefined) throw new UsageError(["--key: no private key, which signs, is among the keys"]);
-  return [signing, pems.map((pem) => createPublicKey(pem).export({ type: "spki", format: "pem" }).toString())];
+async function checkpointKeys([first, ...others]: readonly string[], io: Io): Promise<[string, readonly string[]]> {
+  const signing = await readLogKey(first!, "private", io);
+  const own = createPublicKey(signing).export({ type: "spki", format: "pem" }).toString();
+  return [signing, [own, ...(await publicKeys(others, io))]];
 }
 
 const addCompare = commandOf<"log compare", [one: string, other: string]>(

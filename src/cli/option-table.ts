@@ -314,7 +314,7 @@ export const COMMAND_OPTIONS = {
     TEXT_OR_JSON,
   ],
   "log checkpoint": [
-    ["key", "the private key of the log (Ed25519, PEM); a second one is the old key, which signed older notes"],
+    ["key", "the private key of the log (Ed25519, PEM); then the old public key, which signed older notes"],
     ["after", "a signed note that vouches for the entries up to its own: for a new key, or if old files are elsewhere"],
     ["origin", "the name of the log (default: that of --after, or bootproof-log/ and the name of the first file)"],
     ["out", "write the note to this file, whose note must be an older one of this log (default: stdout)"],

@@ -79,12 +79,6 @@ const LOOKS_PER_BEAT = 10;
  * InUseError}. Files that killed processes left beside the lock are removed by the same rule, in the background.
  */
 export async function takeLock(path: string, what: string, options: LockOptions = {}): Promise<Lock> {
-  const lock = await acquired(path, what, options);
-  await lock.sweep();
-  return lock;
-}
-
-async function acquired(path: string, what: string, options: LockOptions): Promise<HeldLock> {
   const { self = thisProcess(), beatMs = BEAT_MS } = options;
   const lock = new HeldLock(path, { ...self, id: randomUUID() }, beatMs);
   const taking = { self, beatMs, what, own: lock.text, onWait: options.onWait ?? ((): void => {}) };
@@ -114,7 +108,7 @@ async function replacedStale(path: string, found: string, taking: Taking): Promi
   const holder = holderOf(found);
   if (holder === null) throw new InUseError(inUse(path, taking, null));
   if (!(await isStale(path, found, { ...taking, holder }))) return false;
-  const turn = await acquired(`${path}.${holder.id}`, taking.what, taking);
+  const turn = await takeLock(`${path}.${holder.id}`, taking.what, taking);
   try {
     if ((await textAt(path).catch(() => null)) !== found) return false;
     await replaceWhole(path, taking.own, { mode: 0o600 });
@@ -170,8 +164,8 @@ class HeldLock implements Lock {
   #beats = 0;
   #beatAt = 0;
   #beating: Promise<void> | null = null;
-  /** Text of each file beside the lock, and at how many beats it was unchanged. Null once there are none. */
-  #leftovers: Map<string, { readonly text: string; readonly beats: number }> | null = new Map();
+  /** Text of each file beside the lock, and at how many beats it was found. */
+  #leftovers: ReadonlyMap<string, readonly [text: string, beats: number]> = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(path: string, holder: Holder, beatMs: number) {
@@ -181,10 +175,12 @@ class HeldLock implements Lock {
     [this.#self, this.#beatMs] = [holder, beatMs];
   }
 
-  begin(): this {
+  async begin(): Promise<this> {
     this.#beatAt = performance.now();
-    this.#timer = setInterval(() => void this.#beat().then(() => this.sweep()), this.#beatMs);
+    const sweep = (): Promise<void> | null => (this.#leftovers.size > 0 ? this.#sweep() : null);
+    this.#timer = setInterval(() => void this.#beat().then(sweep), this.#beatMs);
     this.#timer.unref();
+    await this.#sweep();
     return this;
   }
 
@@ -204,21 +200,18 @@ class HeldLock implements Lock {
   }
 
   /** Removes leftovers whose process has ended, and those that did not change while this lock got three beats. */
-  async sweep(): Promise<void> {
-    const [folder, name, before] = [dirname(this.#path), basename(this.#path), this.#leftovers];
-    if (before === null) return;
-    const names = await readdir(folder).catch(() => []);
-    const found = names.filter((each) => each.startsWith(name) && LEFTOVER.test(each.slice(name.length)));
-    this.#leftovers = found.length === 0 ? null : new Map();
-    for (const each of found) {
+  async #sweep(): Promise<void> {
+    const [folder, name, found] = [dirname(this.#path), basename(this.#path), new Map<string, [string, number]>()];
+    for (const each of await readdir(folder).catch(() => [])) {
+      if (!each.startsWith(name) || !LEFTOVER.test(each.slice(name.length))) continue;
       const text = await textAt(join(folder, each)).catch(() => null);
-      if (text === null) continue;
-      const [holder, last] = [holderOf(text), before.get(each)];
-      const beats = last?.text === text ? last.beats + 1 : 0;
+      const [last, beats] = this.#leftovers.get(each) ?? ["", 0];
+      const holder = holderOf(text ?? "");
       const hasEnded = holder !== null && processState(holder, this.#self) === "ended";
-      if (hasEnded || beats >= STALE_BEATS) await unlink(join(folder, each)).catch(() => {});
-      else this.#leftovers?.set(each, { text, beats });
+      if (hasEnded || (last === text && beats === STALE_BEATS)) await unlink(join(folder, each)).catch(() => {});
+      else if (text !== null) found.set(each, [text, last === text ? beats + 1 : 1]);
     }
+    this.#leftovers = found;
   }
 
   /** Writes a beat. A failure does not end the process, because the lock is checked before the next write anyway. */
@@ -358,10 +351,10 @@ function inUse(path: string, { what, self }: Taking, holder: Holder | null): str
 }
 
 function lost(path: string, found: string | null, staleMs: number): string {
-  if (found === null)
-    return `its lock, ${path}, was removed, so this process writes no more: another process may use it now`;
-  const holder = holderOf(found);
-  if (holder === null) return `its lock, ${path}, was overwritten, so this process writes no more`;
+  const holder = holderOf(found ?? "");
+  const what = found === null ? "removed" : "overwritten";
+  if (holder === null)
+    return `its lock, ${path}, was ${what}, so this process writes no more: another process may use it now`;
   const who = `process ${holder.pid} of ${holder.host} has its lock now, ${path}`;
   return `${who}: this process was paused or could not renew it for ${staleMs / 1000} s, so it writes no more`;
 }

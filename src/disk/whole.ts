@@ -85,7 +85,11 @@ export async function isInPlace(
   handle: { stat(): Promise<{ readonly dev: number; readonly ino: number }> },
   path: string,
 ): Promise<boolean> {
-  const [own, found] = await Promise.all([handle.stat(), stat(path).catch(() => null)]);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+    throw error;
+  });
+  const own = await handle.stat();
   return found !== null && found.dev === own.dev && found.ino === own.ino;
 }
 

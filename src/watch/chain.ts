@@ -65,12 +65,8 @@ export interface VerifyLogOptions {
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
-export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "onLine" | "maxGapMs" | "now"> {
+export interface VerifyFilesOptions extends Pick<VerifyLogOptions, "head" | "after" | "onLine" | "maxGapMs" | "now"> {
   readonly checkpoint: SignedCheckpoint | null;
-  /** The entry before the first line; `any` as in {@link VerifyLogOptions}. */
-  readonly after?: LogEnd | "any";
-  /** An entry that the log must have, or that must be the one before its first line. */
-  readonly earlier?: LogEnd;
 }
 
 export interface RawLine {
@@ -129,11 +125,10 @@ export class Chain {
   newest: CountedLine;
   firstAt: string | null = null;
   readonly #options: VerifyFilesOptions;
-  readonly #onLine: (line: LogLine, offset: number) => void;
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
-  /** The entries that the log must have, and the words for each. */
-  readonly #demanded: readonly { readonly end: LogEnd; readonly words: string }[];
+  /** The entries that the log must have. */
+  readonly #demanded: readonly LogEnd[];
   readonly #found = new Map<LogEnd, CountedLine>();
   readonly #lines = new Map<string, CountedLine>();
   readonly #files: Opened[] = [];
@@ -142,16 +137,12 @@ export class Chain {
   #misplaced: Misplaced | null = null;
   #read: number;
 
-  constructor(options: VerifyFilesOptions, onLine: (line: LogLine, offset: number) => void) {
-    const { after, earlier, checkpoint, head } = options;
-    const before = (after === "any" ? undefined : after) ?? earlier ?? { entries: 0, head: NO_LINE };
+  constructor(options: VerifyFilesOptions) {
+    const { after = "any", checkpoint, head } = options;
+    const before = after === "any" ? { entries: 0, head: NO_LINE } : after;
     this.#options = options;
-    this.#onLine = onLine;
     this.#kept = head?.toLowerCase();
-    this.#demanded = [
-      ...(earlier === undefined ? [] : [{ end: earlier, words: "the earlier checkpoint" }]),
-      ...(checkpoint === null ? [] : [{ end: checkpoint, words: "the checkpoint" }]),
-    ];
+    this.#demanded = [after, checkpoint].filter((end) => end !== null && end !== "any");
     this.base = { n: before.entries, at: null, hash: before.head, next: null };
     this.newest = this.base;
     this.#read = this.base.n;
@@ -237,7 +228,7 @@ export class Chain {
     ];
   }
 
-  #checkpointFault({ end, words }: { readonly end: LogEnd; readonly words: string }): FoundFault | null {
+  #checkpointFault(end: LogEnd): FoundFault | null {
     const { base, newest } = this;
     const { entries, head } = end;
     const found = this.#found.get(end);
@@ -247,15 +238,15 @@ export class Chain {
       certain: base,
     });
     if (entries < base.n)
-      return told(`${words} is of entry ${entries}, which is in a file before these: pass that file, too`);
+      return told(`the checkpoint is of entry ${entries}, which is in a file before these: pass that file, too`);
     const more = newest.next === null ? "" : `, or the file ${newest.next} is missing`;
     if (found === undefined)
       return told(
-        `the log ends with entry ${newest.n}, and ${words} is of entry ${entries}: its last lines are missing, ` +
+        `the log ends with entry ${newest.n}, and the checkpoint is of entry ${entries}: its last lines are missing, ` +
           `the log was rewritten, or the checkpoint is of another log${more}`,
       );
     return told(
-      `entry ${entries} has the hash ${found.hash}, and ${words} has ${head}: the log was ` +
+      `entry ${entries} has the hash ${found.hash}, and the checkpoint has ${head}: the log was ` +
         "rewritten, or the checkpoint is of another log",
     );
   }
@@ -293,12 +284,11 @@ export class Chain {
 
   #place(found: LogLine, { line, offset, isFirst }: { line: number; offset: number; isFirst: boolean }): null {
     const { entry, hash } = found;
-    const { after, earlier } = this.#options;
+    const { after } = this.#options;
     const file = this.#files.at(-1)!;
     const isBegun = this.newest !== this.base;
     if (isFirst) file.hash = hash;
-    const mayBegin = earlier !== undefined || (after === "any" && entry.n > 1);
-    if (!isBegun && mayBegin) line = this.#beginAt(found);
+    if (!isBegun && after !== undefined && (after !== "any" || entry.n > 1)) line = this.#beginAt(found);
     if (isFirst && isBegun && entry.n !== line) this.#misplaced = { file, found, successor: null };
     else if (entry.n !== line || entry.previous !== this.newest.hash)
       this.#break = { line, found, next: null, successor: null, predecessor: null };
@@ -313,7 +303,7 @@ export class Chain {
     this.#notice(this.newest);
     this.#lines.set(hash, this.newest);
     if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
-    this.#onLine(found, offset);
+    this.#options.onLine?.(found, offset);
   }
 
   /** Begins with the first line of a log whose first files may be elsewhere, and returns its number. */
@@ -328,7 +318,7 @@ export class Chain {
 
   #notice(line: CountedLine): void {
     if (line.hash === this.#kept) this.#keptLine = line;
-    for (const { end } of this.#demanded) if (line.n === end.entries) this.#found.set(end, line);
+    for (const end of this.#demanded) if (line.n === end.entries) this.#found.set(end, line);
   }
 
   async #told({ line, found, next, successor, predecessor }: Break): Promise<FoundFault> {

@@ -8,7 +8,7 @@ export type { Delivered, Failure, WatchMessage } from "./outages.js";
 export { compareCheckpoints, verifyLog } from "./log.js";
 export type { CheckpointComparison, LogFile, LogStream, LogVerification } from "./log.js";
 export type { LogFault, VerifyLogOptions } from "./chain.js";
-export type { LogGap, LogSigns, LogStep } from "./times.js";
+export type { LogStep } from "./times.js";
 export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { LogChangedError, LogFullError, memoryStore } from "./store.js";

@@ -12,8 +12,8 @@ import {
   type VerifyLogOptions,
 } from "./chain.js";
 import { type SignedCheckpoint, CheckpointError, VERIFIED_CHECKPOINT, readCheckpoint } from "./checkpoint.js";
-import { MAX_LINE_BYTES } from "./entry.js";
-import { type LogGap, type LogSigns, type LogStep, LogTimes } from "./times.js";
+import { type LogLine, MAX_LINE_BYTES } from "./entry.js";
+import { type LogStep, LogTimes } from "./times.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
 
@@ -51,12 +51,12 @@ export interface LogVerification {
   readonly checkpoint: SignedCheckpoint | null;
   /** Sentences about what the verification left open. */
   readonly open: readonly string[];
-  /** In a log that is not intact, the newest entry of `signs`, `backwards` and `gaps` may have been changed. */
-  readonly signs: LogSigns;
+  /** Time of the newest `started` or `heartbeat`; null if there is none. */
+  readonly lastSign: string | null;
   /** The first 100 steps to a time that is earlier by more than a second. */
   readonly backwards: readonly LogStep[];
   /** The first 100 steps that are longer than `maxGapMs`. */
-  readonly gaps: readonly LogGap[];
+  readonly gaps: readonly LogStep[];
 }
 
 const NO_HEAD =
@@ -92,16 +92,15 @@ export async function verifyLog(
   given: VerifyLogOptions = {},
 ): Promise<LogVerification> {
   const options = typedOptions("options", given, OPTIONS);
-  const { after, ...others } = options;
+  const { after } = options;
   if (options.maxGapMs !== undefined && options.now === undefined)
     throw new TypeError("options.now: required with options.maxGapMs");
   if (typeof after === "object" && (after as Partial<SignedCheckpoint>).isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
   const found = await checkpointOf(options);
   const verification = await verifyFiles(filesOf(log), {
-    ...others,
+    ...options,
     checkpoint: found instanceof CheckpointError ? null : found,
-    ...(after === "any" ? { after } : after && { earlier: after }),
   });
   if (!(found instanceof CheckpointError) || verification.fault !== null) return verification;
   const line = Math.max(verification.entries, 1);
@@ -147,16 +146,21 @@ export async function verifyFiles(
 ): Promise<LogVerification> {
   const options = withoutPrototype(given);
   const times = new LogTimes(options.maxGapMs);
-  const chain = new Chain(options, (line, offset) => {
+  const onLine = (line: LogLine, offset: number): void => {
     times.add(line.entry);
     options.onLine?.(line, offset);
-  });
+  };
+  const chain = new Chain({ ...options, onLine });
   const found = (await firstFault(chain, files)) ?? (await chain.fault());
   if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());
   const { n, at, hash } = found?.certain ?? chain.newest;
   const before = chain.base.n;
-  const { signs, backwards, gaps } = times;
-  const missing = missingOf(options, chain, signs);
+  const { lastSign, backwards, gaps } = times;
+  const missing = [
+    ...chain.unseen(),
+    ...(options.checkpoint?.isVerified === false ? [NO_KEY] : []),
+    ...(options.maxGapMs !== undefined && lastSign === null ? [NO_SIGN] : []),
+  ];
   return {
     format: "bootproof-log-verification/2",
     intact: found === null,
@@ -171,7 +175,7 @@ export async function verifyFiles(
     fault: found === null ? null : chain.placed(found.fault),
     checkpoint: options.checkpoint,
     open: [...openAbout(options, chain), WORD],
-    ...{ signs, backwards, gaps },
+    ...{ lastSign, backwards, gaps },
   };
 }
 
@@ -189,21 +193,11 @@ async function firstFault(
   return null;
 }
 
-function missingOf({ checkpoint, maxGapMs }: VerifyFilesOptions, chain: Chain, signs: LogSigns): string[] {
-  return [
-    ...chain.unseen(),
-    ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
-    ...(maxGapMs !== undefined && signs.newestAt === null ? [NO_SIGN] : []),
-  ];
-}
-
-function openAbout({ head, checkpoint, earlier }: VerifyFilesOptions, { base, newest }: Chain): string[] {
-  const covered = Math.max(checkpoint?.entries ?? 0, earlier?.entries ?? 0);
+function openAbout({ head, checkpoint, after = "any" }: VerifyFilesOptions, { base, newest }: Chain): string[] {
+  const covered = Math.max(checkpoint?.entries ?? 0, after === "any" ? 0 : after.entries);
   const behind = covered === 0 ? "" : `lines behind entry ${covered}, which the checkpoint does not cover: `;
   return [
-    ...(earlier === undefined || base.n === 0
-      ? []
-      : [`entries 1 to ${base.n}: the earlier checkpoint vouches for them`]),
+    ...(after === "any" || base.n === 0 ? [] : [`entries 1 to ${base.n}: the earlier checkpoint vouches for them`]),
     ...(head !== undefined || (covered > 0 && covered >= newest.n) ? [] : [`${behind}${NO_HEAD}`]),
   ];
 }
@@ -233,12 +227,8 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
 
 export interface CheckpointComparison {
   /**
-   * - `same`: both are of one entry, with one hash.
-   * - `extended`: the log has both entries, so the later checkpoint continues the earlier one.
-   * - `forked`: they are of the same number, with different hashes: there are two logs of one name.
-   * - `other-log`: their origins differ.
-   * - `not-in-log`: the log is broken, or does not have both entries.
-   * - `unknown`: they are of different numbers, and no log was passed.
+   * `extended`: the log has both entries. `forked`: two hashes of one number. `not-in-log`: the log is broken, or does
+   * not have both. `unknown`: different numbers, and no log was passed.
    */
   readonly result: "same" | "extended" | "forked" | "other-log" | "not-in-log" | "unknown";
   readonly message: string;
@@ -248,7 +238,9 @@ export interface CheckpointComparison {
  * Compares two checkpoints that were read with a key. Only the log shows whether those of different numbers agree.
  * @example
  * ```ts
- * const { result } = await compareCheckpoints(mine, theirs, readLog("boots.jsonl"));
+ * const kept = await readCheckpoint(text, { key: publicKey });
+ * const received = await readCheckpoint(note, { key: publicKey });
+ * const { result } = await compareCheckpoints(kept, received, readLog("boots.jsonl"));
  * ```
  */
 export async function compareCheckpoints(
@@ -260,10 +252,10 @@ export async function compareCheckpoints(
   const [a, b] = both.sort((x, y) => x.entries - y.entries) as [SignedCheckpoint, SignedCheckpoint];
   if (a.origin !== b.origin) return { result: "other-log", message: `the origins are ${a.origin} and ${b.origin}` };
   const [first, second] = [a, b].map(({ entries, head }) => `entry ${entries} with the hash ${head}`);
-  const words = `${first!}, and ${second!}`;
+  const message = `${first!}, and ${second!}`;
   if (first === second) return { result: "same", message: first! };
-  if (a.entries === b.entries) return { result: "forked", message: words };
-  if (log === undefined) return { result: "unknown", message: `${words}: only the log shows whether both are of it` };
-  const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, earlier: a });
-  return fault === null ? { result: "extended", message: words } : { result: "not-in-log", message: fault.message };
+  if (a.entries === b.entries) return { result: "forked", message };
+  if (log === undefined) return { result: "unknown", message: `${message}: only the log shows whether both are of it` };
+  const { fault } = await verifyFiles(filesOf(log), { checkpoint: b, after: a });
+  return fault === null ? { result: "extended", message } : { result: "not-in-log", message: fault.message };
 }

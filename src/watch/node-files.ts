@@ -1,15 +1,15 @@
 /** Reads and creates the files of a log and its files of marks, state and lock (Node). */
 import { createReadStream, realpathSync } from "node:fs";
-import { open, readFile, rm, stat } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { equalBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { parseJson } from "../decode/json.js";
 import { flag, list, objectOf, optional, readShape, wholeNumber } from "../decode/shapes.js";
 import { InUseError, LostLockError } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
-import { syncFolder, writeSynced } from "../disk/whole.js";
+import { isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
-import { LOG_FORMAT, LOG_FORMAT_3, type LogLine, hash, readLine } from "./entry.js";
+import { LOG_FORMAT, LOG_FORMAT_3, type LogEnd, type LogLine, hash, readLine } from "./entry.js";
 import type { LogFault } from "./chain.js";
 import type { Delivered } from "./outages.js";
 import { LogFullError } from "./store.js";
@@ -48,17 +48,15 @@ const PASSING: ReadonlySet<string> = new Set(
  * Turns errors of the disk and the lock into errors of a log. `beside` is a file beside the log, which the message then
  * names.
  */
-export async function asLogError<T>(work: Promise<T>, beside?: string): Promise<T> {
+export async function asLogError<T>(work: Promise<T>, beside?: string, isWrite = false): Promise<T> {
   return work.catch((error: unknown) => {
-    throw logError(error, beside);
+    throw logError(error, beside, isWrite);
   });
 }
 
 /** As {@link asLogError}, but with {@link LogFullError} where the same write may succeed later. */
-export async function asWriteError<T>(work: Promise<T>, beside?: string): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw logError(error, beside, true);
-  });
+export function asWriteError<T>(work: Promise<T>, beside?: string): Promise<T> {
+  return asLogError(work, beside, true);
 }
 
 /** Yields the file in chunks. Rejects with {@link LogError} if it cannot be read. */
@@ -102,13 +100,7 @@ export interface LogHandle {
   write(bytes: Uint8Array, offset: number, length: number, at: number): Promise<{ readonly bytesWritten: number }>;
   truncate(length: number): Promise<void>;
   sync(): Promise<void>;
-  stat(): Promise<{
-    readonly size: number;
-    readonly dev: number;
-    readonly ino: number;
-    readonly nlink: number;
-    isFile(): boolean;
-  }>;
+  stat(): Promise<{ readonly size: number; readonly dev: number; readonly ino: number; isFile(): boolean }>;
   close(): Promise<void>;
 }
 
@@ -159,10 +151,7 @@ export async function isLaterFile(path: string): Promise<boolean> {
   }
 }
 
-async function readAt(
-  file: LogHandle,
-  { offset, length }: { readonly offset: number; readonly length: number },
-): Promise<Uint8Array | null> {
+async function readAt(file: LogHandle, offset: number, length: number): Promise<Uint8Array | null> {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length;) {
     const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
@@ -172,16 +161,20 @@ async function readAt(
   return bytes;
 }
 
-/** A place in a file, and the hash of the line that was written there. */
-interface HashedPlace {
+/** Where a line is in the files of the log. */
+export interface LinePlace {
+  readonly file: string;
+  readonly n: number;
+  /** Time of the entry, RFC 3339. Absent in states of format 2. */
+  readonly at?: string;
   readonly offset: number;
   readonly length: number;
   readonly hash: string;
 }
 
 /** Reads the line at a place. Resolves to null if another one is there. */
-export async function lineIn(file: LogHandle, { offset, length, hash }: HashedPlace): Promise<LogLine | null> {
-  const bytes = await readAt(file, { offset, length: length + 1 });
+export async function lineIn(file: LogHandle, { offset, length, hash }: LinePlace): Promise<LogLine | null> {
+  const bytes = await readAt(file, offset, length + 1);
   if (bytes?.[length] !== 0x0a) return null;
   const line = await readLine(bytes.subarray(0, length)).catch(() => null);
   return line?.hash === hash ? line : null;
@@ -189,15 +182,9 @@ export async function lineIn(file: LogHandle, { offset, length, hash }: HashedPl
 
 /** Says how the file at `path` differs from the open one with `size` bytes that was written. Null if it does not. */
 export async function changeOf(file: LogHandle, path: string, size: number): Promise<string | null> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
-    throw error;
-  });
-  const own = await file.stat();
-  if (found === null) return own.nlink === 0 ? "it was removed" : "it was moved away";
-  if (found.dev !== own.dev || found.ino !== own.ino) return "it was replaced: another file has its name now";
-  if (own.size < size) return `it was shortened from ${size} to ${own.size} bytes`;
-  return own.size === size ? null : `another program wrote to it: expected ${size} bytes, got ${own.size}`;
+  if (!(await isInPlace(file, path))) return "it was moved, removed or replaced";
+  const found = (await file.stat()).size;
+  return found === size ? null : `another program wrote to it or shortened it: expected ${size} bytes, got ${found}`;
 }
 
 const LINE_STARTS = [LOG_FORMAT, LOG_FORMAT_3].map((format) => toUtf8(`{"log":${JSON.stringify(format)},"n":`));
@@ -214,34 +201,44 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
 }
 
 /**
- * Which lines of a kind were delivered: those up to entry `n`, without those of `except`. Without a key each kind has a
- * file for it. If the file is lost, all lines are delivered again. `all` means that lines are treated as delivered
- * until the next start, because nothing delivers them.
+ * Which lines of a kind were delivered: those up to entry `n` or `upTo`, without those of `except`. Without a key each
+ * kind has a file for it. If the file is lost, all lines are delivered again.
  */
 export interface Mark {
-  readonly n: number;
-  /** Hash of entry `n`: a mark of another log must not suppress a delivery. */
+  readonly n?: number;
+  /** Used with exceptions, so that an older version, which knows none, delivers all lines again. */
+  readonly upTo?: number;
+  /** Hash of that entry: a mark of another log must not suppress a delivery. */
   readonly hash: string;
-  readonly all?: boolean;
   readonly except?: readonly number[];
+  /** Of older versions: later lines count as delivered, too. */
+  readonly all?: boolean;
 }
 
-/** With exceptions the number is `upTo`, so that an older version, which knows none, delivers all lines again. */
-const MARK_SHAPE = objectOf<Omit<Mark, "n"> & { readonly n?: number; readonly upTo?: number }>(
+const MARK = objectOf<Mark>(
   {
     n: optional(wholeNumber(0)),
     upTo: optional(wholeNumber(0)),
     hash,
-    all: optional(flag),
     except: optional(list(wholeNumber(1))),
+    all: optional(flag),
   },
   { unknown: "ignore" },
 );
 
-/** Suffixes of the files that say which lines of each kind were delivered. */
+/** Suffixes of the files of marks. */
 const MARKS: Readonly<Record<Delivered, string>> = { refusal: ".handed-on", outage: ".outages-handed-on" };
 
 export type Marks = Readonly<Record<Delivered, Mark | null>>;
+
+/** Returns the marks at the end of a log, of which these lines are not delivered. */
+export function marksAt({ entries, head }: LogEnd, waiting: Readonly<Record<Delivered, readonly LinePlace[]>>): Marks {
+  const markOf = (places: readonly LinePlace[]): Mark => {
+    const place = places.length > 0 ? { upTo: entries } : { n: entries };
+    return { ...place, hash: head, except: places.map(({ n }) => n) };
+  };
+  return { refusal: markOf(waiting.refusal), outage: markOf(waiting.outage) };
+}
 
 export async function readMarks(log: string): Promise<Marks> {
   return { refusal: await readMark(log, "refusal"), outage: await readMark(log, "outage") };
@@ -249,19 +246,10 @@ export async function readMarks(log: string): Promise<Marks> {
 
 async function readMark(log: string, what: Delivered): Promise<Mark | null> {
   const text = await readFile(`${log}${MARKS[what]}`, "utf8").catch(() => "");
-  const { n, upTo, ...mark } = readShape(MARK_SHAPE, attempt(() => parseJson(text)).value).value ?? {};
-  const newest = upTo ?? n;
-  return newest === undefined ? null : ({ ...mark, n: newest } as Mark);
+  return readShape(MARK, attempt(() => parseJson(text)).value).value ?? null;
 }
 
-export async function writeMark(log: string, what: Delivered, { n, hash, all, except = [] }: Mark): Promise<void> {
+export async function writeMark(log: string, what: Delivered, mark: Mark): Promise<void> {
   const path = `${log}${MARKS[what]}`;
-  const mark = except.length > 0 ? { upTo: n, hash, except } : { n, hash, all };
   await asWriteError(writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, ...mark })}\n`), path);
-}
-
-/** Removes unfinished files that a killed process left. Only the holder of the log's lock writes them. */
-export async function removeUnfinished(log: string): Promise<void> {
-  for (const suffix of [".state", ...Object.values(MARKS)])
-    await rm(`${log}${suffix}.new`, { force: true }).catch(() => {});
 }

@@ -21,7 +21,6 @@ import {
   LogError,
   type LogHandle,
   LogInUseError,
-  type Mark,
   type Marks,
   asLogError,
   asWriteError,
@@ -33,17 +32,15 @@ import {
   lineIn,
   linked,
   fileNumber,
+  marksAt,
   openExisting,
   readMarks,
-  removeUnfinished,
   successorName,
   writeMark,
 } from "./node-files.js";
 import {
-  DELIVERED,
   type LoadedLog,
   type LogContents,
-  type LinePlace,
   NO_MARKS,
   type StateKey,
   loadLog,
@@ -171,8 +168,6 @@ class FileLog implements OpenedLog {
   readonly #folder: string;
   readonly #first: string;
   readonly #contents: LogContents;
-  /** Without a key: the marks. With a key, the signed state lists the undelivered lines instead. */
-  #marks: Marks;
   readonly #ignored = new Set<Delivered>();
   #handle: LogHandle;
   /** Lines and bytes after the newest signed state. */
@@ -185,7 +180,6 @@ class FileLog implements OpenedLog {
 
   static async open(opening: Opening): Promise<FileLog> {
     const { file, signing, onNote } = opening;
-    await removeUnfinished(file);
     const marks = signing === null ? await readMarks(file) : NO_MARKS;
     const { contents, hasState } = await loadWhole(opening, marks);
     const path = join(dirname(file), contents.file);
@@ -193,8 +187,13 @@ class FileLog implements OpenedLog {
     const handle = found ?? (await asLogError(createFile(path)));
     if (found === null && contents.state.entries > 0)
       onNote(`${contents.file}, the next file of the log, was missing, as after a kill. It was created`);
-    const log = new FileLog(opening, contents, handle, marks);
+    const log = new FileLog(opening, contents, handle);
     try {
+      for (const what of contents.all) {
+        contents.waiting[what].splice(0);
+        // The older mark would silence what this process appends.
+        await log.#writeMark(what);
+      }
       // A log that is killed before its first state would have to be adopted, so an empty log has a state, too.
       if (log.#unsigned.lines > 0 || !hasState) log.#owe("state");
       log.#owe("note");
@@ -206,13 +205,10 @@ class FileLog implements OpenedLog {
     return log;
   }
 
-  private constructor(opening: Opening, contents: LogContents, handle: LogHandle, marks: Marks) {
+  private constructor(opening: Opening, contents: LogContents, handle: LogHandle) {
     [this.#opening, this.#contents, this.#handle] = [opening, contents, handle];
     [this.#folder, this.#first] = [dirname(opening.file), basename(opening.file)];
     this.#unsigned = { lines: this.tail().entries - contents.signedEntries, bytes: 0 };
-    const { valid, waiting } = contents;
-    this.#marks = { refusal: valid.refusal ? marks.refusal : null, outage: valid.outage ? marks.outage : null };
-    for (const what of DELIVERED) if (this.#marks[what]?.all === true) waiting[what].splice(0);
   }
 
   tail(): ReturnType<LogStore["tail"]> {
@@ -246,8 +242,6 @@ class FileLog implements OpenedLog {
 
   append(line: LogLine): Promise<void> {
     return this.#inTurn(async () => {
-      const what = deliveredAs(line);
-      if (what !== null && !this.#ignored.has(what) && this.#marks[what]?.all === true) await this.#endAll(what);
       if (this.#contents.next !== null) await this.#continue(this.#contents.next);
       if (this.tail().entries === 0 && this.#due.has("state")) await this.#writeState();
       await this.#appendLine(line);
@@ -292,7 +286,7 @@ class FileLog implements OpenedLog {
     this.#contents.add(line);
     this.#unsigned.lines++;
     this.#unsigned.bytes += bytes.length;
-    for (const what of this.#ignored) if (this.#contents.waiting[what].splice(0).length > 0) this.#owe("state");
+    for (const what of this.#ignored) this.#discard(what);
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -361,7 +355,7 @@ class FileLog implements OpenedLog {
         await asWriteError(this.#opening.lock.requireHeld());
         if (file === "state") await this.#writeState();
         else if (file === "note") await this.#publish();
-        else await writeMark(this.#opening.file, file, this.#marks[file]!);
+        else await this.#writeMark(file);
         this.#due.delete(file);
       } catch (error) {
         unlessFull(error);
@@ -390,6 +384,10 @@ class FileLog implements OpenedLog {
     this.#due.delete("state");
   }
 
+  #writeMark(what: Delivered): Promise<void> {
+    return writeMark(this.#opening.file, what, marksAt(this.tail(), this.#contents.waiting)[what]!);
+  }
+
   undelivered(what: Delivered): readonly Undelivered[] {
     const { waiting, state } = this.#contents;
     return waiting[what].map(({ n, at = state.lastAt }) => ({ n, at }));
@@ -410,41 +408,30 @@ class FileLog implements OpenedLog {
       const waiting = this.#contents.waiting[what];
       const index = waiting.findIndex((place) => place.n === n);
       if (index < 0) return;
-      const [{ hash: marked }] = waiting.splice(index, 1) as [LinePlace];
-      const before = this.#marks[what];
-      const newest = before !== null && before.n > n ? before : { n, hash: marked };
-      const except = waiting.flatMap((place) => (place.n < newest.n ? place.n : []));
-      await this.#mark(what, { n: newest.n, hash: newest.hash, except });
+      waiting.splice(index, 1);
+      this.#oweMark(what);
+      await this.#settle();
     });
   }
 
   countAsDelivered(what: Delivered): Promise<number> {
     return this.#inTurn(async () => {
       this.#ignored.add(what);
-      const discarded = this.#contents.waiting[what].splice(0).length;
-      const isMarked = this.#opening.signing !== null ? discarded === 0 : this.#marks[what]?.all === true;
-      if (!isMarked) await this.#mark(what, { ...this.#newest(), all: true });
+      const discarded = this.#discard(what);
+      await this.#settle();
       return discarded;
     });
   }
 
-  async #mark(what: Delivered, mark: Mark): Promise<void> {
-    if (this.#opening.signing === null) this.#marks = { ...this.#marks, [what]: mark };
+  #discard(what: Delivered): number {
+    const discarded = this.#contents.waiting[what].splice(0).length;
+    if (discarded > 0) this.#oweMark(what);
+    return discarded;
+  }
+
+  /** With a key, the signed state lists the undelivered lines. */
+  #oweMark(what: Delivered): void {
     this.#owe(this.#opening.signing === null ? what : "state");
-    await this.#settle();
-  }
-
-  /** Ends a mark of all lines before a line that is not treated as delivered: the mark then names the line before. */
-  async #endAll(what: Delivered): Promise<void> {
-    await asWriteError(this.#opening.lock.requireHeld());
-    await writeMark(this.#opening.file, what, this.#newest());
-    this.#marks = { ...this.#marks, [what]: this.#newest() };
-    this.#due.delete(what);
-  }
-
-  #newest(): Mark {
-    const { entries: n, head } = this.tail();
-    return { n, hash: head };
   }
 
   close(): Promise<void> {
@@ -478,8 +465,9 @@ async function loadWhole({ file, signing, onNote }: Opening, marks: Marks): Prom
   requireWhole(verification);
   await requireNewest(folder, first, contents.file);
   if (signing === null) return loaded;
-  if (!hasState && checkpoint === null) requireAdopted(contents, first, signing.adopt);
-  else if (signing.adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
+  if (!hasState && checkpoint === null && contents.state.entries > 0) requireAdopted(contents, first, signing.adopt);
+  else if (signing.adopt !== undefined)
+    throw new LogError("there is nothing to adopt: start without --adopt (checkpoint.adopt)");
   const undelivered = contents.waiting.refusal.length + contents.waiting.outage.length;
   if (!hasState && undelivered > 0)
     onNote(`no state that the key signed says what was delivered: ${undelivered} entries count as undelivered`);
@@ -515,16 +503,10 @@ function requireWhole({ fault }: LoadedLog["verification"]): void {
   throw new LogError(`the chain is broken: ${fault.message}`, fault);
 }
 
-const NOTHING_TO_ADOPT = "there is nothing to adopt: start without --adopt (checkpoint.adopt)";
-
-/**
- * Throws if a log of which the key signed nothing has entries, unless its head is adopted. Whoever can write files
- * could otherwise begin the log anew.
- */
+/** Throws unless the head of the log is adopted: whoever can write files could otherwise begin the log anew. */
 function requireAdopted({ state }: LogContents, first: string, adopt: string | undefined): void {
   const { entries, head } = state.tail();
-  if (entries === 0 && adopt !== undefined) throw new LogError(NOTHING_TO_ADOPT);
-  if (entries === 0 || adopt === head) return;
+  if (adopt === head) return;
   const other = adopt === undefined ? "" : `, not ${adopt}`;
   throw new LogError(
     `the log has ${entries} entries, and its head is ${head}${other}, but the key signed neither ${first}.state nor ` +

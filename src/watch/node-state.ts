@@ -22,28 +22,18 @@ import { type NoteSigner, type SignedCheckpoint, openNote, signNote, verifyNote 
 import { type LogEnd, type LogLine, continuedIn, fileName, hash } from "./entry.js";
 import { type LogVerification, verifyFiles } from "./log.js";
 import {
+  type LinePlace,
   type LogHandle,
-  type Mark,
   type Marks,
   asLogError,
   asWriteError,
   lineIn,
+  marksAt,
   openExisting,
   readLogFrom,
 } from "./node-files.js";
 import type { Delivered } from "./outages.js";
 import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./store.js";
-
-/** Where a line is in the files of the log. */
-export interface LinePlace {
-  readonly file: string;
-  readonly n: number;
-  /** Time of the entry, RFC 3339. Absent in states of format 2. */
-  readonly at?: string;
-  readonly offset: number;
-  readonly length: number;
-  readonly hash: string;
-}
 
 type PerDelivered<T> = Readonly<Record<Delivered, T>>;
 export const NO_MARKS: Marks = { refusal: null, outage: null };
@@ -106,8 +96,8 @@ export class LogContents {
   next: string | null = null;
   /** Number of the last entry that a signed state covered; 0 without a signed state. */
   signedEntries = 0;
-  /** Whether the line that each mark names was found. A mark of another log must not suppress a delivery. */
-  readonly valid: Record<Delivered, boolean> = { refusal: false, outage: false };
+  /** The kinds whose mark, by an older version, counts all lines as delivered. */
+  readonly all = new Set<Delivered>();
   readonly #marks: Marks;
 
   constructor(first: string, marks: Marks) {
@@ -151,8 +141,8 @@ export class LogContents {
   #compareMarks({ entries: n, head }: LogEnd): void {
     for (const what of DELIVERED) {
       const mark = this.#marks[what];
-      if (mark?.n !== n || mark.hash !== head) continue;
-      this.valid[what] = true;
+      if ((mark?.upTo ?? mark?.n) !== n || mark?.hash !== head) continue;
+      if (mark.all === true) this.all.add(what);
       this.waiting[what] = this.waiting[what].filter((each) => mark.except?.includes(each.n) === true);
     }
   }
@@ -219,7 +209,7 @@ export async function loadLog(options: LoadOptions): Promise<LoadedLog> {
     const { fault } = loaded.verification;
     if (fault === null || fault.kind === "unfinished") return { ...loaded, hasState };
   }
-  const contents = new LogContents(first, state === null ? marks : marksOf(state));
+  const contents = new LogContents(first, state === null ? marks : marksAt(state, state.waiting));
   return { ...(await readFiles(contents, options, newerOf(state, checkpoint))), hasState };
 }
 
@@ -228,11 +218,6 @@ export async function readPlace(folder: string, place: LinePlace): Promise<LogLi
   const file = await openExisting(join(folder, place.file));
   if (file === null) return null;
   return lineIn(file, place).finally(() => file.close());
-}
-
-function marksOf({ entries: n, head, waiting }: PlainState): Marks {
-  const markOf = (places: readonly LinePlace[]): Mark => ({ n, hash: head, except: places.map((place) => place.n) });
-  return { refusal: markOf(waiting.refusal), outage: markOf(waiting.outage) };
 }
 
 function newerOf(state: PlainState | null, checkpoint: SignedCheckpoint | null): SignedCheckpoint | null {
@@ -249,7 +234,7 @@ async function readFiles(
   // An older checkpoint needs no comparison: the signed state covers its line.
   const due = checkpoint !== null && checkpoint.entries >= after.entries ? checkpoint : null;
   const verification = await verifyFiles(filesOf(contents, folder), {
-    after,
+    ...(after.entries > 0 && { after }),
     checkpoint: due,
     onLine: (line) => contents.add(line),
   });

@@ -236,7 +236,7 @@ describe.skipIf(IS_WINDOWS)("the built command in a folder that may only be read
     const watching = await run([...ONLINE["watch"]!(), ...toLab(), "--log", log], as);
     expect([watching.code, watching.stderr]).toEqual([
       2,
-      expect.stringContaining(`bootproof: ${log}: permission denied\n`),
+      expect.stringContaining(`bootproof: ${log}: ${log}.lock: permission denied\n`),
     ]);
     const asked = ["audit", "--policy", file("queue-policy.json"), file("input.ndjson"), "--workers", "1"];
     const results = join(closed, "results.ndjson");

@@ -33,14 +33,17 @@ beforeAll(() => (folder = mkdtempSync(join(tmpdir(), "bootproof-faults-files-"))
 afterAll(() => rmSync(folder, { recursive: true }));
 const newPath = (): string => join(folder, `file-${count++}`);
 
+const MOVED = /^it was moved, removed or replaced$/;
+const CHANGED = /^another program wrote to it or shortened it: expected \d+ bytes, got \d+$/;
+
 /** What a log says of it. */
 const SAID: Readonly<Record<string, RegExp>> = {
-  "taken away": /^it was removed$/,
-  renamed: /^it was moved away$/,
-  "replaced by a copy": /^it was replaced: another file has its name now$/,
-  "replaced by a folder": /^it was replaced: another file has its name now$/,
-  "written to by somebody else": /^another program wrote to it: expected \d+ bytes, got \d+$/,
-  "cut off": /^it was shortened from \d+ to 0 bytes$/,
+  "taken away": MOVED,
+  renamed: MOVED,
+  "replaced by a copy": MOVED,
+  "replaced by a folder": MOVED,
+  "written to by somebody else": CHANGED,
+  "cut off": CHANGED,
   edited: /^its last line, entry 2, was edited$/,
 };
 

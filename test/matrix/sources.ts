@@ -55,12 +55,14 @@ export const LIBRARY_OPTIONS = {
 type Judging = { [N in OptionName]: (typeof OPTIONS)[N][1] extends "neither" ? never : N }[OptionName];
 
 const OF_PIN = not("an option of pin, which writes the policy that the rows are judged by");
-const OF_LOG = not("an option of log verify, which compares a log with itself, and judges no evidence");
+const OF_LOG = not("of log, which compares a log with itself and with its notes, and judges no evidence");
+const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
 
 export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
   address: "expected addresses",
+  adopt: OF_START,
   after: OF_LOG,
   "allow-debug": LOOSENS,
   "allow-unproven": LOOSENS,

@@ -263,10 +263,10 @@ describe("two checkpoints", () => {
     ["extended", of(4), of(2), log(), /^entry 2 with .*, and entry 4/],
     ["extended", of(0), of(6), log(), /^entry 0 with/],
     ["extended", of(2), of(4), log(2), /^entry 2 with/],
-    ["not-in-log", of(2), of(4), log(3), /^the earlier checkpoint is of entry 2, which is in a file before these/],
+    ["not-in-log", of(2), of(4), log(3), /^the checkpoint is of entry 2, which is in a file before these/],
     ["not-in-log", of(2), of(5), log(0, 4), /^the log ends with entry 4, and the checkpoint is of entry 5/],
-    ["not-in-log", of(2, anew), of(5), log(), /^entry 2 has the hash .*, and the earlier checkpoint has abab/],
-    ["not-in-log", of(2, anew), of(5), log(2), /^entry 2 has the hash .*, and the earlier checkpoint has abab/],
+    ["not-in-log", of(2, anew), of(5), log(), /^entry 2 has the hash .*, and the checkpoint has abab/],
+    ["not-in-log", of(2, anew), of(5), log(2), /^entry 2 has the hash .*, and the checkpoint has abab/],
     ["not-in-log", of(2), of(5, anew), log(), /^entry 5 has the hash .*, and the checkpoint has abab/],
     ["not-in-log", of(2), of(5), inPieces(textOf(lines.toSpliced(3, 1))), /^entry 4 was removed/],
   ])("are %s", async (result, one, another, stream, message) => {

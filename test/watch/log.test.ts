@@ -289,6 +289,16 @@ describe("a line", () => {
     expect(text).not.toBe(texts[0]);
     await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
   });
+
+  it("names a format that only a newer version can read", async () => {
+    const text = texts[0]!.replace("bootproof-log/2", "bootproof-log/9");
+    const message = /format bootproof-log\/9, which this version of bootproof does not know: use a newer version/;
+    await expect(readLine(Buffer.from(text))).rejects.toThrow(message);
+    expect((await verified(`${text}\n`)).fault).toMatchObject({
+      kind: "malformed",
+      message: expect.stringMatching(message),
+    });
+  });
 });
 
 const { all: rotated, files: parts } = await rotatedLog();
@@ -380,8 +390,8 @@ describe("a log after an entry that was verified before", () => {
   });
 
   it.each<[string, string[], LogEnd, RegExp]>([
-    ["begins later", ["b.3"], end(4), /^the earlier checkpoint is of entry 4, which is in a file before these/],
-    ["ends before it", ["b"], end(7), /^the log ends with entry 4, and the earlier checkpoint is of entry 7/],
+    ["begins later", ["b.3"], end(4), /^the checkpoint is of entry 4, which is in a file before these/],
+    ["ends before it", ["b"], end(7), /^the log ends with entry 4, and the checkpoint is of entry 7/],
     ["follows another one", ["b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the earlier .* has abab/],
     ["has another one", ["b.2", "b.3"], end(6, wrong), /^entry 6 has the hash .*, and the earlier .* has abab/],
     ["has another one, from entry 1", ["b", "b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the earlier/],
@@ -429,6 +439,8 @@ describe("an event", () => {
   const spelled = async (event: LogEvent): Promise<string> =>
     Buffer.from((await eventLineAfter(end, event)).bytes).toString("utf8");
   const atStart = `{"log":"bootproof-log/2","n":5,"previous":"${end.head}","at":"${START.toISOString()}","event":`;
+  const atStart3 = atStart.replace("bootproof-log/2", "bootproof-log/3");
+  const eventOf = (kind: LogEvent["event"]): LogEvent => EVENTS.find(({ event }) => event === kind)!;
 
   it("is chained like a finding, and has only its own members", async () => {
     expect(await Promise.all(EVENTS.map(spelled))).toEqual([
@@ -441,6 +453,14 @@ describe("an event", () => {
       `${atStart}"setting-refused","since":"${START.toISOString()}",` +
         `"faults":[{"file":"a\\u202e.json","reason":"no such file"}]}`,
       `${atStart}"continued","file":"boots.2.jsonl"}`,
+      `${atStart3}"started","watched":[{"app":"signer"},{"ephemeralKey":"04ab"}],"heartbeatMs":3600000,` +
+        `"settingDigest":"${"cd".repeat(32)}","tool":{"name":"bootproof","version":"0.1.0"},` +
+        `"adopted":"${"ab".repeat(32)}"}`,
+      `${atStart3}"heartbeat","since":"${START.toISOString()}",` +
+        '"polls":[{"app":"signer","good":60,"failed":0},{"ephemeralKey":"04ab","good":60,"failed":0}]}',
+      `${atStart3}"stopped","since":"${START.toISOString()}",` +
+        '"polls":[{"app":"signer","good":1,"failed":2},{"ephemeralKey":"04ab","good":1,"failed":2}]}',
+      `${atStart3}"acknowledged","entry":3,"what":"refusal"}`,
     ]);
     for (const event of EVENTS) {
       const { bytes, hash } = await eventLineAfter(end, event);
@@ -475,14 +495,25 @@ describe("an event", () => {
     ["a time of another spelling", EVENTS[1]!, ".000Z", "Z"],
     [
       "members in another order",
-      EVENTS.at(-1)!,
+      eventOf("continued"),
       '"event":"continued","file":"boots.2.jsonl"',
       '"file":"b","event":"continued"',
     ],
+    ["counts in another order", eventOf("heartbeat"), '"good":60,"failed":0', '"failed":0,"good":60'],
+    ["the format of older kinds", eventOf("started"), "bootproof-log/3", "bootproof-log/2"],
+    ["the format of newer kinds", eventOf("continued"), "bootproof-log/2", "bootproof-log/3"],
+    ["a head that is not a hash", eventOf("started"), "ab".repeat(32), "ab"],
+    ["no time between heartbeats", eventOf("started"), "3600000", "0"],
+    ["no polls", eventOf("stopped"), /"polls":.*\]/, '"polls":[]'],
+    ["a name without polls", eventOf("stopped"), ',"good":1,"failed":2', ""],
+    ["half a poll", eventOf("heartbeat"), '"good":60', '"good":0.5'],
+    ["members of a heartbeat", eventOf("acknowledged"), '"entry"', `"since":"${START.toISOString()}","entry"`],
+    ["the number of no entry", eventOf("acknowledged"), '"entry":3', '"entry":0'],
+    ["an entry of another kind", eventOf("acknowledged"), '"refusal"', '"heartbeat"'],
     ...["", ".", "..", "../boots", "a/b", "a\\\\b", "C:boots", "a\\nb", "é".repeat(128)].map(
       (name): [string, LogEvent, string | RegExp, string] => [
         `the file "${name.slice(0, 9)}"`,
-        EVENTS.at(-1)!,
+        eventOf("continued"),
         "boots.2.jsonl",
         name,
       ],

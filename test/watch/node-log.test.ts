@@ -49,6 +49,9 @@ async function written(path: string, entries: number): Promise<LogLine[]> {
   return lines;
 }
 
+const MOVED = /^it was moved, removed or replaced$/;
+const WRITTEN = /^another program wrote to it or shortened it: expected \d+ bytes, got \d+$/;
+
 describe("a log in a file", () => {
   it("is readable only by its owner, and continues where it ended", async () => {
     const path = newPath();
@@ -145,11 +148,11 @@ describe("a log in a file", () => {
   });
 
   it.each<[string, (path: string) => void, RegExp]>([
-    ["removed", (path) => rmSync(path), /^it was removed$/],
-    ["moved", (path) => renameSync(path, `${path}.1`), /^it was moved away$/],
-    ["replaced by a copy", replaceByCopy, /^it was replaced: another file has its name now$/],
-    ["written to", (path) => appendFileSync(path, "x"), /^another program wrote to it: expected \d+ bytes, got \d+$/],
-    ["shortened", (path) => truncateSync(path, 3), /^it was shortened from \d+ to 3 bytes$/],
+    ["removed", (path) => rmSync(path), MOVED],
+    ["moved", (path) => renameSync(path, `${path}.1`), MOVED],
+    ["replaced by a copy", replaceByCopy, MOVED],
+    ["written to", (path) => appendFileSync(path, "x"), WRITTEN],
+    ["shortened", (path) => truncateSync(path, 3), WRITTEN],
     ["edited", (path) => editLast(path), /^its last line, entry 2, was edited$/],
     [
       "without its last line feed",
@@ -179,7 +182,8 @@ describe("a log in a file", () => {
     const adding = (async () => {
       for (let boot = 1; boot <= 20; boot++) await add(log, boot);
     })();
-    const timer = setInterval(() => checks.push(log.check()));
+    // Checks are made in turn, so on a slow machine their number would grow without a limit.
+    const timer = setInterval(() => checks.length < 200 && checks.push(log.check()));
     await adding;
     clearInterval(timer);
     await Promise.all([...checks, log.check()]);
@@ -190,7 +194,7 @@ describe("a log in a file", () => {
     const path = newPath();
     const log = await openLog(path);
     for (const file of [path, `${path}.lock`]) rmSync(file);
-    await expect(log.check()).rejects.toThrow(/^it was removed$/);
+    await expect(log.check()).rejects.toThrow(MOVED);
     await log.close();
   });
 });
@@ -244,10 +248,10 @@ describe("refusals that were not delivered", () => {
     const log = await openLog(path);
     await log.markDelivered("refusal", 2);
     // An older version needs the member n.
-    expect(mark()).toMatchObject({ upTo: 2, except: [1] });
+    expect(mark()).toMatchObject({ upTo: 3, except: [1, 3] });
     expect(mark()).not.toHaveProperty("n");
-    await log.markDelivered("refusal", 1);
-    expect(mark()).toMatchObject({ n: 2 });
+    for (const n of [1, 3]) await log.markDelivered("refusal", n);
+    expect(mark()).toMatchObject({ n: 3 });
     await log.close();
   });
 
@@ -386,17 +390,15 @@ describe("one process a log", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("removes what killed processes left beside a log and its lock, and nothing else", async () => {
+  it("removes what killed processes left beside the lock of a log, and nothing else", async () => {
     const path = newPath();
     const gone = JSON.stringify({ ...here, pid: ended, id: ID });
     const left = [`.lock.${ID}`, `.lock.${ID}.${ID}`, `.lock.${ID}.tmp`].map((suffix) => path + suffix);
     for (const file of left) writeFileSync(file, gone);
-    const unfinished = [".state.new", ".handed-on.new", ".outages-handed-on.new"].map((suffix) => path + suffix);
-    for (const file of unfinished) writeFileSync(file, "{");
     const others = [`${path}.lock.mine`, `${path}.lock.${ID}.txt`, `${path}2.lock.${ID}`];
     for (const file of others) writeFileSync(file, gone);
     const log = await openLog(path);
-    expect([...left, ...unfinished].filter((file) => existsSync(file))).toEqual([]);
+    expect(left.filter((file) => existsSync(file))).toEqual([]);
     expect(others.filter((file) => existsSync(file))).toEqual(others);
     await log.close();
     for (const file of others) rmSync(file);

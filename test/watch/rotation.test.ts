@@ -444,8 +444,6 @@ describe("a checkpoint of a watch", () => {
 });
 
 describe("refusals that nothing delivers", () => {
-  const marks = (path: string): string => readFileSync(`${path}.handed-on`, "utf8");
-
   it("are counted, and are not delivered later", async () => {
     for (const options of [{}, SIGNED, { ...SMALL, ...SIGNED }]) {
       const path = await written(4, options);
@@ -472,15 +470,16 @@ describe("refusals that nothing delivers", () => {
     }
   });
 
-  it("cost no mark each without a key", async () => {
-    const path = await written(2);
+  it("are not delivered after a mark of an older version, which silences no later line", async () => {
+    const path = await written(4);
+    writeFileSync(`${path}.handed-on`, JSON.stringify({ n: 4, hash: headOf(path), all: true }));
     const log = await openLog(path);
-    await log.countAsDelivered("refusal");
-    const mark = marks(path);
-    expect(JSON.parse(mark)).toMatchObject({ n: log.tail().entries, all: true });
-    for (let n = 0; n < 3; n++) await add(log, { verdict: "rejected" });
-    await log.close();
-    expect(marks(path)).toBe(mark);
+    expect(waiting(log)).toEqual([]);
+    const { entry } = await add(log, { verdict: "rejected" });
+    await kill(log, path);
+    const again = await openLog(path);
+    expect(waiting(again)).toEqual([entry.n]);
+    await again.close();
   });
 
   it("are delivered where the mark is of another log", async () => {
