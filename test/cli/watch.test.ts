@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { entryText } from "../../src/cli/watch-text.js";
 import { eventLineAfter } from "../../src/watch/entry.js";
-import { EVENTS, START, linesOf } from "../watch/support.js";
+import { EVENTS, START, linesOf, textOf } from "../watch/support.js";
 import { bootproof, fileOf, refused } from "./support.js";
 
 const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
