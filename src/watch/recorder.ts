@@ -125,7 +125,6 @@ export class Recorder {
     const line = unrecordedLine(finding);
     onEntry(line);
     if (isAccepted(finding)) return null;
-    // A message is one short line, so it has no evidence.
     tell({ event: "unrecorded", at: now(), finding: { ...line.entry, bootProofs: [] } });
     const refusal = { line, n: null, isDelivered: false };
     onUnrecorded(refusal);
