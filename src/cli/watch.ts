@@ -24,16 +24,14 @@ import { entryJson, entryText, messageText, notReadText, silentText, unseenText,
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
-  readonly intervalMs: number;
-  readonly heartbeatMs: number;
-  readonly outages: OutageOptions;
+  readonly times: Times;
   readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
-type OutageOptions = Pick<WatchOptions, "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
+type Times = Pick<WatchOptions, "intervalMs" | "heartbeatMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
@@ -117,25 +115,14 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   );
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseAddress(args, "on-refusal", flags.onRefusal);
-  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
-  const heartbeatMs = durationOf(args, "heartbeat", flags.heartbeat ?? "1h", WEEK);
-  const outages = outagesOf(args, flags, intervalMs);
+  const times = timesOf(args, flags);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
   const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return {
-    flags,
-    intervalMs: intervalMs!,
-    heartbeatMs: heartbeatMs!,
-    outages,
-    rotate,
-    format,
-    health,
-    connection: connection!,
-  };
+  return { flags, times, rotate, format, health, connection: connection! };
 }
 
 function refuseLogOptions(args: ArgumentReader, flags: Flags<"watch">): void {
@@ -185,21 +172,20 @@ function durationOf(
 const MOST_OUTAGE_AFTER = 1_000_000;
 const LEAST_REPEAT_MS = 60_000;
 
-function outagesOf(args: ArgumentReader, flags: Flags<"watch">, intervalMs = 0): OutageOptions {
-  const { outageAfter, outageRepeat, maxSilence } = flags;
+function timesOf(args: ArgumentReader, flags: Flags<"watch">): Times {
+  const { outageAfter: after, outageRepeat, maxSilence } = flags;
   refuseAddress(args, "on-outage", flags.onOutage);
-  const after = outageAfter === undefined ? undefined : countOf(args, "outage-after", outageAfter, MOST_OUTAGE_AFTER);
-  const repeat = durationOf(args, "outage-repeat", outageRepeat, WEEK);
-  if (repeat !== undefined && repeat < LEAST_REPEAT_MS)
+  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
+  const outageRepeatMs = durationOf(args, "outage-repeat", outageRepeat, WEEK);
+  if (outageRepeatMs !== undefined && outageRepeatMs < LEAST_REPEAT_MS)
     args.fault(`--outage-repeat ${outageRepeat!}: expected a minute at least`);
-  const silence = durationOf(args, "max-silence", maxSilence, WEEK);
-  if (silence !== undefined && silence <= intervalMs)
+  const maxSilenceMs = durationOf(args, "max-silence", maxSilence, WEEK);
+  if (maxSilenceMs !== undefined && maxSilenceMs <= (intervalMs ?? 0))
     args.fault(`--max-silence ${maxSilence!}: expected more than --interval: a shorter time would end every watch`);
-  return {
-    ...(after !== undefined && { outageAfter: after }),
-    ...(repeat !== undefined && { outageRepeatMs: repeat }),
-    ...(silence !== undefined && { maxSilenceMs: silence }),
-  };
+  const heartbeatMs = durationOf(args, "heartbeat", flags.heartbeat, WEEK);
+  const outageAfter = after === undefined ? undefined : countOf(args, "outage-after", after, MOST_OUTAGE_AFTER);
+  const times = { intervalMs, heartbeatMs, outageAfter, outageRepeatMs, maxSilenceMs };
+  return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)) as Times;
 }
 
 /** Returns whether the text is an address. Any other text is a shell command. */
@@ -311,7 +297,7 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { flags, intervalMs, heartbeatMs, outages, format } = request;
+  const { flags, times, format } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -322,8 +308,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     now: io.now,
     apps,
     ephemeralKeys,
-    intervalMs,
-    heartbeatMs,
+    ...times,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
@@ -331,7 +316,6 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
       const { event, ...fields } = message;
       io.report(messageText(message, once), { event, fields });
     },
-    ...outages,
     ...(onRefusal !== undefined && { onRefusal: deliveryTo(onRefusal) }),
     ...(onOutage !== undefined && { onOutage: deliveryTo(onOutage) }),
   };
@@ -358,7 +342,7 @@ async function watching(
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
-function exitCodeOf({ refused, unfetched, unseen, silent, waiting, outagesWaiting }: WatchSummary): number {
+export function exitCodeOf({ refused, unfetched, unseen, silent, waiting, outagesWaiting }: WatchSummary): number {
   if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0 || waiting || outagesWaiting) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;

@@ -323,8 +323,7 @@ export function unrecordedLine(finding: Finding): UnrecordedLine {
 /** Rejects with {@link MalformedError} for an event that {@link readLine} would refuse. */
 export async function eventLineAfter(end: LogEnd, event: LogEvent): Promise<LogLine<EventEntry>> {
   const { entries, head } = end;
-  const log = Object.hasOwn(EVENTS_3, event.event) ? LOG_FORMAT_3 : LOG_FORMAT;
-  const { bytes } = await lineAt(end, { log, n: entries + 1, previous: head, ...event });
+  const { bytes } = await lineAt(end, { log: formatOf(event.event), n: entries + 1, previous: head, ...event });
   return (await readLine(bytes)) as LogLine<EventEntry>;
 }
 
@@ -405,6 +404,8 @@ const PLACED = {
   at: instant,
 };
 
+const TOOL = objectOf<Finding["tool"]>({ name: text, version: text });
+
 const FINDING = objectOf<FindingEntry>({
   ...PLACED,
   app: nullable(text),
@@ -417,7 +418,7 @@ const FINDING = objectOf<FindingEntry>({
   policy: nullable(text),
   policyDigest: nullable(hash),
   settingDigest: hash,
-  tool: objectOf<Finding["tool"]>({ name: text, version: text }),
+  tool: TOOL,
   evidenceDigest: hash,
   bootProofs: list(anything, 1, 1) as Shape<unknown> as Shape<Finding["bootProofs"]>,
 });
@@ -456,13 +457,15 @@ function eventOf<E extends LogEvent>(
   event: E["event"],
   members: MembersOf<Omit<E, keyof Placed | "at" | "event">>,
 ): ObjectShape<Placed & E> {
-  const all = { ...PLACED, event: oneOf(event), ...members };
+  const all = { ...PLACED, log: oneOf(formatOf(event)), event: oneOf(event), ...members };
   return object(all) as ObjectShape<unknown> as ObjectShape<Placed & E>;
 }
 
-function event3Of<E extends LogEvent>(...of: Parameters<typeof eventOf<E>>): ObjectShape<Placed & E> {
-  const { members } = eventOf<E>(...of);
-  return object({ ...members, log: oneOf(LOG_FORMAT_3) }) as ObjectShape<unknown> as ObjectShape<Placed & E>;
+/** Kinds of entries that {@link LOG_FORMAT} does not have. */
+const IN_FORMAT_3: readonly LogEvent["event"][] = ["started", "heartbeat", "stopped", "acknowledged"];
+
+function formatOf(event: LogEvent["event"]): Placed["log"] {
+  return IN_FORMAT_3.includes(event) ? LOG_FORMAT_3 : LOG_FORMAT;
 }
 
 const counts = { good: wholeNumber(0), failed: wholeNumber(0) };
@@ -478,25 +481,7 @@ const SIGN = {
   ),
 };
 
-/** Kinds of entries in the format {@link LOG_FORMAT_3}. */
-const EVENTS_3 = {
-  started: event3Of<Started>("started", {
-    watched: watchedList,
-    heartbeatMs: wholeNumber(1),
-    settingDigest: hash,
-    tool: objectOf<Finding["tool"]>({ name: text, version: text }),
-    adopted: optional(hash),
-  }),
-  heartbeat: event3Of<Heartbeat>("heartbeat", SIGN),
-  stopped: event3Of<Stopped>("stopped", SIGN),
-  acknowledged: event3Of<Acknowledged>("acknowledged", {
-    entry: wholeNumber(1),
-    what: oneOf("refusal", "outage"),
-  }),
-};
-
 const EVENTS: EventShapes = {
-  ...EVENTS_3,
   "outage-began": eventOf<OutageBegan>("outage-began", {
     kind: keyOf<FailureKind>({ unreachable: true, answer: true, missing: true, credentials: true }),
     watched: watchedList,
@@ -520,6 +505,16 @@ const EVENTS: EventShapes = {
     faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
   }),
   continued: eventOf<Continued>("continued", { file: fileName }),
+  started: eventOf<Started>("started", {
+    watched: watchedList,
+    heartbeatMs: wholeNumber(1),
+    settingDigest: hash,
+    tool: TOOL,
+    adopted: optional(hash),
+  }),
+  heartbeat: eventOf<Heartbeat>("heartbeat", SIGN),
+  stopped: eventOf<Stopped>("stopped", SIGN),
+  acknowledged: eventOf<Acknowledged>("acknowledged", { entry: wholeNumber(1), what: oneOf("refusal", "outage") }),
 };
 
 const UNKNOWN_EVENT = object({ event: keyOf(EVENTS) }, { unknown: "ignore" }) as Shape<unknown> as Shape<LogEntry>;

@@ -36,14 +36,15 @@ const ATTEMPTS = 5;
 const AT_ONCE = 4;
 const RETRY_MS = 3_600_000;
 
+/** An entry by its number, or a refusal that has none. */
+type Waiting = number | Unrecorded;
+
 export class Handover {
   readonly #options: HandoverOptions;
   #unrecorded: Unrecorded[] = [];
-  /** Refusals and entries that this process could not deliver. They are tried again each hour. */
-  readonly #failedRefusals = new Set<Unrecorded>();
-  readonly #failed = new Set<number>();
-  /** Those of `#failed` that are due for one more attempt. */
-  #due: number[] = [];
+  /** Those that this process could not deliver, and those of them that are due for one more attempt. */
+  #failed = new Set<Waiting>();
+  #due = new Set<Waiting>();
   #timer = new AbortController();
   #isClosed = false;
   #wake: () => void = () => {};
@@ -79,10 +80,16 @@ export class Handover {
 
   /** Returns the time, RFC 3339, of each line that was not delivered. */
   waitingSince(): string[] {
+    return this.#waiting().map(({ at }) => at);
+  }
+
+  #waiting(): { readonly one: Waiting; readonly at: string }[] {
     const { deliver, log, what } = this.#options;
     if (deliver === undefined) return [];
-    const refusals = [...this.#unrecorded, ...this.#failedRefusals].filter(({ n }) => n === null);
-    return [...refusals.map(({ line }) => line.entry.at), ...log.undelivered(what).map(({ at }) => at)];
+    // A refusal that was recorded meanwhile is a line of the log.
+    this.#unrecorded = this.#unrecorded.filter(({ n, isDelivered }) => n === null && !isDelivered);
+    const unrecorded = this.#unrecorded.map((one) => ({ one, at: one.line.entry.at }));
+    return [...unrecorded, ...log.undelivered(what).map(({ n, at }) => ({ one: n, at }))];
   }
 
   /** Runs until closed or aborted. Rejects if the log cannot be read or a mark cannot be written. */
@@ -100,49 +107,33 @@ export class Handover {
     this.#timer.abort();
   }
 
-  /** Delivers refusals that the log will never have, and those that waited for it. */
-  async handOnLast(more: readonly Unrecorded[], signal: Signal): Promise<void> {
-    if (this.#options.deliver === undefined) return;
-    const refusals = [...this.#unrecorded, ...this.#failedRefusals, ...more].map(({ line }) => line);
+  /** Delivers the refusals that the log will never have. */
+  async handOnLast(signal: Signal): Promise<void> {
+    const refusals = this.#unrecorded.map(({ line }) => line);
     const distinct = new Map(refusals.map((line) => [`${watchedName(line.entry)} ${standingOf(line.entry)}`, line]));
-    const options = { n: null, most: ATTEMPTS, signal };
-    await inTurns([...distinct.values()], AT_ONCE, (line) => this.#deliver(line, options));
-  }
-
-  async #handOn(refusal: Unrecorded, signal: Signal): Promise<void> {
-    refusal.isDelivered = await this.#deliver(refusal.line, { n: null, most: ATTEMPTS, signal });
-    if (!refusal.isDelivered) this.#retryLater(() => this.#failedRefusals.add(refusal));
-    else if (refusal.n !== null) await this.#options.log.markDelivered("refusal", refusal.n);
-    this.#options.onChange();
+    await inTurns([...distinct.values()], AT_ONCE, (line) => this.#deliver(line, ATTEMPTS, signal));
   }
 
   /** Resolves to false if there is nothing to deliver now. */
   async #handOnNext(signal: Signal): Promise<boolean> {
-    const { log, what } = this.#options;
-    const refusal = this.#unrecorded.shift();
-    if (refusal !== undefined) {
-      // A refusal that was recorded meanwhile is a line of the log.
-      if (refusal.n === null) await this.#handOn(refusal, signal);
-      return true;
+    const { log, onChange, what } = this.#options;
+    const waiting = this.#waiting().map(({ one }) => one);
+    const fresh = waiting.find((one) => !this.#failed.has(one));
+    const one = fresh ?? waiting.find((each) => this.#due.has(each));
+    if (one === undefined) return false;
+    this.#due.delete(one);
+    const line = typeof one === "number" ? await log.lineOf(what, one) : one.line;
+    if (await this.#deliver(line, fresh === undefined ? 1 : ATTEMPTS, signal)) {
+      if (typeof one !== "number") one.isDelivered = true;
+      const n = typeof one === "number" ? one : one.n;
+      if (n !== null) await log.markDelivered(what, n);
+      this.#failed.delete(one);
+      onChange();
+    } else if (!signal.aborted) {
+      if (this.#failed.size === 0) this.#await();
+      this.#failed.add(one);
     }
-    const waiting = log.undelivered(what).map(({ n }) => n);
-    const fresh = waiting.find((n) => !this.#failed.has(n));
-    const n = fresh ?? this.#due.find((one) => waiting.includes(one));
-    this.#due = this.#due.filter((one) => one !== n);
-    if (n === undefined) return false;
-    const most = fresh === undefined ? 1 : ATTEMPTS;
-    const line = await log.lineOf(what, n);
-    if (await this.#deliver(line, { n, most, signal })) {
-      await log.markDelivered(what, n);
-      this.#failed.delete(n);
-      this.#options.onChange();
-    } else if (!signal.aborted) this.#retryLater(() => this.#failed.add(n));
     return true;
-  }
-
-  #retryLater(add: () => void): void {
-    if (this.#failed.size + this.#failedRefusals.size === 0) this.#await();
-    add();
   }
 
   /** Waits for an hour, then warns, and makes each undelivered line due. */
@@ -151,12 +142,11 @@ export class Handover {
     this.#timer.abort();
     const { signal } = (this.#timer = new AbortController());
     const retry = (): void => {
-      const [oldest, ...more] = this.waitingSince();
-      if (signal.aborted || this.#failed.size + this.#failedRefusals.size === 0 || oldest === undefined) return;
-      tell({ event: "undelivered", what, at: now(), count: 1 + more.length, oldest: new Date(oldest) });
-      this.#due = [...this.#failed];
-      this.#unrecorded.push(...this.#failedRefusals);
-      this.#failedRefusals.clear();
+      const waiting = this.#waiting().flatMap(({ one }) => (this.#failed.has(one) ? [one] : []));
+      [this.#failed, this.#due] = [new Set(waiting), new Set(waiting)];
+      if (signal.aborted || waiting.length === 0) return;
+      const [oldest, ...more] = this.waitingSince().sort();
+      tell({ event: "undelivered", what, at: now(), count: 1 + more.length, oldest: new Date(oldest!) });
       this.#await();
       this.#wake();
     };
@@ -164,11 +154,9 @@ export class Handover {
   }
 
   /** Delivers a line, with retries. Resolves to false if it was not delivered. */
-  async #deliver(
-    line: LogLine | UnrecordedLine,
-    { n, most, signal }: { readonly n: number | null; readonly most: number; readonly signal: Signal },
-  ): Promise<boolean> {
+  async #deliver(line: LogLine | UnrecordedLine, most: number, signal: Signal): Promise<boolean> {
     const { deliver, what, now, random, sleep, tell } = this.#options;
+    const n = "n" in line.entry ? line.entry.n : null;
     for (let attempts = 1; !signal.aborted; attempts++) {
       const message = await failureOfCall(() => untilAborted(deliver!(line as never, signal), signal));
       if (message === null) {

@@ -36,85 +36,60 @@ export class FetchError extends Error {
   }
 }
 
+/** A line and its delivery. */
+interface Delivery {
+  readonly what: Delivered;
+  /** Number of the entry; null if it is not recorded. */
+  readonly n: number | null;
+  readonly attempts: number;
+}
+
 /** A message for an operator. Texts may quote the service: escape them before you print them. */
-export type WatchMessage =
-  /**
-   * The boot proofs of these names can no longer be fetched or read. `again` means that the outage was reported before:
-   * the message is a reminder, or the failure is of a new kind.
-   */
+export type WatchMessage = { readonly at: Date } & (
   | {
+      /** The boot proofs of these names can no longer be fetched or read. */
       readonly event: "outage";
-      readonly at: Date;
       readonly since: Date;
       readonly kind: FailureKind;
       readonly watched: readonly Watched[];
       readonly message: string;
+      /** Whether the outage was reported before: this is a reminder, or the failure is of a new kind. */
       readonly again: boolean;
     }
-  /**
-   * The boot proofs of these names can be fetched and read again. `failedPolls` counts failed polls of this process: it
-   * is 0 if only an earlier process saw the outage.
-   */
   | {
+      /** The boot proofs of these names can be fetched and read again. */
       readonly event: "recovered";
-      readonly at: Date;
       readonly since: Date;
       readonly watched: readonly Watched[];
+      /** Number of failed polls of this process. It is 0 if only an earlier process saw the outage. */
       readonly failedPolls: number;
     }
   /** A refusal or an entry of an outage was not delivered. If `tries` is false, the next try is in an hour. */
-  | {
-      readonly event: "not-handed-on";
-      readonly what: Delivered;
-      readonly at: Date;
-      /** Number of the entry; null if it is not recorded. */
-      readonly n: number | null;
-      readonly message: string;
-      readonly attempts: number;
-      readonly tries: boolean;
-    }
+  | ({ readonly event: "not-handed-on"; readonly message: string; readonly tries: boolean } & Delivery)
+  | ({ readonly event: "handed-on" } & Delivery)
   /** Policy and bundles were read again, and the next poll uses them. `changed` is empty if they are the same. */
-  | { readonly event: "setting-read"; readonly at: Date; readonly changed: readonly ReloadedPart[] }
-  /**
-   * Policy and bundles could not be read again. The previous ones stay in use, and each poll tries again. `again` means
-   * that a refusal was reported before.
-   */
+  | { readonly event: "setting-read"; readonly changed: readonly ReloadedPart[] }
   | {
+      /** Policy and bundles could not be read again. The previous ones stay in use. */
       readonly event: "setting-refused";
-      readonly at: Date;
       readonly since: Date;
       readonly faults: readonly SettingFault[];
+      /** Whether a refusal was reported before. */
       readonly again: boolean;
     }
-  | {
-      readonly event: "handed-on";
-      readonly what: Delivered;
-      readonly at: Date;
-      /** Number of the entry; null if it is not recorded. */
-      readonly n: number | null;
-      readonly attempts: number;
-    }
-  /** So many lines were not delivered in five attempts each, by this process or earlier ones. */
-  | {
-      readonly event: "undelivered";
-      readonly what: Delivered;
-      readonly at: Date;
-      readonly count: number;
-      /** Time of the oldest entry. */
-      readonly oldest: Date;
-    }
+  /** So many lines, the oldest of that time, were not delivered in five attempts each, by any process. */
+  | { readonly event: "undelivered"; readonly what: Delivered; readonly count: number; readonly oldest: Date }
   /** Lines that earlier processes did not deliver count as delivered, since this watch has no target for them. */
-  | { readonly event: "discarded"; readonly what: Delivered; readonly at: Date; readonly count: number }
-  /** A refusal that could not be recorded. It is handed on without a number. */
+  | { readonly event: "discarded"; readonly what: Delivered; readonly count: number }
+  /** A refusal that could not be recorded. It is handed on without a number. A message has no evidence. */
   | {
       readonly event: "unrecorded";
-      readonly at: Date;
       readonly finding: Omit<UnrecordedFinding, "bootProofs"> & { readonly bootProofs: readonly [] };
     }
   /** The disk refuses entries since a time. The watch goes on, and records them when it can. */
-  | { readonly event: "log-full"; readonly at: Date; readonly since: Date; readonly message: string }
-  /** Entries can be written again. */
-  | { readonly event: "log-writable"; readonly at: Date; readonly since: Date };
+  | { readonly event: "log-full"; readonly since: Date; readonly message: string }
+  | { readonly event: "log-writable"; readonly since: Date }
+);
 
 /** What is delivered: a refusal to `onRefusal`, or an entry of an outage to `onOutage`. */
 export type Delivered = "refusal" | "outage";

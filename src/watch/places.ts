@@ -20,22 +20,17 @@ export class Places {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     await this.#ready();
-    const ended = new AbortController();
-    let release = (): void => {
-      release = () => {};
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
-    };
-    this.#limit(ended.signal).then(
-      () => release(),
-      () => {},
-    );
-    try {
-      return await work();
-    } finally {
-      release();
-      ended.abort();
-    }
+    const limit = new AbortController();
+    const done = work().finally(() => limit.abort());
+    Promise.race([done, this.#limit(limit.signal)])
+      .catch(() => {})
+      .then(() => this.#release());
+    return done;
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free++;
+    else next();
   }
 }

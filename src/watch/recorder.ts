@@ -10,6 +10,8 @@ import {
   unrecordedLine,
   watchedName,
 } from "./entry.js";
+import type { Signal } from "../client/platform.js";
+import { untilAborted } from "../client/transport.js";
 import { isAccepted } from "../report/accepted.js";
 import type { Unrecorded } from "./handover.js";
 import { type WatchMessage, passedMs } from "./outages.js";
@@ -24,6 +26,8 @@ interface RecorderOptions {
   readonly onEntry: (line: LogLine | UnrecordedLine) => void;
   /** Receives each refusal that cannot be recorded now. */
   readonly onUnrecorded: (refusal: Unrecorded) => void;
+  /** Is called when what was kept is in the log. */
+  readonly onKeptRecorded: () => void;
   /** Is called when the log became writable, or not. */
   readonly onChange: () => void;
 }
@@ -38,11 +42,9 @@ interface Kept {
 /** Limit of kept entries. Over the limit, the oldest finding is dropped, but never a refusal that is not delivered. */
 const MOST_KEPT = 100;
 
-/**
- * Ends the delivery of an entry, and records that. Resolves to null if the entry is not undelivered.
- */
+/** Ends the delivery of an entry, and records that. Resolves to null if the entry is not undelivered. */
 export async function acknowledgeEntry(log: LogStore, n: number, now: Date): Promise<LogLine | null> {
-  const what = DELIVERED.find((each) => log.undelivered(each).some((one) => one.n === n));
+  const what = (["refusal", "outage"] as const).find((each) => log.undelivered(each).some((one) => one.n === n));
   if (what === undefined) return null;
   const event = { event: "acknowledged", at: now.toISOString(), entry: n, what } as const;
   const line = await eventLineAfter(log.tail(), event);
@@ -50,8 +52,6 @@ export async function acknowledgeEntry(log: LogStore, n: number, now: Date): Pro
   await log.markDelivered(what, n);
   return line;
 }
-
-const DELIVERED = ["refusal", "outage"] as const;
 
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -69,11 +69,14 @@ export class Recorder {
     return this.#full === null;
   }
 
-  /** Runs steps one after another, because each line has the hash of the line before it. */
-  inOrder<T>(step: () => Promise<T>): Promise<T> {
+  /**
+   * Runs steps one after another, because each line has the hash of the line before it. The watch must end although a
+   * disk hangs, so a step is not waited for after the signal.
+   */
+  inOrder<T>(step: () => Promise<T>, signal?: Signal): Promise<T> {
     const done = this.#steps.then(step);
     this.#steps = done.catch(() => {});
-    return done;
+    return signal === undefined ? done : untilAborted(done, signal);
   }
 
   /** Returns the newest finding about a name, recorded or not. */
@@ -89,10 +92,10 @@ export class Recorder {
       if (await this.tryRecord(what)) return;
     } catch (error) {
       // The watch ends, but a refusal must not be lost with its log.
-      if (!("event" in what)) this.#showUnrecorded(what);
+      if (!("event" in what)) this.showUnrecorded(what);
       throw error;
     }
-    const refusal = "event" in what ? null : this.#showUnrecorded(what);
+    const refusal = "event" in what ? null : this.showUnrecorded(what);
     this.#kept.push({ what, refusal });
     if (this.#kept.length <= MOST_KEPT) return;
     const oldest = this.#kept.findIndex((kept) => !("event" in kept.what) && kept.refusal?.isDelivered !== false);
@@ -105,30 +108,27 @@ export class Recorder {
   }
 
   async recordKept(): Promise<boolean> {
+    const isAny = this.#kept.length > 0;
     for (let kept = this.#kept[0]; kept !== undefined; kept = this.#kept[0]) {
       const { what, refusal } = kept;
       if (!(await this.#append(what, refusal))) return false;
       this.#kept.shift();
       if (refusal?.isDelivered === true) await this.#options.log.markDelivered("refusal", refusal.n!);
     }
+    if (isAny) this.#options.onKeptRecorded();
     return true;
   }
 
-  /** Hands on a finding that cannot be recorded. Null if it is not a refusal. */
-  #showUnrecorded(finding: Finding): Unrecorded | null {
-    const refusal = this.unrecorded(finding);
-    if (refusal !== null) this.#options.onUnrecorded(refusal);
-    return refusal;
-  }
-
-  unrecorded(finding: Finding): Unrecorded | null {
-    const { now, onEntry, tell } = this.#options;
+  /** Hands on a finding that cannot be recorded. Returns null if it is not a refusal. */
+  showUnrecorded(finding: Finding): Unrecorded | null {
+    const { now, onEntry, onUnrecorded, tell } = this.#options;
     const line = unrecordedLine(finding);
     onEntry(line);
     if (isAccepted(finding)) return null;
-    // A message is one short line, so it has no evidence.
     tell({ event: "unrecorded", at: now(), finding: { ...line.entry, bootProofs: [] } });
-    return { line, n: null, isDelivered: false };
+    const refusal = { line, n: null, isDelivered: false };
+    onUnrecorded(refusal);
+    return refusal;
   }
 
   /** Resolves to false if the disk is full. */

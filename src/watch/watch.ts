@@ -294,7 +294,9 @@ class Watch {
       refusal: new Handover({ ...shared, what: "refusal", deliver: options.onRefusal }),
       outage: new Handover({ ...shared, what: "outage", deliver: options.onOutage }),
     };
-    this.#recorder = new Recorder({ ...shared, onUnrecorded: (one) => this.#handovers.refusal.add(one) });
+    const { refusal } = this.#handovers;
+    const onUnrecorded = (one: Unrecorded): void => refusal.add(one);
+    this.#recorder = new Recorder({ ...shared, onUnrecorded, onKeptRecorded: () => refusal.wake() });
     this.#signs = new Signs({ watched: this.#watched, log, recorder: this.#recorder, now, heartbeatMs });
     const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
     this.#reloads = new Reloads({ ...shared, read, strictness: options });
@@ -344,7 +346,7 @@ class Watch {
   }
 
   async #work(): Promise<void> {
-    const { once, reload } = this.#options;
+    const { log, once, reload } = this.#options;
     const { signal } = this.#stop;
     const handovers = Object.values(this.#handovers);
     for (const watched of this.#watched) this.#silence?.seen(watched);
@@ -359,16 +361,13 @@ class Watch {
     this.#silence?.end();
     end?.();
     if (this.#errors.length === 0) this.#outages.flush();
-    await this.#guarded(
-      untilAborted(
-        this.#recorder.inOrder(() => this.#signOnce()),
-        signal,
-      ),
-    );
+    const signOnce = async (): Promise<void> => (once && log !== undefined ? this.#signs.signIfDue() : undefined);
+    await this.#guarded(this.#recorder.inOrder(signOnce, signal));
     for (const handover of handovers) handover.close();
     if (once) await Promise.all(handing);
     this.#stop.abort();
-    await this.#briefly(Promise.all([...handing, ...beside, this.#recorder.inOrder(() => this.#signEnd())]));
+    const signEnd = async (): Promise<void> => (this.#hasSigns ? this.#signs.sign("stopped") : undefined);
+    await this.#briefly(Promise.all([...handing, ...beside, this.#recorder.inOrder(signEnd)]));
   }
 
   #newStop(): AbortController {
@@ -380,11 +379,11 @@ class Watch {
     return stop;
   }
 
-  async #run<T>(work: (signal: Signal) => Promise<T>): Promise<T> {
+  async #run<T>(work: (signal: Signal) => Promise<T>, among = this.#running): Promise<T> {
     const own = new AbortController();
     if (this.#stop.signal.aborted) own.abort();
-    this.#running.add(own);
-    return work(own.signal).finally(() => this.#running.delete(own));
+    among.add(own);
+    return work(own.signal).finally(() => among.delete(own));
   }
 
   /** Polls a name until the watch ends. No name waits for another. */
@@ -400,22 +399,14 @@ class Watch {
   }
 
   async #poll(watched: Watched, signal: Signal): Promise<Failure | null> {
-    // The watch must end although a disk hangs, so nothing of the log is waited for without the signal.
     await untilAborted(this.#log.check(), signal);
-    if (!this.#recorder.isWritable)
-      await untilAborted(
-        this.#recorder.inOrder(() => this.#retry()),
-        signal,
-      );
+    if (!this.#recorder.isWritable) await this.#recorder.inOrder(() => this.#retry(), signal);
     const fetched = await this.#request(watched, signal);
     if (signal.aborted) return null;
     const failure =
       "failure" in fetched
         ? fetched.failure
-        : await untilAborted(
-            this.#recorder.inOrder(() => this.#record(watched, fetched.bootProof)),
-            signal,
-          );
+        : await this.#recorder.inOrder(() => this.#record(watched, fetched.bootProof), signal);
     this.#note(watched, failure);
     return failure;
   }
@@ -487,11 +478,11 @@ class Watch {
 
   /** Sleeps, unless all names became due since this turn. */
   async #sleep(milliseconds: number, turn: number): Promise<void> {
-    if (this.#stop.signal.aborted || turn !== this.#turn) return;
-    const sleeper = new AbortController();
-    this.#sleeping.add(sleeper);
-    await this.#options.sleep(milliseconds, sleeper.signal).catch(() => {});
-    this.#sleeping.delete(sleeper);
+    if (turn === this.#turn) await this.#run((own) => this.#pauseFor(milliseconds, own), this.#sleeping);
+  }
+
+  #pauseFor(milliseconds: number, signal: Signal): Promise<void> {
+    return this.#options.sleep(milliseconds, signal).catch(() => {});
   }
 
   /** Waits for work that a hanging disk can hold up forever. */
@@ -527,32 +518,24 @@ class Watch {
   }
 
   async #keepSigns(): Promise<void> {
-    const { heartbeatMs, sleep } = this.#options;
+    const { heartbeatMs } = this.#options;
     const { signal } = this.#stop;
-    if (!this.#hasSigns()) return;
+    if (!this.#hasSigns) return;
     await this.#recorder.inOrder(() => this.#signs.started(this.#setting!.digest));
     while (!signal.aborted) {
-      await sleep(heartbeatMs, signal).catch(() => {});
+      await this.#pauseFor(heartbeatMs, signal);
       if (!signal.aborted) await this.#recorder.inOrder(() => this.#signs.sign("heartbeat"));
     }
   }
 
-  #hasSigns(): boolean {
+  get #hasSigns(): boolean {
     return this.#options.log !== undefined && !this.#options.once;
-  }
-
-  async #signOnce(): Promise<void> {
-    if (this.#options.log !== undefined && this.#options.once) await this.#signs.signIfDue();
-  }
-
-  async #signEnd(): Promise<void> {
-    if (this.#hasSigns()) await this.#signs.sign("stopped");
   }
 
   /** Tries to write again, after the disk was full. */
   async #retry(): Promise<void> {
     if (this.#recorder.isWritable) return;
-    if (this.#hasSigns()) await this.#signs.sign("heartbeat");
+    if (this.#hasSigns) await this.#signs.sign("heartbeat");
     else await this.#recorder.recordKept();
   }
 
@@ -585,8 +568,7 @@ class Watch {
     } catch (error) {
       const failure = failureOf(error);
       const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
-      const pause = (own: Signal): Promise<void> => this.#options.sleep(pauseMs, own).catch(() => {});
-      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#run(pause)]);
+      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#run((own) => this.#pauseFor(pauseMs, own))]);
       return { failure };
     }
   }
@@ -626,22 +608,17 @@ class Watch {
   async #lastRound(): Promise<void> {
     if (this.#options.signal?.aborted) return;
     this.#stop = this.#newStop();
-    const polls = this.#watched.map((watched) => this.#run((signal) => this.#lastPoll(watched, signal)));
-    const refusals = await Promise.all(polls);
-    await this.#handovers.refusal.handOnLast(refusals.flat(), this.#stop.signal);
+    await Promise.all(this.#watched.map((watched) => this.#run((signal) => this.#lastPoll(watched, signal))));
+    await this.#handovers.refusal.handOnLast(this.#stop.signal);
   }
 
-  async #lastPoll(watched: Watched, signal: Signal): Promise<Unrecorded[]> {
+  async #lastPoll(watched: Watched, signal: Signal): Promise<void> {
     const fetched = await this.#request(watched, signal);
     const found = "failure" in fetched ? fetched.failure : await this.#judge(watched, fetched.bootProof);
-    if (!("kind" in found)) {
-      const refusal = isAccepted(found) ? null : this.#recorder.unrecorded(found);
-      return refusal === null ? [] : [refusal];
-    }
+    if (!("kind" in found)) return void this.#recorder.showUnrecorded(found);
     const { kind, message } = found;
     const at = this.#options.now();
     this.#options.onMessage({ event: "outage", at, since: at, kind, watched: [watched], message, again: false });
-    return [];
   }
 }
 

@@ -1,9 +1,12 @@
 /** What watch refuses of a command line, and what it says of an entry. */
 import { describe, expect, it } from "vitest";
 import { entryText } from "../../src/cli/watch-text.js";
-import { eventLineAfter } from "../../src/watch/entry.js";
-import { EVENTS, START, linesOf } from "../watch/support.js";
-import { bootproof, fileOf, refused } from "./support.js";
+import { exitCodeOf } from "../../src/cli/watch.js";
+import { eventLineAfter, lineAfter, unrecordedLine } from "../../src/watch/entry.js";
+import type { Report } from "../../src/report/report.js";
+import type { WatchSummary } from "../../src/watch/index.js";
+import { EVENTS, START, finding, linesOf, textOf } from "../watch/support.js";
+import { BOOT_1, NOW, bootproof, fileOf, readJson, refused } from "./support.js";
 
 const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
 const KEY = "04".repeat(130);
@@ -127,6 +130,42 @@ describe("watch", () => {
 
   it("names a file that is not a policy", () =>
     refused(2, bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]), "deployments"));
+});
+
+describe("the exit code", () => {
+  const watched = { app: "a" };
+  const good: WatchSummary = {
+    ...{ recorded: 1, polls: 1, refused: [], unfetched: [], unseen: [], silent: [] },
+    ...{ waiting: false, outagesWaiting: false },
+  };
+  const unfetched = [{ watched, kind: "missing", message: "", retryAfterMs: null }] as const;
+  it.each<[string, Partial<WatchSummary>, number]>([
+    ["a silence, before a refusal", { silent: [{ watched, since: START, message: null }], refused: [watched] }, 3],
+    ["a refusal, before a name that was not fetched", { refused: [watched], unfetched }, 1],
+    ["a refusal that was not delivered, before a name that was not seen", { waiting: true, unseen: [watched] }, 1],
+    ["an outage that was not delivered, before a name that was not fetched", { outagesWaiting: true, unfetched }, 1],
+    ["a name that was not fetched", { unfetched }, 3],
+    ["a name that was not seen", { unseen: [watched] }, 3],
+    ["good names", {}, 0],
+  ])("is that of %s", (_, more, code) => expect(exitCodeOf({ ...good, ...more })).toBe(code));
+});
+
+describe("a line with evidence", () => {
+  it.each(["an entry", "a finding that is not recorded"])("is read as a boot proof: %s", async (kind) => {
+    const made = await finding("signer", readJson(BOOT_1) as never);
+    const end = { entries: 4, head: lines[0]!.hash };
+    const { bytes } = kind === "an entry" ? await lineAfter(end, made) : unrecordedLine(made);
+    const args = ["--no-policy", "--now", NOW, "--format", "json"];
+    const own = await bootproof(["verify", "--boot-proof", BOOT_1, ...args]);
+    const stdin = Buffer.from(bytes).toString("utf8");
+    const read = await bootproof(["verify", "--boot-proof", "-", ...args], { stdin });
+    const [ofProof, ofLine] = [own, read].map(({ stdout }) => JSON.parse(stdout) as Report);
+    expect([read.code, ofLine!.verdict, ofLine!.checks.map(({ id, status }) => `${id} ${status}`)]).toEqual([
+      own.code,
+      "authentic",
+      ofProof!.checks.map(({ id, status }) => `${id} ${status}`),
+    ]);
+  });
 });
 
 describe("an entry that is not a finding", () => {

@@ -252,7 +252,12 @@ describe("a line of which the disk took a part", () => {
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
     const full = (): Error => Object.assign(new Error("full"), { code: "EIO" });
-    const write = prototype.write as (bytes: Uint8Array, at: number, length: number, place: number) => Promise<never>;
+    const write = prototype.write as unknown as (
+      bytes: Uint8Array,
+      at: number,
+      length: number,
+      place: number,
+    ) => Promise<never>;
     const spy = vi.spyOn(prototype, "write");
     spy.mockImplementationOnce(async function (this: FileHandle, ...args: unknown[]) {
       const [bytes, at, length, place] = args as [Uint8Array, number, number, number];

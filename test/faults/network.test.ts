@@ -27,6 +27,8 @@ const GOOD = JSON.stringify({ bootProof });
 const policyText = JSON.stringify(labPolicy(anchorPem, [labDeployment(lab)]));
 const SLOW_MS = 250;
 const ENOUGH_MS = 20_000;
+/** Between two signs of life in the log. */
+const HOUR_MS = 3_600_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-faults-network-"));
 const [keyFile, policyFile] = [join(folder, "key.json"), join(folder, "policy.json")];
@@ -139,7 +141,10 @@ async function watched(
       log,
       now: () => NOW,
       random: () => 0,
-      sleep: async (milliseconds) => void waits.push(milliseconds),
+      sleep: async (milliseconds, signal) => {
+        if (milliseconds < HOUR_MS) waits.push(milliseconds);
+        else await SYSTEM.sleep(milliseconds, signal);
+      },
       onMessage: (message) => {
         messages.push(message);
         if (message.event === "recovered") ended.abort();

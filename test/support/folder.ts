@@ -1,11 +1,23 @@
 /** A temporary folder for the tests of one file, removed after them. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 
-export function testFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "bootproof-test-"));
+export function testFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, "bootproof-test-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+const MEMORY = "/dev/shm";
+
+/** A folder in memory where there is one, for tests that sync thousands of times. */
+export function fastTestFolder(): string {
+  try {
+    accessSync(MEMORY, constants.W_OK);
+    return testFolder(MEMORY);
+  } catch {
+    return testFolder();
+  }
 }
