@@ -125,6 +125,7 @@ export class Chain {
   newest: CountedLine;
   firstAt: string | null = null;
   readonly #options: VerifyFilesOptions;
+  readonly #onLine: (line: LogLine, offset: number) => void;
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
   /** The entries that the log must have. */
@@ -137,10 +138,11 @@ export class Chain {
   #misplaced: Misplaced | null = null;
   #read: number;
 
-  constructor(options: VerifyFilesOptions) {
+  constructor(options: VerifyFilesOptions, onLine: (line: LogLine, offset: number) => void) {
     const { after = "any", checkpoint, head } = options;
     const before = after === "any" ? { entries: 0, head: NO_LINE } : after;
     this.#options = options;
+    this.#onLine = onLine;
     this.#kept = head?.toLowerCase();
     this.#demanded = [after, checkpoint].filter((end) => end !== null && end !== "any");
     this.base = { n: before.entries, at: null, hash: before.head, next: null };
@@ -303,7 +305,7 @@ export class Chain {
     this.#notice(this.newest);
     this.#lines.set(hash, this.newest);
     if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
-    this.#options.onLine?.(found, offset);
+    this.#onLine(found, offset);
   }
 
   /** Begins with the first line of a log whose first files may be elsewhere, and returns its number. */

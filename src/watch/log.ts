@@ -12,7 +12,7 @@ import {
   type VerifyLogOptions,
 } from "./chain.js";
 import { type SignedCheckpoint, CheckpointError, VERIFIED_CHECKPOINT, readCheckpoint } from "./checkpoint.js";
-import { type LogLine, MAX_LINE_BYTES } from "./entry.js";
+import { MAX_LINE_BYTES } from "./entry.js";
 import { type LogStep, LogTimes } from "./times.js";
 
 export type LogStream = AsyncIterable<Uint8Array>;
@@ -146,21 +146,16 @@ export async function verifyFiles(
 ): Promise<LogVerification> {
   const options = withoutPrototype(given);
   const times = new LogTimes(options.maxGapMs);
-  const onLine = (line: LogLine, offset: number): void => {
+  const chain = new Chain(options, (line, offset) => {
     times.add(line.entry);
     options.onLine?.(line, offset);
-  };
-  const chain = new Chain({ ...options, onLine });
+  });
   const found = (await firstFault(chain, files)) ?? (await chain.fault());
   if (options.now !== undefined && chain.newest.next === null) times.stepTo(options.now.toISOString());
   const { n, at, hash } = found?.certain ?? chain.newest;
   const before = chain.base.n;
   const { lastSign, backwards, gaps } = times;
-  const missing = [
-    ...chain.unseen(),
-    ...(options.checkpoint?.isVerified === false ? [NO_KEY] : []),
-    ...(options.maxGapMs !== undefined && lastSign === null ? [NO_SIGN] : []),
-  ];
+  const missing = [...chain.unseen(), ...missingOf(options, lastSign)];
   return {
     format: "bootproof-log-verification/2",
     intact: found === null,
@@ -191,6 +186,13 @@ async function firstFault(
     }
   }
   return null;
+}
+
+function missingOf({ checkpoint, maxGapMs }: VerifyFilesOptions, lastSign: string | null): string[] {
+  return [
+    ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
+    ...(maxGapMs !== undefined && lastSign === null ? [NO_SIGN] : []),
+  ];
 }
 
 function openAbout({ head, checkpoint, after = "any" }: VerifyFilesOptions, { base, newest }: Chain): string[] {

@@ -204,7 +204,7 @@ export async function isPartOfLine(file: LogHandle, offset: number): Promise<boo
  * Which lines of a kind were delivered: those up to entry `n` or `upTo`, without those of `except`. Without a key each
  * kind has a file for it. If the file is lost, all lines are delivered again.
  */
-export interface Mark {
+interface Mark {
   readonly n?: number;
   /** Used with exceptions, so that an older version, which knows none, delivers all lines again. */
   readonly upTo?: number;

@@ -48,7 +48,7 @@ import {
   writeState,
 } from "./node-state.js";
 import type { Delivered } from "./outages.js";
-import { LogChangedError, LogFullError, type LogStore, type Undelivered, deliveredAs } from "./store.js";
+import { LogChangedError, LogFullError, type LogStore, type Undelivered } from "./store.js";
 
 export interface OpenLogOptions {
   /**

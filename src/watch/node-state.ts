@@ -37,7 +37,7 @@ import { LogState, PLAIN_LOG_STATE, type PlainLogState, deliveredAs } from "./st
 
 type PerDelivered<T> = Readonly<Record<Delivered, T>>;
 export const NO_MARKS: Marks = { refusal: null, outage: null };
-export const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
+const DELIVERED = ["refusal", "outage"] as const satisfies readonly Delivered[];
 
 /** What a start must know of the lines that the state covers, so that it need not read them again. */
 interface PlainState extends PlainLogState {
