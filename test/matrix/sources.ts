@@ -61,6 +61,7 @@ export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
   address: "expected addresses",
+  adopt: OF_LOG,
   after: OF_LOG,
   "allow-debug": LOOSENS,
   "allow-unproven": LOOSENS,
