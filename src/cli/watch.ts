@@ -62,10 +62,10 @@ Examples:
     $ bootproof log verify watch.jsonl
 ${CONNECTION_HELP}
 
-Exit codes, the first that holds: 2 wrong usage, or a log that is broken or was changed; 3 --max-silence ended the
-watch, or the credentials were refused at the first poll, or another process has taken the lock of the log; 1 the newest
-verdict of one is rejected, or a refusal or an outage was not delivered; 3 one could not be fetched at the last poll, or
-not once; 0 ended normally, and the newest verdict of each is good.`;
+Exit codes, the first that holds: 2 wrong usage, or a log that is broken, was changed, or could not be written at the
+end; 3 --max-silence ended the watch, or the credentials were refused at the first poll, or another process has taken
+the lock of the log; 1 the newest verdict of one is rejected, or a refusal or an outage was not delivered; 3 one could
+not be fetched at the last poll, or not once; 0 ended normally, and the newest verdict of each is good.`;
 
 export const addWatchCommand = commandOf(
   "watch",
@@ -342,7 +342,9 @@ async function watching(
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
-export function exitCodeOf({ refused, unfetched, unseen, silent, waiting, outagesWaiting }: WatchSummary): number {
+export function exitCodeOf(summary: WatchSummary): number {
+  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isLogWritable } = summary;
+  if (!isLogWritable) return EXIT.usage;
   if (silent.length > 0) return EXIT.unreachable;
   if (refused.length > 0 || waiting || outagesWaiting) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;

@@ -159,6 +159,8 @@ export interface WatchSummary {
   readonly waiting: boolean;
   /** Whether undelivered entries about outages remain. */
   readonly outagesWaiting: boolean;
+  /** False if the disk refused the last entry. */
+  readonly isLogWritable: boolean;
 }
 
 export interface Silent {
@@ -445,6 +447,7 @@ class Watch {
       })),
       waiting: refusal.waitingSince().length > 0,
       outagesWaiting: outage.waitingSince().length > 0,
+      isLogWritable: this.#recorder.isWritable,
     };
   }
 

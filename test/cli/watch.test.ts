@@ -136,11 +136,13 @@ describe("the exit code", () => {
   const watched = { app: "a" };
   const good: WatchSummary = {
     ...{ recorded: 1, polls: 1, refused: [], unfetched: [], unseen: [], silent: [] },
-    ...{ waiting: false, outagesWaiting: false },
+    ...{ waiting: false, outagesWaiting: false, isLogWritable: true },
   };
+  const silence = { silent: [{ watched, since: START, message: null }] };
   const unfetched = [{ watched, kind: "missing", message: "", retryAfterMs: null }] as const;
   it.each<[string, Partial<WatchSummary>, number]>([
-    ["a silence, before a refusal", { silent: [{ watched, since: START, message: null }], refused: [watched] }, 3],
+    ["a log that cannot be written, before a silence", { isLogWritable: false, ...silence }, 2],
+    ["a silence, before a refusal", { ...silence, refused: [watched] }, 3],
     ["a refusal, before a name that was not fetched", { refused: [watched], unfetched }, 1],
     ["a refusal that was not delivered, before a name that was not seen", { waiting: true, unseen: [watched] }, 1],
     ["an outage that was not delivered, before a name that was not fetched", { outagesWaiting: true, unfetched }, 1],

@@ -20,7 +20,7 @@ import { localJudge } from "../../src/audit/judge.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { watch } from "../../src/watch/index.js";
-import { openLog } from "../../src/watch/node.js";
+import { SYSTEM, openLog } from "../../src/watch/node.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const lab = new Forge();
@@ -66,6 +66,7 @@ const WRITTEN: Readonly<Record<string, (path: string) => void>> = {
   "cut off": (path) => writeFileSync(path, ""),
 };
 
+const HEARTBEAT_MS = 3_600_000;
 /** A watch that has an entry, then meets this, and then has another one. */
 async function watched(path: string, meanwhile: (path: string) => void, refusals = false): Promise<unknown> {
   const log = await openLog(path);
@@ -83,7 +84,10 @@ async function watched(path: string, meanwhile: (path: string) => void, refusals
       log,
       // Too early for its certificates: a refusal, which is handed on.
       now: () => new Date(AT.getTime() + (refusals ? -86_400_000 : 60_000)),
-      sleep: async () => void (polls > 5 && ended.abort()),
+      sleep: async (milliseconds, signal) => {
+        if (milliseconds === HEARTBEAT_MS) await SYSTEM.sleep(milliseconds, signal);
+        else if (polls > 5) ended.abort();
+      },
       random: () => 0,
       signal: ended.signal,
     });

@@ -15,6 +15,7 @@ import { type FetchError, type WatchMessage, askService, verifyLog, watch } from
 import { SYSTEM, openLog, readLog } from "../../src/watch/node.js";
 import { ORGANIZATION, apiKey, rejectionOf, testStamper } from "../client/support.js";
 import { freePort } from "../support/redis.js";
+import { isSign } from "../watch/support.js";
 import { NETWORK_FAULTS } from "./network.table.js";
 import { type FaultyServer, answer, faultyServer, listening, stampIn } from "./servers.js";
 
@@ -125,7 +126,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 let logs = 0;
 
-/** Watches by the one client until an outage is told, and then by the other. */
+/** Watches by the one client until an outage is told, and then by the other. `entries` are those but signs of life. */
 async function watched(
   bad: Client,
   good: Client,
@@ -133,6 +134,7 @@ async function watched(
   const path = join(folder, `log-${logs++}.jsonl`);
   const log = await openLog(path);
   const [ended, messages, waits]: [AbortController, WatchMessage[], number[]] = [new AbortController(), [], []];
+  let entries = 0;
   try {
     const { recorded } = await watch({
       policy: parsePolicy(policyText),
@@ -149,13 +151,15 @@ async function watched(
         messages.push(message);
         if (message.event === "recovered") ended.abort();
       },
-      onEntry: () => {
+      onEntry: ({ entry }) => {
+        if (isSign(entry)) return;
+        entries++;
         if (messages.length === 0) ended.abort();
       },
       signal: ended.signal,
     });
     expect(await verifyLog(readLog(path))).toMatchObject({ fault: null, entries: recorded });
-    return { messages, entries: recorded, waits };
+    return { messages, entries, waits };
   } finally {
     await log.close();
   }
