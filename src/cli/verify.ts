@@ -89,11 +89,9 @@ export const addVerifyCommand = commandOf(
     const earKey =
       flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
     const judged = await verify(request, files, io);
+    const text = await rendered(judged, request, earKey, io);
     tellVerdict(judged, request, io);
-    if (request.level !== "quiet" || isReportWanted(request)) {
-      const options = { ...(isFileOut(flags.out) ? fileOptions(io) : textOptions(io)), earKey };
-      await deliver(await rendered(judged, request, options, io), flags.out, io);
-    }
+    if (text !== null) await deliver(text, flags.out, io);
     return exitCodeOf(judged.report);
   },
 );
@@ -137,13 +135,17 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
 
 type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
+/** Returns the report in its format; null if `--quiet` drops it. */
 async function rendered(
   judged: VerifiedSource,
-  { format, level }: VerifyRequest,
-  given: RenderOptions,
+  request: VerifyRequest,
+  earKey: RenderOptions["earKey"],
   io: Io,
-): Promise<string> {
-  const options: RenderOptions = { ...given, detail: level === "quiet" ? "normal" : level };
+): Promise<string | null> {
+  const { format, level, flags } = request;
+  if (level === "quiet" && !isReportWanted(request)) return null;
+  const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
+  const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey };
   // Only the text format shows whose policy was used.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);

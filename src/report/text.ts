@@ -74,15 +74,6 @@ export function renderFailures(report: Report, options: TextOptions): string {
   return paragraphs([verdictLines(report, [], page), lines]);
 }
 
-const BRIEF_LINES = 6;
-
-/** Returns the verdict, with the first failed check and its reason, and the warnings, in at most six lines. */
-export function verdictBrief(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const warnings = warningsOf(report, notices).flatMap((text) => warningLines(text, page));
-  const lines = [...headlineLines(report, notices, page), ...warnings];
-  return lines.length <= BRIEF_LINES ? lines : [...lines.slice(0, BRIEF_LINES - 1), "…"];
-}
-
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
