@@ -156,7 +156,7 @@ describe("the verdict in brief", () => {
       expect.stringMatching(/^ +expected +0{8}…/),
       expect.stringMatching(/^ +actual +f{8}…/),
     ]);
-    expect(brief(refused, width).join("\n")).toMatch(/not accepted[^]*\nWARNING a reason/);
+    expect(flat(brief(refused, width).join(" "))).toMatch(/not accepted with warnings\. WARNING a reason/);
   });
 });
 
