@@ -180,14 +180,19 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
 }
 
 async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
-  const { out, addTo, name, drop, force } = flags;
+  const { out, addTo, name, drop } = flags;
   if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY, whose demands it names");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
+  await refuseReplacing(args, flags);
+}
+
+/** Refuses to replace a file without `--force`. A policy may always be added to itself. */
+async function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): Promise<void> {
   if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
   const isThere = await refuseOut(args, out);
-  if (isThere && force !== true && !isSameFile(out!, addTo ?? ""))
+  if (isThere && force !== true && !isSameFile(out!, addTo))
     args.fault(`--out ${out}: the file is there: give --force to replace it, or choose another file`);
 }
 

@@ -89,9 +89,10 @@ export const addVerifyCommand = commandOf(
     const earKey =
       flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
     const judged = await verify(request, files, io);
-    const text = await rendered(judged, request, earKey, io);
+    const isDropped = request.level === "quiet" && !isReportWanted(request);
+    const text = isDropped ? "" : await rendered(judged, request, earKey, io);
     tellVerdict(judged, request, io);
-    if (text !== null) await deliver(text, flags.out, io);
+    if (!isDropped) await deliver(text, flags.out, io);
     return exitCodeOf(judged.report);
   },
 );
@@ -135,22 +136,15 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
 
 type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
-/** Returns the report in its format; null if `--quiet` drops it. */
 async function rendered(
   judged: VerifiedSource,
-  request: VerifyRequest,
+  { format, level, flags }: VerifyRequest,
   earKey: RenderOptions["earKey"],
   io: Io,
-): Promise<string | null> {
-  const { format, level, flags } = request;
-  if (level === "quiet" && !isReportWanted(request)) return null;
+): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
   const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey };
-  // Only the text format shows whose policy was used.
-  if (format !== "text" && judged.bundle?.policyFrom === "bundle")
-    io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  if (format === "ear" && options.earKey === undefined) io.stderr.write(UNSIGNED);
-  if (format === "vsa") await warnOfFailed(judged, io);
+  await warnBeside(judged, format, options, io);
   if (format === "github") await summarize(judged, options, io);
   try {
     return await REPORT_RENDERERS[format](judged, options);
@@ -160,6 +154,20 @@ async function rendered(
     if (format !== "html" || !(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }
+}
+
+/** Warns of what the report in this format does not say. */
+async function warnBeside(
+  judged: VerifiedSource,
+  format: ReportFormat,
+  { earKey }: RenderOptions,
+  io: Io,
+): Promise<void> {
+  // Only the text format shows whose policy was used.
+  if (format !== "text" && judged.bundle?.policyFrom === "bundle")
+    io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
+  if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
+  if (format === "vsa") await warnOfFailed(judged, io);
 }
 
 async function summarize(judged: VerifiedSource, options: RenderOptions, io: Io): Promise<void> {
