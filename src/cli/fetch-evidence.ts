@@ -51,8 +51,6 @@ export async function fetchBootProofOf(
       ? client.query("get_latest_boot_proof", { appName: wanted.app })
       : client.query("get_boot_proof", wanted);
   const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined)
-    throw unreachable(connection, ["bootProof is missing in the response: check the base address"]);
   return requireBootProof(bootProof, connection);
 }
 
@@ -60,9 +58,10 @@ export async function fetchBootProofOf(
  * Returns the boot proof of an answer. Throws {@link UnreachableError} for a value without any member of a boot proof:
  * the service did not answer the question, so there is nothing to reject.
  */
-function requireBootProof<T>(value: T, connection: Connection): T {
-  const members = bootProofMembers(provisioningForm(value));
-  if (isJsonObject(value) && Object.keys(value).some((name) => Object.hasOwn(members, name))) return value;
+function requireBootProof<T>(value: T, connection: Connection): Exclude<T, undefined> {
+  const members = Object.keys(bootProofMembers(provisioningForm(value)));
+  if (isJsonObject(value) && members.some((name) => value[name] !== undefined))
+    return value as Exclude<T, undefined>;
   throw unreachable(connection, ["the response has no member of a boot proof: check the base address"]);
 }
 
@@ -72,8 +71,7 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
   const details = client.getTvcDeploymentProvisioningDetails({ deploymentId });
   const { attestationDocument, manifestEnvelope } = await reached(details, connection);
-  const found = Object.entries({ attestationDocument, manifestEnvelope }).filter(([, value]) => value !== undefined);
-  return requireBootProof(Object.fromEntries(found), connection);
+  return { attestationDocument, manifestEnvelope };
 }
 
 /**
