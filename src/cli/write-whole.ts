@@ -103,7 +103,7 @@ export async function writeFolder(path: string, files: Readonly<Record<string, s
 /** Returns whether both words name one file. False for words that cannot be file names. */
 export function isSameFile(one: string, other: string): boolean {
   try {
-    const [a, b] = [statOf(one), statOf(other)];
+    const [a, b] = [statOf(resolve(one)), statOf(resolve(other))];
     return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
   } catch {
     return false;
