@@ -63,7 +63,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm pack": "the same",
   "cd ../your-project": "the same",
   "export PATH=": "the command is found here without it",
-  "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
   "npm run test:all": "is what runs this test",

@@ -334,11 +334,7 @@ const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegE
     /^src\/(?:client\/p256|verify\/cryptography)\.ts$/,
   ],
   ["what this package ships, loaded by one file", /^(?:bootproof\/|#)/, /^src\/page\/page\.ts$/],
-  [
-    "the lab only in the command line, and in the demo, which plays both sides",
-    /\/lab\//,
-    /^src\/(?:cli|lab)\/|^bin\/demo\.ts$/,
-  ],
+  ["the lab only in the command line", /\/lab\//, /^src\/(?:cli|lab)\//],
 ];
 
 it.each(IMPORTERS)("imports: %s", (_, imported, files) => {

@@ -25,7 +25,7 @@ function changed(change: (bundle: Loose) => void): string {
 describe("bundle", () => {
   it("packs what verify then takes, alone", async () => {
     const { code, stdout, stderr } = await bootproof(["bundle", ...PIECES, "--policy", POLICY]);
-    expect([code, stderr]).toEqual([0, ""]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^VERIFIED with \d warnings?: /)]);
     expect(JSON.parse(stdout)).toMatchObject({
       bundle: "bootproof-bundle/1",
       now: NOW,
@@ -160,10 +160,8 @@ describe("verify FILE", () => {
     expect(stdout).toMatch(/\nThe bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not trusted/);
     expect(stdout).not.toContain("chose");
     const json = await bootproof(["verify", BUNDLE, "--policy", POLICY, "--format", "json"], YEARS_LATER);
-    expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject([
-      "",
-      { policyFrom: "caller" },
-    ]);
+    expect(json.stderr).not.toContain("came with the bundle");
+    expect((JSON.parse(json.stdout) as { bundle: object }).bundle).toMatchObject({ policyFrom: "caller" });
   });
 
   it("holds it against the caller's policy, whatever the one inside says", async () => {

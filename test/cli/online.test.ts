@@ -1,9 +1,11 @@
 /** fetch and verify against a service: the lab, and one that answers whatever a test wants. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { type RequestListener, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
 import { unusedProxyText, useProxies } from "../../src/cli/environment-proxy.js";
@@ -66,6 +68,54 @@ describe("fetch", () => {
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual(["bootProof"]);
     expect(stdout).not.toContain("awsAttestationDocB64");
     expect((await offline("verify", "--boot-proof", fileOf(stdout), "--policy", policy)).code).toBe(0);
+  });
+
+  it("writes to --out what it writes to stdout otherwise, and replaces an older file", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "bootproof-fetched-")), "boot.json");
+    const { stdout } = await online("fetch", "--ephemeral-key", signer);
+    for (const before of [null, "older"]) {
+      if (before !== null) writeFileSync(path, before);
+      expect(await online("fetch", "--ephemeral-key", signer, "--out", path)).toEqual({
+        code: 0,
+        stdout: "",
+        stderr: "",
+      });
+      expect(readFileSync(path, "utf8")).toBe(stdout);
+    }
+    await refused(2, online("fetch", "--app", "signer", "--out", join(path, "..")), "a directory, not a file");
+  });
+
+  it("writes the evidence of an activity into a folder, for verify to take in whichever way", async () => {
+    const at = mkdtempSync(join(tmpdir(), "bootproof-fetched-"));
+    mkdirSync(join(at, "empty"));
+    for (const out of ["new", "with-slash/", "empty"]) {
+      const folder = join(at, out);
+      expect(await online("fetch", "--activity-id", activityId, "--out", folder)).toEqual({
+        code: 0,
+        stdout: "",
+        stderr: "",
+      });
+      expect(readdirSync(folder).sort()).toEqual(["activity.json", "app-proofs.json", "boot-proofs.json"]);
+      const [boot, app, activity] = ["boot-proofs", "app-proofs", "activity"].map((name) =>
+        join(folder, `${name}.json`),
+      );
+      for (const files of [
+        ["--app-proof", app!],
+        ["--activity", activity!],
+        ["--app-proof", app!, "--activity", activity!],
+      ])
+        expect((await offline("verify", "--boot-proof", boot!, ...files, "--policy", policy)).code).toBe(0);
+      await refused(2, online("fetch", "--activity-id", activityId, "--out", folder), "the folder is not empty");
+    }
+    expect(readdirSync(at).sort()).toEqual(["empty", "new", "with-slash"]);
+    await refused(
+      2,
+      online("fetch", "--activity-id", activityId, "--out", join(at, "no/such")),
+      "no folder to make it in",
+    );
+    const file = join(at, "bundle.json");
+    expect((await online("fetch", "--activity-id", activityId, "--out", file)).code).toBe(0);
+    expect((await offline("verify", file, "--policy", policy)).code).toBe(0);
   });
 
   it("the provisioning details of a deployment", async () => {
@@ -639,7 +689,10 @@ describe("a service that answers anything", () => {
       json(200, "<html>"),
       /does not match the interface: expected a value .*Check that --base-url is the service's own address/,
     ],
-    ["an empty object", json(200, {}), /bootProof is missing in the response/],
+    ["an empty object", json(200, {}), /no member of a boot proof: check the base address/],
+    ["an empty boot proof", json(200, { bootProof: {} }), /no member of a boot proof/],
+    ["null", json(200, { bootProof: null }), /no member of a boot proof/],
+    ["an error in place of a boot proof", json(200, { bootProof: { code: 5, message: "" } }), /no member of a boot/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
     ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or set a longer --timeout SECONDS\./],
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
@@ -674,6 +727,37 @@ describe("a service that answers anything", () => {
           response.writeHead(answered.status).end(await answered.text());
         });
     };
+
+  it("that has no boot proof where one belongs is exit code 3, and one with a part of it is rejected", async () => {
+    const ways = [
+      ["get_boot_proof", ["fetch", "--ephemeral-key", signer]],
+      ["get_boot_proof", ["verify", "--ephemeral-key", signer, "--policy", policy]],
+      ["get_boot_proof", ["fetch", "--activity-id", activityId]],
+      ["get_boot_proof", ["verify", "--activity-id", activityId, "--policy", policy]],
+      ["get_latest_boot_proof", ["fetch", "--app", "signer"]],
+      ["get_latest_boot_proof", ["verify", "--app", "signer", "--policy", policy]],
+    ] as const;
+    for (const [operation, words] of ways) {
+      const asked = [...words, ...args.slice(0, -2)];
+      answer = labBut({ [operation]: { bootProof: { name: "package", version: "1.0.0" } } });
+      await refused(3, bootproof(asked, present()), "the response has no member of a boot proof");
+      answer = labBut({ [operation]: { bootProof: { qosManifestB64: "" } } });
+      expect([words, (await bootproof(asked, present())).code]).toEqual([words, words[0] === "fetch" ? 0 : 1]);
+    }
+  });
+
+  it("leaves no part of a folder of evidence, and the older file, where it fails", async () => {
+    const at = mkdtempSync(join(tmpdir(), "bootproof-fetched-"));
+    const file = join(at, "evidence.json");
+    writeFileSync(file, "older");
+    answer = labBut({ get_boot_proof: {} });
+    for (const out of [join(at, "evidence"), file])
+      await refused(
+        3,
+        bootproof(["fetch", "--activity-id", activityId, "--out", out, ...args.slice(0, -2)], present()),
+      );
+    expect([readdirSync(at), readFileSync(file, "utf8")]).toEqual([["evidence.json"], "older"]);
+  });
 
   it("without get_activity has no evidence of an id: app proofs alone answer no question", async () => {
     answer = labBut({ get_activity: null });

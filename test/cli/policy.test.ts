@@ -69,7 +69,8 @@ describe("pin --out", () => {
 
   it("replaces what is there, a release's too", async () => {
     const path = await pinned();
-    const { code, stderr } = await bootproof(["pin", "--release", RELEASE, "--app", "signer", "--out", path]);
+    const args = ["pin", "--release", RELEASE, "--app", "signer", "--out", path];
+    const { code, stderr } = await bootproof([...args, "--force"]);
     expect([code, names(path)]).toEqual([0, ["signer r2025.9.3"]]);
     expect(stderr).toContain(`Replaced: ${path}, which pins "signer r2025.9.3"\n`);
   });
@@ -85,13 +86,26 @@ describe("pin --out", () => {
     ],
     ["another application", ["--release", RELEASE, "--app", "other"], 2],
   ])("leaves the file byte for byte as it was on %s", async (_, args, expected) => {
-    for (const target of ["--out", "--add-to"]) {
+    for (const target of [["--force", "--out"], ["--add-to"]]) {
       const path = await pinned();
       const before = readFileSync(path);
-      const { code, stdout } = await bootproof(["pin", ...args, target, path], LAB_NOW);
+      const { code, stdout } = await bootproof(["pin", ...args, ...target, path], LAB_NOW);
       expect([code, stdout, readFileSync(path)]).toEqual([expected, "", before]);
       expect(readdirSync(join(path, ".."))).toEqual(["policy.json"]);
     }
+  });
+
+  it("replaces a file with --force only, and says so before anything is verified", async () => {
+    const path = await pinned();
+    const before = readFileSync(path);
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", "missing.json", "--out", path]);
+    expect([code, stdout, readFileSync(path)]).toEqual([2, "", before]);
+    expect(stderr).toContain(`--out ${path}: the file is there: give --force to replace it`);
+    expect(stderr).not.toContain("missing.json");
+    const alone = await bootproof(["pin", "--boot-proof", BOOT_1, "--force"]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("--force requires --out FILE")]);
+    const added = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path, "--out", path]);
+    expect([added.code, readFileSync(path)]).toEqual([0, before]);
   });
 
   it("refuses before anything is verified what cannot be written, and what it reads itself", async () => {

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isSameFile, requireWritable, writeWhole } from "../../src/cli/write-whole.js";
+import { isSameFile, requireWritable, writeFolder, writeWhole } from "../../src/cli/write-whole.js";
 
 const {
   chmodSync,
@@ -122,5 +122,52 @@ describe("writing a file whole", () => {
     writeFileSync(join(at, "other"), "");
     expect(isSameFile(join(at, "file"), join(at, "other"))).toBe(false);
     expect(isSameFile(join(at, "none"), join(at, "none"))).toBe(false);
+  });
+});
+
+describe("writing a folder whole", () => {
+  it("makes it with its files, also over an empty one and through a link", async () => {
+    const at = folder();
+    mkdirSync(join(at, "empty"));
+    symlinkSync("empty", join(at, "link"));
+    for (const name of ["new", "empty/", "link"]) {
+      if (name === "link") fs.rmSync(join(at, "empty/a.json"));
+      await writeFolder(join(at, name), { "a.json": name });
+      expect(readFileSync(join(at, name, "a.json"), "utf8")).toBe(name);
+    }
+    expect([readdirSync(at).sort(), modeOf(join(at, "new"))]).toEqual([
+      ["empty", "link", "new"],
+      0o777 & ~process.umask(),
+    ]);
+  });
+
+  it.each([
+    ["a folder with a file", (at: string) => at, "the folder is not empty"],
+    ["a file", (at: string) => join(at, "file"), "a file, not a folder"],
+    ["a folder that cannot be made", (at: string) => join(at, "none/folder"), "there is no folder to make it in"],
+    ["a name that is no name", (at: string) => join(at, "x".repeat(300)), "not written: "],
+  ])("refuses %s", async (_, path, says) => {
+    const at = folder();
+    writeFileSync(join(at, "file"), "old");
+    await expect(writeFolder(path(at), { a: "" })).rejects.toThrow(says);
+    expect([readdirSync(at), readFileSync(join(at, "file"), "utf8")]).toEqual([["file"], "old"]);
+  });
+
+  it("refuses the current folder, which a shell would then be without", async () => {
+    const [at, before] = [folder(), process.cwd()];
+    process.chdir(at);
+    try {
+      await expect(writeFolder(".", { a: "" })).rejects.toThrow("the current folder would be replaced");
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  it("leaves nothing where one of its files cannot be written", async () => {
+    const at = folder();
+    await expect(writeFolder(join(at, "new"), { a: "", "no/such": "" })).rejects.toThrow(
+      `${join(at, "new")}: not written`,
+    );
+    expect(readdirSync(at)).toEqual([]);
   });
 });

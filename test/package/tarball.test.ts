@@ -97,13 +97,13 @@ describe("the tarball", () => {
     expect(linked.filter((file) => !packed.files.includes(file))).toEqual([]);
   });
 
-  it("has the command bundled, and nothing of it unbundled; no demo, no maps, no second package.json", () => {
+  it("has the command bundled, and nothing of it unbundled; no maps, no second package.json", () => {
     expect(packed.files.filter((file) => /^dist\/bin\/.*(?<!\.js)$/.test(file))).toEqual([
       "dist/bin/THIRD-PARTY.txt",
       "dist/bin/bootproof.cjs",
     ]);
     expect(
-      packed.files.filter((file) => /dist\/src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
+      packed.files.filter((file) => /dist\/src\/cli\/|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
     ).toEqual([]);
     const code = packed.files.filter((file) => /\.(?:js|cjs|d\.ts)$/.test(file));
     expect(code.filter((file) => /sourceMappingURL|["']cbor-(?:x|extract)/.test(read(file)))).toEqual([]);
