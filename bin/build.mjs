@@ -1,6 +1,6 @@
 /**
  * Bundles the command, the checks that the library loads when it needs them, the script of pages, and what runs in
- * threads. Also makes the demo, which is not in the package, and the JSON Schemas of policy and report.
+ * threads. Also makes the JSON Schemas of policy and report.
  */
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -186,7 +186,6 @@ await build({
   format: "esm",
   outfile: "dist/audit/thread.js",
 });
-await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 
 const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });
 const { SCHEMAS } = await import(

@@ -1,6 +1,7 @@
 /**
- * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md` and `docs/glossary.md`. The
- * build and the configuration of vitest import this file, so both modules are always up to date. A check without a
+ * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md` and `docs/glossary.md`, and
+ * src/cli/demo-evidence.js from a genuine pair in test-vectors, whose origin is in `test-vectors/PROVENANCE.tsv`. The
+ * build and the configuration of vitest import this file, so these modules are always up to date. A check without a
  * section, or a section without a part, is an error that names it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -98,3 +99,11 @@ for (const folder of ["src", ...(existsSync(root("dist/src")) ? ["dist/src"] : [
   write(`${folder}/report/advice.js`, { ADVICE });
   write(`${folder}/report/texts.js`, texts);
 }
+
+/** A boot proof and an app proof, byte by byte, and the repository, file and commit that they were published in. */
+const [BOOT_PROOF, APP_PROOF] = ["bootproof-1", "appproof-1"].map((name) =>
+  readFileSync(root(`test-vectors/boot-proofs/${name}.json`), "utf8"),
+);
+const provenance = readFileSync(root("test-vectors/PROVENANCE.tsv"), "utf8");
+const [, ORIGIN] = /^boot-proofs\/bootproof-1\.json\t([^\t]+\t[^\t]+\t[^\t]+)/m.exec(provenance);
+write("src/cli/demo-evidence.js", { BOOT_PROOF, APP_PROOF, ORIGIN: ORIGIN.split("\t") });

@@ -13,6 +13,7 @@ import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
+import { deliver, refuseOut } from "./output.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
@@ -20,20 +21,27 @@ The evidence is verified first, and rejected evidence is not packed. Certificate
 included. The recipient verifies the bundle with bootproof verify, against their own policy or against yours inside it.
 
 Examples:
-    $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json > bundle.json
+    $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json --out bundle.json
     $ bootproof verify bundle.json --policy policy.json
+
+FILE is written as a whole or not at all: if nothing is packed, an existing file stays as it is.
 
 Exit codes: 0 packed, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
 export const addBundleCommand = commandOf(
   "bundle",
   {
-    description: "Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.",
+    description:
+      "Verify evidence and write it as one JSON file, with the policy, the report, and the time, to stdout or --out.",
     usage:
-      "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy)",
+      "--boot-proof FILE… [--app-proof FILE…] [--activity FILE] [--provenance FILE…] (--policy FILE | --no-policy) " +
+      "[--out FILE]",
     help: EXAMPLES,
   },
-  async ({ args, flags, files, io }) => bundle(flags, optionsOf(args, flags, io), files, io),
+  async ({ args, flags, files, io }) => {
+    await refuseOut(args, flags.out);
+    return bundle(flags, optionsOf(args, flags, io), files, io);
+  },
 );
 
 function optionsOf(args: ArgumentReader, flags: Flags<"bundle">, io: Io): Omit<PackOptions, "policy"> {
@@ -90,7 +98,9 @@ async function bundle(
     throw new UsageError([
       "the bundle would be larger than 8 MiB, which verify does not read: pack the evidence into several bundles",
     ]);
-  io.stdout.write(text);
+  const { briefOf } = await import("../formats/reports.js");
+  io.stderr.write([...briefOf({ report, bundle: null }, messageOptions(io)), ""].join("\n"));
+  await deliver(text, flags.out, io);
   return EXIT.good;
 }
 

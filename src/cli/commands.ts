@@ -89,6 +89,11 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     operands: { "<a>": "the old file; - for stdin", "<b>": "the new file; - for stdin" },
     load: async () => (await import("./diff.js")).addDiffCommand,
   },
+  demo: {
+    heading: "explain",
+    summary: "verify real evidence that comes with the package, then a changed copy of it",
+    load: async () => (await import("./demo.js")).addDemoCommand,
+  },
   completion: {
     heading: "explain",
     summary: "write a completion script for bash, zsh or fish",

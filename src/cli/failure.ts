@@ -1,7 +1,8 @@
 /**
  * Reports why a command failed: as sentences on stderr and, if the command line names a format for machines, as one
- * document on stdout.
+ * document in the place of the report.
  */
+import { resolve } from "node:path";
 import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
 import type { ReportFormat } from "../report/report.js";
@@ -9,6 +10,8 @@ import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem } from "./io.js";
+import { valuesOn } from "./options.js";
+import { isFileOut } from "./output.js";
 
 /** A failure. In JSON, each problem has its own advice. */
 interface ReportedFailure extends CommandFailure {
@@ -39,14 +42,15 @@ export function isFailureFormat(name: string): name is ReportFormat {
 }
 
 interface FailureOptions {
-  /** The format of the document on stdout; null for no document. */
+  /** The format of the document; null for no document. */
   readonly format: ReportFormat | null;
+  readonly argv: readonly string[];
   /** Removes keys from a text. */
   readonly shown: (text: string) => string;
 }
 
 /** Reports an error, and returns the exit code. An unexpected error becomes one line without a stack trace. */
-export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
+export async function tellFailure(error: unknown, io: Io, { format, argv, shown }: FailureOptions): Promise<number> {
   const { problems: own, see, exitCode } = error instanceof CommandError ? error : unexpected(error);
   const problems = own.map((problem) => shownProblem(problem, shown));
   const advice = adviceOf(problems, see);
@@ -54,7 +58,10 @@ export async function tellFailure(error: unknown, io: Io, { format, shown }: Fai
   io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
   const made = format === null ? null : DOCUMENTS[format];
-  if (made !== null) writeIfPossible(io, await made(failure));
+  const text = made === null ? null : await made(failure);
+  const outs = argv[0] === "verify" ? valuesOn(argv, "--out").filter(isFileOut) : [];
+  if (outs.length > 0) await replaceReports(outs, argv, text, io);
+  else if (text !== null) writeIfPossible(io, text);
   return exitCode;
 }
 
@@ -63,6 +70,26 @@ const HEADLINES = {
   [EXIT.usage]: "Nothing was verified",
   [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
 } as const;
+
+/**
+ * Replaces the reports of earlier runs, wherever `--out` is on the command line and whatever else is wrong with it. A
+ * file that other words name, too, is an input and stays.
+ */
+async function replaceReports(
+  outs: readonly string[],
+  argv: readonly string[],
+  text: string | null,
+  io: Io,
+): Promise<void> {
+  const { isSameFile, replaceReport } = await import("./write-whole.js");
+  const words = argv.map((word) => word.replace(/^--[a-z-]+=/, ""));
+  for (const out of outs) {
+    const isOut = (word: string): boolean => resolve(word) === resolve(out) || isSameFile(word, out);
+    const isInput = words.filter(isOut).length > outs.filter(isOut).length;
+    const told = isInput ? null : await replaceReport(out, text);
+    if (told !== null) io.stderr.write(`bootproof: ${printable(told)}\n`);
+  }
+}
 
 /** Writes to stdout. An error of stdout is ignored, since it may be the error that is reported. */
 function writeIfPossible({ stdout }: Io, text: string): void {

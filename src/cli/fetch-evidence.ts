@@ -1,6 +1,8 @@
 /** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
 import type { ActivityEvidence, AskService } from "../client/index.js";
-import type { JsonValue } from "../decode/json.js";
+import { bootProofMembers } from "../decode/boot-proof.js";
+import { provisioningForm } from "../decode/evidence-members.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type Connection, connect, reached } from "./connection.js";
@@ -25,7 +27,7 @@ export async function fetchLatestBootProofs(
     try {
       const bootProof = await reached(fetchLatestBootProof(query, app), connection);
       if (bootProof === null) throw unreachable(connection, ["the service has no boot proof of this application"]);
-      return { app, bootProof };
+      return { app, bootProof: requireBootProof(bootProof, connection) };
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
       return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
@@ -51,7 +53,17 @@ export async function fetchBootProofOf(
   const { bootProof } = await reached(answer, connection);
   if (bootProof === undefined)
     throw unreachable(connection, ["bootProof is missing in the response: check the base address"]);
-  return bootProof;
+  return requireBootProof(bootProof, connection);
+}
+
+/**
+ * Returns the boot proof of an answer. Throws {@link UnreachableError} for a value without any member of a boot proof:
+ * the service did not answer the question, so there is nothing to reject.
+ */
+function requireBootProof<T>(value: T, connection: Connection): T {
+  const members = bootProofMembers(provisioningForm(value));
+  if (isJsonObject(value) && Object.keys(value).some((name) => Object.hasOwn(members, name))) return value;
+  throw unreachable(connection, ["the response has no member of a boot proof: check the base address"]);
 }
 
 /** Fetches provisioning details. Returns only the two members by which other commands recognise them. */
@@ -60,7 +72,8 @@ export async function fetchProvisioningDetails(deploymentId: string, connection:
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
   const details = client.getTvcDeploymentProvisioningDetails({ deploymentId });
   const { attestationDocument, manifestEnvelope } = await reached(details, connection);
-  return { attestationDocument, manifestEnvelope };
+  const found = Object.entries({ attestationDocument, manifestEnvelope }).filter(([, value]) => value !== undefined);
+  return requireBootProof(Object.fromEntries(found), connection);
 }
 
 /**
@@ -82,9 +95,10 @@ export async function fetchActivityEvidence(
     throw unreachable(connection, [`the service does not return the activity ${wanted.activityId} ${NO_ACTIVITY}`]);
   const whole = await reached(library.withAppProofs(query, activity), connection);
   return reached(
-    library.fetchEvidence(whole, (key, index, count) => {
+    library.fetchEvidence(whole, async (key, index, count) => {
       io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
-      return library.fetchBootProof(query, key);
+      const bootProof = await library.fetchBootProof(query, key);
+      return bootProof && requireBootProof(bootProof, connection);
     }),
     connection,
   );

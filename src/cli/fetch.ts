@@ -1,6 +1,7 @@
-/** `bootproof fetch`: writes evidence from the service as JSON on stdout, unverified. */
-import { existsSync } from "node:fs";
-import { COMPLETED } from "../decode/activity.js";
+/** `bootproof fetch`: writes evidence from the service as JSON, unverified. */
+import { existsSync, statSync } from "node:fs";
+import type { BundleFile } from "../bundle/file.js";
+import { COMPLETED, readActivity } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
@@ -12,17 +13,22 @@ import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { ephemeralKeyOf } from "./option-values.js";
+import { deliver, isFileOut, refuseOut } from "./output.js";
 
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
   {"attestationDocument": …, "manifestEnvelope": …}, for verify --boot-proof, with --deployment-id;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
+With these two, --out also takes a folder: a path without the ending .json, or with a / at its end. The folder gets
+boot-proofs.json, app-proofs.json and activity.json. Files and folders are written as a whole or not at all.
 ${CONNECTION_HELP}
 
 Examples:
     $ bootproof fetch --app signer > boot.json && bootproof verify --boot-proof boot.json --policy policy.json
-    $ bootproof fetch --activity activity.json > bundle.json
+    $ bootproof fetch --activity activity.json --out bundle.json
+    $ bootproof fetch --activity-id ID --out evidence
+    $ bootproof verify --boot-proof evidence/boot-proofs.json --activity evidence/activity.json --policy policy.json
     $ bootproof fetch --activity-id ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
 
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or does not have it.`;
@@ -30,8 +36,10 @@ Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached,
 export const addFetchCommand = commandOf(
   "fetch",
   {
-    description: "Fetch evidence from the service and write it to stdout, unverified.",
-    usage: "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [connection]",
+    description: "Fetch evidence from the service and write it to stdout or --out, unverified.",
+    usage:
+      "(--ephemeral-key HEX | --app NAME | --deployment-id ID | --activity-id ID | --activity FILE) [--out PATH] " +
+      "[connection]",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
@@ -42,8 +50,11 @@ export const addFetchCommand = commandOf(
       );
     else if (!args.isEmpty("ephemeral-key")) ephemeralKeyOf(args, flags.ephemeralKey);
     const connection = connectionOf(args, flags, io);
+    const { app, ephemeralKey, deploymentId, out } = flags;
+    const isFolder = isFolderOut(flags);
+    if (!isFolder) await refuseOut(args, out);
     args.throwFaults();
-    const { app, ephemeralKey, deploymentId } = flags;
+    if (isFolder) (await import("./write-whole.js")).requireEmptyFolder(out!);
     let evidence: object;
     if (app !== undefined) evidence = { bootProof: await fetchBootProofOf({ app }, connection!, io) };
     else if (ephemeralKey !== undefined)
@@ -51,11 +62,31 @@ export const addFetchCommand = commandOf(
         bootProof: await fetchBootProofOf({ ephemeralKey: ephemeralKey.toLowerCase() }, connection!, io),
       };
     else if (deploymentId !== undefined) evidence = await fetchProvisioningDetails(deploymentId, connection!, io);
-    else evidence = await fetchBundle(flags, connection!, files, io);
-    io.stdout.write(jsonDocument(evidence));
+    else {
+      const bundle = await fetchBundle(flags, connection!, files, io);
+      if (isFolder) return writeEvidence(bundle, out!);
+      evidence = bundle;
+    }
+    await deliver(jsonDocument(evidence), out, io);
     return EXIT.good;
   },
 );
+
+/** Returns whether `--out` names a folder, which only the evidence of an activity fills. */
+function isFolderOut({ activity, activityId, out }: Flags<"fetch">): boolean {
+  if ((activity ?? activityId) === undefined || !isFileOut(out) || out === "") return false;
+  return !/\.json$/i.test(out) || statSync(out, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+async function writeEvidence({ bootProofs, activity }: BundleFile, folder: string): Promise<number> {
+  const { writeFolder } = await import("./write-whole.js");
+  await writeFolder(folder, {
+    "boot-proofs.json": jsonDocument({ bootProofs }),
+    "app-proofs.json": jsonDocument({ appProofs: readActivity({ activity }).value.appProofs }),
+    "activity.json": jsonDocument({ activity }),
+  });
+  return EXIT.good;
+}
 
 const WANTED = ["ephemeral-key", "app", "deployment-id", "activity-id", "activity"] as const;
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; for an id, use --activity-id ID\n";
@@ -71,7 +102,7 @@ async function fetchBundle(
   connection: Connection,
   files: InputFiles,
   io: Io,
-): Promise<object> {
+): Promise<BundleFile> {
   const isOld = activityId === undefined && isOldSpelling(file);
   if (isOld) io.stderr.write(OLD_SPELLING);
   const id = isOld ? file : activityId;

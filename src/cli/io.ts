@@ -63,7 +63,12 @@ export function messageOptions(io: Pick<Io, "stderr" | "env">): { readonly width
   return { width: columnsOf(io.stderr, io) };
 }
 
-function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number {
+/** Returns the options for texts in files, which have neither colours nor a screen. */
+export function fileOptions(io: Pick<Io, "env">): { readonly width: number } {
+  return { width: columnsOf({}, io) };
+}
+
+function columnsOf({ isTTY, columns }: Pick<Output, "isTTY" | "columns">, { env }: Pick<Io, "env">): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }

@@ -31,8 +31,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-    const format = argv.includes("--quiet") ? null : failureFormatOf(program, argv);
-    return await tellFailure(error, io, { format, shown });
+    return await tellFailure(error, io, { format: failureFormatOf(program, argv), argv, shown });
   } finally {
     progress?.end();
   }

@@ -75,12 +75,21 @@ export class ArgumentReader {
 
   /** Refuses `-` for more than one file, since stdin can be read only once. */
   refuseRepeatedStdin(): void {
-    const inputs = this.#command.options.filter(
-      (option) => /<(?:file|policy)/.test(option.flags) && !NOT_STDIN.includes(option.name()),
-    );
-    const named = inputs.flatMap((option): unknown => this.#command.getOptionValue(option.attributeName()));
-    if ([...this.#command.args, ...named].filter((path) => path === STDIN).length > 1)
+    if (this.#named(/<(?:file|policy)/, NOT_STDIN).filter((path) => path === STDIN).length > 1)
       this.fault("only one file can be - (stdin)");
+  }
+
+  /** Returns the files that the command line names, without that of `--out`, and the policy of `--add-to`. */
+  namedFiles(): readonly string[] {
+    return this.#named(/<file/, ["out"]);
+  }
+
+  #named(value: RegExp, except: readonly string[]): readonly string[] {
+    const options = this.#command.options.filter((one) => value.test(one.flags) && !except.includes(one.name()));
+    const named = options.map(
+      (one) => this.#command.getOptionValue(one.attributeName()) as string | string[] | undefined,
+    );
+    return [...this.#command.args, ...named.flatMap((value) => value ?? [])];
   }
 
   #emptyOperands(): string[] {

@@ -19,7 +19,8 @@ import type { ArgumentReader } from "./options.js";
 import type { Pinned } from "./pin-provenance.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { areFolders } from "./release-folders.js";
-import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
+import { deliver, isFileOut, refuseOut } from "./output.js";
+import { isSameFile, requireWritable } from "./write-whole.js";
 
 const EXAMPLES = `
 FILE is written as a whole or not at all: if nothing is pinned, it does not change. (A shell empties the file after >
@@ -73,7 +74,7 @@ export const addPinCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    refuseCombinations(args, flags);
+    await refuseCombinations(args, flags);
     return pin(flags, files, io);
   },
 );
@@ -111,7 +112,7 @@ function sourceOf(args: ArgumentReader): SourceName {
   return given[0] ?? "boot-proof";
 }
 
-function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
+async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
   const source = sourceOf(args);
   if (source === "release" && flags.app === undefined)
     args.fault("--release requires --app NAME: the application of the release");
@@ -124,7 +125,7 @@ function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   if (source === "release") refuseReleases(args, flags);
   refuseProvenance(args, flags);
   refuseValues(args, flags);
-  refuseTargets(args, flags);
+  await refuseTargets(args, flags);
   args.throwFaults();
 }
 
@@ -178,22 +179,21 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
   if (appProofType.includes("")) args.fault("--app-proof-type: empty: expected a type");
 }
 
-function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
+async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
   const { out, addTo, name, drop } = flags;
   if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY, whose demands it names");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
-  if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
-    args.fault(`--out ${out}: is also an input, and would be overwritten: choose another file`);
+  await refuseReplacing(args, flags);
 }
 
-/** Returns the files of the sources, without the policy of --add-to. */
-function inputsOf(flags: Flags<"pin">): string[] {
-  const { bootProof, release, trustAnchor, provenance } = flags;
-  const { image, pcrs, binary, manifestSet, trustedRoot } = flags;
-  const one = [image, pcrs, binary, manifestSet, trustedRoot].filter((path) => path !== undefined);
-  return [...bootProof, ...release, ...trustAnchor, ...provenance, ...one];
+/** Refuses to replace a file without `--force`. A policy may always be added to itself. */
+async function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }: Flags<"pin">): Promise<void> {
+  if (force === true && !isFileOut(out)) args.fault("--force requires --out FILE: the file that it replaces");
+  const isThere = await refuseOut(args, out);
+  if (isThere && force !== true && !isSameFile(out!, addTo))
+    args.fault(`--out ${out}: the file is there: give --force to replace it, or choose another file`);
 }
 
 async function pin(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<number> {
@@ -206,7 +206,7 @@ async function pin(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<numb
     base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
   const was = target === base?.path ? base.bytes : undefined;
   const isUntouched = was !== undefined && equalBytes(toUtf8(result.text), was);
-  if (!isUntouched) await deliver(target, result.text, was, io);
+  if (!isUntouched) await deliver(result.text, target, io, was);
   const written = target === STDIN ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
   io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
@@ -214,11 +214,6 @@ async function pin(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<numb
 
 function verbFor(target: string): string {
   return target !== STDIN && requireWritable(target) ? "Replaced" : "Written";
-}
-
-async function deliver(target: string, text: string, was: Uint8Array | undefined, io: Io): Promise<void> {
-  if (target === STDIN) io.stdout.write(text);
-  else await writeWhole(target, text, was);
 }
 
 interface Result {

@@ -1,7 +1,7 @@
 /** `bootproof verify`: verifies evidence. The report is on stdout, the verdict is the exit code. */
 import { NO_POLICY_ANY_ENCLAVE } from "../bootproof.js";
 import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
-import { REPORT_RENDERERS, type VerifiedSource } from "../formats/reports.js";
+import { REPORT_RENDERERS, type VerifiedSource, briefOf } from "../formats/reports.js";
 import { isAccepted } from "../report/accepted.js";
 import type { ReportFormat } from "../report/report.js";
 import { cryptography } from "../verify/cryptography.js";
@@ -11,8 +11,9 @@ import { CONNECTION_HELP } from "./connection.js";
 import { type JudgeOptions, judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
-import { type Io, UsageError, textOptions } from "./io.js";
+import { type Io, UsageError, fileOptions, messageOptions, textOptions } from "./io.js";
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { deliver, isFileOut, refuseOut } from "./output.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
 
@@ -82,22 +83,35 @@ export const addVerifyCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ command, args, flags, files, io }) => {
+    await refuseOut(args, flags.out);
     const request = requestOf(args, command.args, flags, io);
-    const { level } = request;
     // The key is read first, so that one that cannot sign is reported before anything is fetched or verified.
     const earKey =
       flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
     const judged = await verify(request, files, io);
-    if (level !== "quiet") {
-      io.stdout.write(await rendered(judged, request.format, { ...textOptions(io), detail: level, earKey }, io));
-      const { refusedFor: warnings = [] } = judged.report;
-      if (warnings.length > 0) io.stderr.write([REFUSED, ...warnings, ""].join("\n"));
-    }
+    const isDropped = request.level === "quiet" && !isReportWanted(request);
+    const text = isDropped ? "" : await rendered(judged, request, earKey, io);
+    tellVerdict(judged, request, io);
+    if (!isDropped) await deliver(text, flags.out, io);
     return exitCodeOf(judged.report);
   },
 );
 
-const REFUSED = "bootproof: refused because of --fail-on-warning. What weakens the verdict:";
+/** Returns whether a report was asked for, other than the text on stdout. */
+function isReportWanted({ format, flags }: VerifyRequest): boolean {
+  return format !== "text" || isFileOut(flags.out);
+}
+
+/**
+ * Writes the verdict to stderr if stdout does not show it, and a failure also if stdout is a pipe or a file, which
+ * nobody may read.
+ */
+function tellVerdict(judged: VerifiedSource, request: VerifyRequest, io: Io): void {
+  const isFailure = !isAccepted(judged.report);
+  const isQuiet = request.level === "quiet";
+  const isElsewhere = isReportWanted(request) || (isFailure && (isQuiet || io.stdout.isTTY !== true));
+  if (isElsewhere && (isFailure || !isQuiet)) io.stderr.write([...briefOf(judged, messageOptions(io)), ""].join("\n"));
+}
 
 async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promise<VerifiedSource> {
   const { flags, source } = request;
@@ -122,12 +136,15 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
 
 type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];
 
-async function rendered(judged: VerifiedSource, format: ReportFormat, options: RenderOptions, io: Io): Promise<string> {
-  // Only the text format shows whose policy was used.
-  if (format !== "text" && judged.bundle?.policyFrom === "bundle")
-    io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  if (format === "ear" && options.earKey === undefined) io.stderr.write(UNSIGNED);
-  if (format === "vsa") await warnOfFailed(judged, io);
+async function rendered(
+  judged: VerifiedSource,
+  { format, level, flags }: VerifyRequest,
+  earKey: RenderOptions["earKey"],
+  io: Io,
+): Promise<string> {
+  const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
+  const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey };
+  await warnBeside(judged, format, options, io);
   if (format === "github") await summarize(judged, options, io);
   try {
     return await REPORT_RENDERERS[format](judged, options);
@@ -137,6 +154,20 @@ async function rendered(judged: VerifiedSource, format: ReportFormat, options: R
     if (format !== "html" || !(error instanceof Error && error.name === "MalformedError")) throw error;
     throw new UsageError([`--format html: ${error.message}`]);
   }
+}
+
+/** Warns of what the report in this format does not say. */
+async function warnBeside(
+  judged: VerifiedSource,
+  format: ReportFormat,
+  { earKey }: RenderOptions,
+  io: Io,
+): Promise<void> {
+  // Only the text format shows whose policy was used.
+  if (format !== "text" && judged.bundle?.policyFrom === "bundle")
+    io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
+  if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
+  if (format === "vsa") await warnOfFailed(judged, io);
 }
 
 async function summarize(judged: VerifiedSource, options: RenderOptions, io: Io): Promise<void> {

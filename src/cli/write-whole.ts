@@ -1,12 +1,24 @@
 /**
- * Writes files completely or not at all. Links are followed. A target that cannot be replaced is refused before any
- * work.
+ * Writes files and folders completely or not at all. Links are followed. A target that cannot be replaced is refused
+ * before any work.
  */
-import { type Stats, accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  type Stats,
+  accessSync,
+  constants,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { mkdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { equalBytes } from "../bytes.js";
 import { diskReason } from "../disk/reason.js";
-import { replaceWhole } from "../disk/whole.js";
+import { createWhole, replaceWhole, syncFolder } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
@@ -39,9 +51,63 @@ export async function writeWhole(path: string, text: string, was?: Uint8Array): 
   });
 }
 
+/**
+ * Replaces the report of an earlier run by the text, or removes it, since a reader would take it for the result of this
+ * run. Returns what became of the earlier file, if there is something to say. Never throws.
+ */
+export async function replaceReport(path: string, text: string | null): Promise<string | null> {
+  try {
+    if (text !== null) return await writeWhole(path, text).then(() => null);
+    if (statOf(path)?.isFile() !== true) return null;
+    accessSync(path, constants.W_OK);
+    rmSync(linked(path, 0));
+    return `${path}: removed the report of an earlier run`;
+  } catch (error) {
+    if (text !== null) return replaceReport(path, null);
+    return `${path}: the report of an earlier run is still there: ${reasonOf(error)}`;
+  }
+}
+
+/** Returns the folder itself, which must be new or empty. Throws {@link UsageError} for any other. */
+export function requireEmptyFolder(path: string): string {
+  try {
+    const folder = linked(path, 0);
+    const found = statOf(folder);
+    if (found?.isDirectory() === false) throw new Refusal("a file, not a folder");
+    if (found !== null && readdirSync(folder).length > 0) throw new Refusal("the folder is not empty");
+    if (folder === realpathSync(".")) throw new Refusal("the current folder would be replaced: name another one");
+    if (statOf(dirname(folder))?.isDirectory() !== true) throw new Refusal("there is no folder to make it in");
+    return folder;
+  } catch (error) {
+    throw fault(path, `not written: ${reasonOf(error)}`);
+  }
+}
+
+/** Makes a folder with these files, by name. Rejects with {@link UsageError}, and then leaves nothing behind. */
+export async function writeFolder(path: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const folder = requireEmptyFolder(path);
+  const beside = `${folder}.${randomUUID()}.tmp`;
+  try {
+    await mkdir(beside);
+    for (const [name, text] of Object.entries(files)) await createWhole(join(beside, name), text);
+    if (statOf(folder) !== null) await rmdir(folder);
+    await rename(beside, folder);
+    await syncFolder(dirname(folder));
+  } catch (error) {
+    throw fault(path, `not written: ${reasonOf(error)}`);
+  } finally {
+    await rm(beside, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/** Returns whether both words name one file. False for words that cannot be file names. */
 export function isSameFile(one: string, other: string): boolean {
-  const [a, b] = [statOf(one), statOf(other)];
-  return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
+  try {
+    const [a, b] = [statOf(one), statOf(other)];
+    return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
+  } catch {
+    return false;
+  }
 }
 
 class Refusal extends Error {}

@@ -3,10 +3,10 @@ import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
-import type { Detail, TextOptions } from "../report/layout.js";
+import { type Detail, type TextOptions, pageOf } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
-import { renderReport } from "../report/text.js";
+import { renderReport, verdictBrief } from "../report/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
 export interface VerifiedSource {
@@ -64,7 +64,12 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   },
 };
 
-function noticesOf({ report, bundle }: VerifiedSource): readonly Notice[] {
+/** Returns the lines of the verdict, for where the report does not show it: at most six. */
+export function briefOf(judged: Pick<VerifiedSource, "report" | "bundle">, options: TextOptions): readonly string[] {
+  return verdictBrief(judged.report, noticesOf(judged), pageOf(options));
+}
+
+function noticesOf({ report, bundle }: Pick<VerifiedSource, "report" | "bundle">): readonly Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
 }
 

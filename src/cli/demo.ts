@@ -1,0 +1,129 @@
+/** `bootproof demo`: verifies a genuine pair of the package's own, and a copy of it with one changed byte. */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pinPolicy } from "../appraise/pin.js";
+import { parsePolicy } from "../appraise/policy.js";
+import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyBootProof, verifyEvidence } from "../bootproof.js";
+import { toUtf8 } from "../bytes.js";
+import { warningsOf } from "../report/facts.js";
+import { jsonDocument } from "../report/json.js";
+import { pageOf, wrapped } from "../report/layout.js";
+import type { Report } from "../report/report.js";
+import { renderSummary } from "../report/summary.js";
+import { renderFailures } from "../report/text.js";
+import { commandOf } from "./command.js";
+import { APP_PROOF, BOOT_PROOF, ORIGIN } from "./demo-evidence.js";
+import { EXIT } from "./exit-codes.js";
+import { type Io, textOptions } from "./io.js";
+import { programName, shellWord } from "./program-name.js";
+import { requireEmptyFolder, writeFolder } from "./write-whole.js";
+
+const EXAMPLES = `
+It verifies a boot proof and an app proof of an enclave on AWS Nitro, which come with the package, as of the time of
+their capture, and then a copy with one changed byte. It needs no account and no network, writes its files into a folder
+that it names, and prints the commands that do the same by hand.
+
+Examples:
+    $ bootproof demo
+    $ bootproof demo --out demo
+
+Exit codes: 0 shown, 2 wrong usage, or the folder cannot be written.`;
+
+/** Just after the app proof was signed. */
+const CAPTURED = "2025-09-16T21:40:00Z";
+/** The end of the address in the app proof, and with another last digit. */
+const [DIGITS, CHANGED] = ["8138DC", "8138DD"] as const;
+
+/** What each warning means for this pair, by words of the warning. */
+const MEANINGS: readonly (readonly [words: string, meaning: string])[] = [
+  [
+    "legacy:",
+    "Enclaves of 2025 put no hash of their manifest and key into a PCR, so the hardware does not say which " +
+      "application requested the document. Newer enclaves do. They are pinned as live, and this warning is not there.",
+  ],
+  [
+    "the manifest set",
+    "This was a deployment for tests: the keys of the operators who approved its manifest are in public source code. " +
+      "In production only the operators hold them.",
+  ],
+  ["the share set", "The same holds for those who hold the shares of its quorum key."],
+];
+
+export const addDemoCommand = commandOf(
+  "demo",
+  {
+    description: "Verify real evidence that comes with the package, and see it rejected when a byte is changed.",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, io }) => {
+    args.throwFaults();
+    const folder = requireEmptyFolder(flags.out ?? (await mkdtemp(join(tmpdir(), "bootproof-demo-"))));
+    io.progress("verifying the evidence of the demo");
+    const changed = APP_PROOF.replace(DIGITS, CHANGED);
+    const now = new Date(CAPTURED);
+    const { bootProof } = await verifyBootProof(BOOT_PROOF, { policy: NO_POLICY_ANY_ENCLAVE, now });
+    const pinned = jsonDocument(pinPolicy(bootProof!));
+    const verified = async (name: string, appProof: string): Promise<Report> => {
+      const evidence = { bootProofs: [piece("boot-proof.json", BOOT_PROOF)], appProofs: [piece(name, appProof)] };
+      return (await verifyEvidence(evidence, { policy: parsePolicy(pinned), now })).report;
+    };
+    const reports = [
+      await verified("app-proof.json", APP_PROOF),
+      await verified("changed-app-proof.json", changed),
+    ] as const;
+    await writeFolder(folder, {
+      "boot-proof.json": BOOT_PROOF,
+      "app-proof.json": APP_PROOF,
+      "changed-app-proof.json": changed,
+      "policy.json": pinned,
+    });
+    io.stdout.write(textOf(reports, folder, io));
+    return EXIT.good;
+  },
+);
+
+function piece(name: string, text: string): NamedEvidence {
+  return new NamedEvidence(name, text, { bytes: toUtf8(text) });
+}
+
+function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io): string {
+  const options = textOptions(io);
+  const page = pageOf(options);
+  const meanings = warningsOf(good, []).map((text) => MEANINGS.find(([words]) => text.includes(words))?.[1] ?? text);
+  const [repository, path, commit] = ORIGIN;
+  const paragraph = (text: string): string => `${wrapped(page, "", text).join("\n")}\n`;
+  return [
+    paragraph(
+      "This evidence is real: a boot proof of an enclave on AWS Nitro, and an app proof that this enclave signed, as " +
+        `https://github.com/${repository} has them (${path}, commit ${commit.slice(0, 8)}). Both are verified as of ` +
+        `${CAPTURED}, when they were captured, against a policy that pins what the boot proof itself shows. ` +
+        "A policy of yours comes from a source that you trust.",
+    ),
+    renderSummary(good, options),
+    "What the warnings mean:\n" + meanings.map((text) => `${wrapped(page, "  - ", text).join("\n")}\n`).join(""),
+    paragraph(
+      `Now one byte of the app proof is changed: the address ends in ${CHANGED} instead of ${DIGITS}. ` +
+        "The enclave did not sign that:",
+    ),
+    renderFailures(bad, options),
+    paragraph("Nothing was fetched or sent. The files are in this folder, and these commands do the same by hand:"),
+    byHand(folder, programName(io)),
+  ].join("\n");
+}
+
+/** Returns commands for a POSIX shell. Lines are not wrapped, so that they can be pasted. */
+function byHand(folder: string, bootproof: string): string {
+  const against = `--policy my-policy.json --now ${CAPTURED}`;
+  const verify = (appProof: string): string =>
+    `${bootproof} verify --boot-proof boot-proof.json --app-proof ${appProof} ${against}`;
+  return [
+    `cd ${shellWord(folder)}`,
+    `${bootproof} pin --boot-proof boot-proof.json --out my-policy.json`,
+    verify("app-proof.json"),
+    `sed s/${DIGITS}/${CHANGED}/ app-proof.json > my-app-proof.json`,
+    verify("my-app-proof.json"),
+    `${bootproof} explain app.signature`,
+    "",
+  ].join("\n");
+}
