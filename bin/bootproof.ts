@@ -16,15 +16,6 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
-/** Returns the current folder, or the root folder if the current one was removed. */
-function currentFolder(): string {
-  try {
-    return process.cwd();
-  } catch {
-    return "/";
-  }
-}
-
 const io = {
   get stdin() {
     return process.stdin;
@@ -32,7 +23,7 @@ const io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
-  started: { script: process.argv[1] ?? "", folder: currentFolder() },
+  started: { script: process.argv[1] ?? "" },
   now: () => new Date(),
 };
 

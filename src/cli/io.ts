@@ -19,8 +19,8 @@ export interface Io {
   /** The stream of messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Script and folder with which the process was started, if known. */
-  readonly started?: { readonly script: string; readonly folder: string };
+  /** The absolute path of the script with which the process was started, if known. */
+  readonly started?: { readonly script: string };
   readonly now: () => Date;
   /** Shows the current work at a terminal. */
   readonly progress: (what: string) => void;

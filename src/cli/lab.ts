@@ -10,7 +10,7 @@ import { type Io, UsageError, textOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
 import { portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
-import { programName, shellWord } from "./program-name.js";
+import { programName, shellWord, withoutPrompts } from "./program-name.js";
 
 const EXAMPLES = `
 It listens on the loopback interface only, and everything in it is software: for tests, demos and authors of SDKs. Once
@@ -22,8 +22,10 @@ state that only verified calls detect it.
 Examples:
     $ bootproof lab
     $ bootproof lab --port 8787 --data ./lab
-    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
-    $ bootproof lab --list-faults`;
+    $ bootproof lab --list-faults
+
+  A client that verifies must refuse the responses of this one:
+    $ bootproof lab --fault stale-manifest`;
 
 export const addLabCommand = commandOf(
   "lab",
@@ -102,7 +104,7 @@ async function run(options: LabOptions, io: Io): Promise<void> {
       const folder = options.dataFolder ?? temporary!;
       const files = await sayingWhy(options, () => writeLabFiles(lab, folder));
       const text = greeting(lab, files, folder, { temporary: temporary !== null, bootproof: programName(io) });
-      io.stdout.write(fitted(text, helpWidth(textOptions(io).width)));
+      io.stdout.write(withoutPrompts(fitted(text, helpWidth(textOptions(io).width))));
       await interruption.comes;
     } finally {
       await lab.close();
@@ -144,14 +146,8 @@ interface Greeted {
 }
 
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
-  // The example's file is in the lab's folder, so that the reader's commands overwrite no other files.
   const file = (name: string): string => shellWord(join(folder, name));
-  const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
-    string,
-    string,
-    string,
-  ];
-  const key = `--api-key-file ${file(files.apiKeyFile)}`;
+  const key = `--api-key-file ${files.apiKeyFile}`;
   const rows: [string, string][] = [
     ["base URL", lab.baseUrl],
     ["organization", `${lab.organizationId} (child: ${lab.childOrganizationId})`],
@@ -169,20 +165,21 @@ function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootpr
 
 ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
 In another terminal: fetch evidence of an enclave, pin what it shows, and verify it. VERIFIED:
+  $ cd ${shellWord(folder)}
   $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
-  $ ${bootproof} fetch --app signer ${key} > ${boot}
-  $ ${bootproof} pin --boot-proof ${boot} --trust-anchor ${file(files.trustAnchorFile)} --out ${pinned}
-  $ ${bootproof} verify --boot-proof ${boot} --policy ${pinned}
+  $ ${bootproof} fetch --app signer ${key} > lab-boot.json
+  $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor ${files.trustAnchorFile} > lab-pinned.json
+  $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
 Now the service lies: its enclave boots an older manifest, which was approved once. REJECTED, and why:
   ${switchTo('["stale-manifest"]')}
-  $ ${bootproof} fetch --app signer ${key} > ${older}
-  $ ${bootproof} verify --boot-proof ${older} --policy ${pinned}
+  $ ${bootproof} fetch --app signer ${key} > lab-older.json
+  $ ${bootproof} verify --boot-proof lab-older.json --policy lab-pinned.json
   $ ${bootproof} explain policy.nonce
   ${switchTo("[]")}
 
 Verify the activity that created the wallet, with the app proofs of its addresses, against the lab's own policy:
-  $ ${bootproof} verify --activity-id ${lab.walletActivityId} ${key} --policy ${file(files.policyFile)}
+  $ ${bootproof} verify --activity-id ${lab.walletActivityId} ${key} --policy ${files.policyFile}
 
 Send a query with curl:
   $ BODY='{"organizationId":"${lab.organizationId}","userId":"${lab.ids.userId}"}'

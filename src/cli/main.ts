@@ -11,7 +11,7 @@ import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import type * as MessageLines from "./message-lines.js";
 import { valuesOn } from "./options.js";
-import { programName } from "./program-name.js";
+import { programName, withoutPrompts } from "./program-name.js";
 import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
@@ -162,7 +162,7 @@ function programOf(io: Io): Command {
       getOutHelpWidth: () => width,
       getOutHasColors: () => false,
     })
-    .addHelpText("after", startHere(programName(io)));
+    .addHelpText("after", withoutPrompts(fitted(startHere(programName(io)), width)));
 }
 
 type Complete = (command: Command, add: AddCommand) => void;
@@ -186,11 +186,11 @@ async function addCommands(
 
 /** The help for first steps, which work in an empty folder. */
 const startHere = (bootproof: string): string => `
-Start here; no account is needed. The first command runs a service with software enclaves on this machine, and prints
-the other two with all values filled in, up to a first VERIFIED and a first REJECTED:
+Start here; no account is needed. See genuine evidence verified, and refused once a byte of it is changed:
+    $ ${bootproof} demo
+Run a service with software enclaves on this machine. It prints commands to paste into another terminal, up to a first
+VERIFIED and a first REJECTED:
     $ ${bootproof} lab
-    $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor lab-trust-anchor.pem --out lab-pinned.json
-    $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 

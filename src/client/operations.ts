@@ -252,6 +252,29 @@ const createReadWriteSession = object({
   invalidateExisting: optional(flag),
 });
 const setOrganizationFeature = object({ name: nonEmptyText, value: text });
+const walletAccount = object({
+  curve: open<"CURVE_SECP256K1" | "CURVE_ED25519">(),
+  pathFormat: open<"PATH_FORMAT_BIP32">(),
+  path: nonEmptyText,
+  addressFormat: open<`ADDRESS_FORMAT_${"ETHEREUM" | "SOLANA" | "COMPRESSED" | "UNCOMPRESSED"}`>(),
+  name: optional(text),
+});
+const createWallet = object({
+  walletName: nonEmptyText,
+  accounts: list(walletAccount),
+  mnemonicLength: optional(number),
+});
+const howToSign = {
+  signWith: nonEmptyText,
+  encoding: open<`PAYLOAD_ENCODING_${"HEXADECIMAL" | "TEXT_UTF8" | "EIP712" | "EIP7702_AUTHORIZATION"}`>(),
+  hashFunction: open<`HASH_FUNCTION_${"NO_OP" | "SHA256" | "KECCAK256" | "NOT_APPLICABLE"}`>(),
+};
+const signTransaction = object({
+  signWith: nonEmptyText,
+  unsignedTransaction: nonEmptyText,
+  type: open<`TRANSACTION_TYPE_${"ETHEREUM" | "SOLANA"}`>(),
+});
+const signature = openObject({ r: text, s: text, v: text });
 
 /** Registers the activity webhook; its value is the receiving URL (client/README.md, "Webhook deliveries"). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
@@ -344,7 +367,44 @@ export const SUBMIT_OPERATIONS = {
     setOrganizationFeature,
     openObject({ features: list(openObject({ name: text, value: nullish(text) })) }),
   ),
-} as const satisfies Record<keyof SubmitRules, SubmitOperation>;
+  // These are deployed, but undocumented. Verification accepts any names of their members in intent and result.
+  createWallet: {
+    group: "submit",
+    name: "create_wallet",
+    type: "ACTIVITY_TYPE_CREATE_WALLET",
+    intentMember: "createWalletIntent",
+    resultMember: "createWalletResult",
+    parameters: createWallet,
+    result: openObject({ walletId: text, addresses: list(text) }),
+  },
+  signRawPayload: {
+    group: "submit",
+    name: "sign_raw_payload",
+    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2",
+    intentMember: "signRawPayloadIntentV2",
+    resultMember: "signRawPayloadResult",
+    parameters: object({ ...howToSign, payload: text }),
+    result: signature,
+  },
+  signRawPayloads: {
+    group: "submit",
+    name: "sign_raw_payloads",
+    type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
+    intentMember: "signRawPayloadsIntent",
+    resultMember: "signRawPayloadsResult",
+    parameters: object({ ...howToSign, payloads: list(text) }),
+    result: openObject({ signatures: list(signature) }),
+  },
+  signTransaction: {
+    group: "submit",
+    name: "sign_transaction",
+    type: "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
+    intentMember: "signTransactionIntentV2",
+    resultMember: "signTransactionResult",
+    parameters: signTransaction,
+    result: openObject({ signedTransaction: text }),
+  },
+} as const satisfies Readonly<Record<string, SubmitOperation>> & Record<keyof SubmitRules, SubmitOperation>;
 
 export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: queryOf(

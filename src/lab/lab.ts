@@ -228,9 +228,9 @@ function deployAll(
 
 /** Returns the resource that clients use if they cannot call {@link Lab.setFault}. */
 function faultsResource(misbehaviour: Misbehaviour): Resource {
-  const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
+  const current = (): JsonObject => ({ faults: misbehaviour.names });
   return {
-    get: shown,
+    get: () => ({ ...current(), known: FAULTS as unknown as JsonObject[] }),
     put: (json) => {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
@@ -240,7 +240,7 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
       } catch (error) {
         throw error instanceof RangeError ? invalid(error.message) : error;
       }
-      return shown();
+      return current();
     },
   };
 }

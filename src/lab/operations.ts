@@ -16,8 +16,11 @@ const DEFAULT_SESSION_SECONDS = "900";
 /** Longest session in seconds, which is 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;
 
+/** The submits of the client's table that have a file of their own here. */
+type Elsewhere = keyof typeof KEY_OPERATIONS | keyof typeof SIGNING_OPERATIONS;
+
 const EFFECTS: {
-  readonly [N in SubmitName]: CarryOut<ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>>;
+  readonly [N in Exclude<SubmitName, Elsewhere>]: CarryOut<ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>>;
 } = {
   updateWallet({ tx, organization, parameters }) {
     const { walletId, walletName } = parameters;
@@ -124,7 +127,7 @@ const documented = Object.entries(EFFECTS).map(([key, carryOut]) => [
 ]);
 
 export const LAB_OPERATIONS = {
-  ...(Object.fromEntries(documented) as Record<SubmitName, LabOperation>),
+  ...(Object.fromEntries(documented) as Record<keyof typeof EFFECTS, LabOperation>),
   ...KEY_OPERATIONS,
   ...SIGNING_OPERATIONS,
 };

@@ -147,7 +147,6 @@ const SIGNERS: Row[] = [
   ["extension .12 in the older raw form", instead(12, rawSigstoreExtension(12, repository))],
   ["extension .12 as a PrintableString", instead(12, withValue(derPrintableString(repository)))],
   ["extension .12 with bytes behind it", instead(12, withValue(Uint8Array.of(...derUtf8String(repository), 0)))],
-  ["extension .12 with a length that is too long", instead(12, withValue(longLength(derUtf8String(repository))))],
   ["extension .12 with a zero byte", instead(12, sigstoreExtension(12, `${repository}\0.evil`))],
   ["extension .12 that is not UTF-8", instead(12, withValue(Uint8Array.of(0x0c, 1, 0xff)))],
   ["extension .12 that is empty", instead(12, sigstoreExtension(12, ""))],
@@ -295,6 +294,8 @@ const BEYOND: Readonly<Record<string, Bundle>> = {
 };
 
 const BUNDLES: Row[] = [
+  // @sigstore/verify 3 refuses it; version 4 leaves it to `provenance.signer`.
+  ["extension .12 with a length that is too long", instead(12, withValue(longLength(derUtf8String(repository))))],
   ["of another instance", bundle({}, otherInstance)],
   ["of a private instance under the public root", bundle({}, privateInstance)],
   ["of the public instance under a private root", bundle(), pin({ trustedRoot: root(privateInstance) })],

@@ -63,9 +63,11 @@ async function interrupted(child: ChildProcess): Promise<void> {
   await ended;
 }
 
+/** What a reader pastes: the indented lines behind the table of the lab's files. */
 function commandsIn(greeting: string): string[] {
-  const lines = greeting.replaceAll("\\\n", " ").split("\n");
-  return lines.filter((line) => line.startsWith("  $ ")).map((line) => line.slice(4));
+  const behind = greeting.slice(greeting.indexOf("In another terminal"));
+  const lines = behind.replaceAll("\\\n", " ").split("\n");
+  return lines.filter((line) => line.startsWith("  ")).map((line) => line.slice(2));
 }
 
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
@@ -74,7 +76,7 @@ describe("the first minutes", () => {
   let lab: ChildProcess;
   let greeting = "";
   beforeAll(async () => {
-    const [first] = /\$ (bootproof lab)$/m.exec(built().stdout)!.slice(1);
+    const [first] = /^ +(bootproof lab)$/m.exec(built().stdout)!.slice(1);
     [lab, greeting] = await greeted(first!, { env, cwd: project() });
   });
   afterAll(() => interrupted(lab));
@@ -96,7 +98,21 @@ describe("the first minutes", () => {
     expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
     for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     const firstLines = stdout.split("---\n").map((text) => /^[A-Za-z.{]+/.exec(text)?.[0] ?? "");
-    expect(firstLines).toEqual(["", "", "", "VERIFIED", "", "", "REJECTED", "policy.nonce", "", "VERIFIED", "", "{"]);
+    expect(firstLines).toEqual([
+      "",
+      "",
+      "",
+      "",
+      "VERIFIED",
+      "",
+      "",
+      "REJECTED",
+      "policy.nonce",
+      "",
+      "VERIFIED",
+      "",
+      "{",
+    ]);
     expect(stdout).toContain("policy.nonce");
     // What pin says of a policy that it has just made, and nothing else.
     expect(stderr).toMatch(/^Pinned what this boot proof shows/m);
@@ -121,16 +137,18 @@ describe("a lab that was started in another way", () => {
   }
 
   it.each([
-    ["by npx in a project", installed(), "npx bootproof lab", /^npx bootproof$/],
-    ["by node and its file", project(), `node ${COMMAND} lab --data data`, /^node \S+bootproof\.cjs$/],
-    ["in its data folder", project(), `mkdir data && cd data && exec node ${COMMAND} lab --data .`, /^node \S+$/],
+    ["by npx in a project", installed(), "npx bootproof lab", /^\/\S+\/node_modules\/\.bin\/bootproof$/],
+    ["by node and its file", project(), `node ${COMMAND} lab --data "the data"`, /^\/\S+bootproof\.cjs$/],
+    ["in its data folder", project(), `mkdir data && cd data && exec node ${COMMAND} lab --data .`, /^\/\S+$/],
   ])("prints commands that run as they are: %s", async (_, cwd, line, program) => {
     const [lab, text] = await greeted(line.startsWith("mkdir") ? `bash -c '${line}'` : line, { env: bare, cwd });
     try {
-      const [connection, fetch, pin, verify] = commandsIn(text) as [string, string, string, string];
-      expect(fetch.slice(0, fetch.indexOf(" fetch "))).toMatch(program);
-      const script = ["set -e", connection, fetch, pin, verify].join("\n");
-      const { status, stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8", env: bare, cwd });
+      const commands = commandsIn(text).slice(0, 5);
+      expect(commands[0]).toMatch(/^cd /);
+      expect(commands[2]!.slice(0, commands[2]!.indexOf(" fetch "))).toMatch(program);
+      // As pasted in any folder, in another shell, and twice.
+      const script = ["set -e", ...commands, ...commands].join("\n");
+      const { status, stdout } = spawnSync("sh", ["-c", script], { encoding: "utf8", env: bare, cwd: tmpdir() });
       expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/) as string]);
       for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     } finally {

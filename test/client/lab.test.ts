@@ -96,6 +96,43 @@ describe("verified calls", () => {
     ]);
   });
 
+  it("of a new wallet, and of signatures by its key", async () => {
+    const made = await verified.createWallet({
+      walletName: "treasury",
+      accounts: [
+        {
+          curve: "CURVE_SECP256K1",
+          pathFormat: "PATH_FORMAT_BIP32",
+          path: "m/44'/60'/0'/0/0",
+          addressFormat: "ADDRESS_FORMAT_ETHEREUM",
+        },
+      ],
+    });
+    const [address] = made.result.addresses as [string];
+    expect(made.report.claims!.activity!.coveredAddresses).toEqual([address]);
+    const how = {
+      signWith: address,
+      encoding: "PAYLOAD_ENCODING_TEXT_UTF8",
+      hashFunction: "HASH_FUNCTION_KECCAK256",
+    } as const;
+    const one = await verified.signRawPayload({ ...how, payload: "pay" });
+    const several = await verified.signRawPayloads({ ...how, payloads: ["pay", "hold"] });
+    const transaction = await verified.signTransaction({
+      signWith: address,
+      type: "TRANSACTION_TYPE_ETHEREUM",
+      unsignedTransaction: "0x02c90180808080808000c0",
+    });
+    const signers = [one, several, transaction].map(({ report }) =>
+      report.claims!.activity!.signatures!.map(({ signWith, open }) => [signWith, open]),
+    );
+    expect(signers).toEqual([1, 2, 1].map((count) => Array(count).fill([address, null])));
+    expect(several.result.signatures).toHaveLength(2);
+    expect([one.result.r, transaction.result.signedTransaction]).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      expect.stringMatching(/^02[0-9a-f]+$/),
+    ]);
+  });
+
   it("of a session, whose key then makes verified calls itself", async () => {
     const { session, result } = await openSession(verified, { apiKeyName: "from a test", expirationSeconds: "60" });
     expect(result.userId).toBe(ids.userId);

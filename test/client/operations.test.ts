@@ -42,12 +42,26 @@ const SESSION = {
   credentialBundle: "bundle",
 };
 
+const ACCOUNT = {
+  curve: "CURVE_SECP256K1",
+  pathFormat: "PATH_FORMAT_BIP32",
+  path: "m/44'/60'/0'/0/0",
+  addressFormat: "ADDRESS_FORMAT_ETHEREUM",
+};
+const HOW_TO_SIGN = {
+  signWith: "0x01",
+  encoding: "PAYLOAD_ENCODING_TEXT_UTF8",
+  hashFunction: "HASH_FUNCTION_KECCAK256",
+};
+
 /** The rest of a submit follows from its name; `version` is that of its type, intent and result. */
 type SubmitCases = {
   readonly [N in SubmitName]: {
     readonly parameters: SubmitParameters<N>;
     readonly result: SubmitResult<N>;
     readonly version?: string;
+    /** Where the result has another version than the type. */
+    readonly resultVersion?: string;
   };
 };
 type SubmitCase = SubmitCases[SubmitName];
@@ -77,6 +91,26 @@ const SUBMITS: SubmitCases = {
     result: SESSION,
   },
   setOrganizationFeature: { parameters: FEATURE, result: { features: [FEATURE] } },
+  createWallet: {
+    parameters: { walletName: "treasury", accounts: [ACCOUNT], mnemonicLength: 24 },
+    result: { walletId: "w1", addresses: ["0x01"] },
+  },
+  signRawPayload: {
+    parameters: { ...HOW_TO_SIGN, payload: "p" },
+    version: "V2",
+    resultVersion: "",
+    result: { r: "00", s: "01", v: "00" },
+  },
+  signRawPayloads: {
+    parameters: { ...HOW_TO_SIGN, payloads: ["p", "q"] },
+    result: { signatures: [{ r: "00", s: "01", v: "00" }] },
+  },
+  signTransaction: {
+    parameters: { signWith: "0x01", unsignedTransaction: "02c0", type: "TRANSACTION_TYPE_ETHEREUM" },
+    version: "V2",
+    resultVersion: "",
+    result: { signedTransaction: "02c1" },
+  },
 };
 
 const pathNameOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -187,7 +221,8 @@ const QUERIES: QueryCases = {
 };
 
 /** The flat activity of a response. */
-function activityOf(name: string, { parameters, result, version }: SubmitCase): Record<string, unknown> {
+function activityOf(name: string, one: SubmitCase): Record<string, unknown> {
+  const { parameters, result, version, resultVersion = version } = one;
   const type = `ACTIVITY_TYPE_${pathNameOf(name).toUpperCase()}`;
   return {
     id: "a1",
@@ -195,7 +230,7 @@ function activityOf(name: string, { parameters, result, version }: SubmitCase): 
     status: "ACTIVITY_STATUS_COMPLETED",
     type: version === undefined ? type : `${type}_${version}`,
     intent: { [`${name}Intent${version ?? ""}`]: parameters },
-    result: { [`${name}Result${version ?? ""}`]: result },
+    result: { [`${name}Result${resultVersion ?? ""}`]: result },
     votes: [],
     fingerprint: "f",
     canApprove: false,

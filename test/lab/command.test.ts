@@ -69,7 +69,7 @@ describe("bootproof lab", () => {
       "lab-trust-anchor.pem",
       "lab.json",
       "curl",
-      "bootproof verify",
+      "bootproof.cjs verify",
     ]) {
       expect(lab.stdout).toContain(said);
     }

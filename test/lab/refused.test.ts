@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import {
   type RejectedActivityError,
+  type SubmitParameters,
   type VerifiedClient,
   apiKeyStamper,
   createClient,
 } from "../../src/client/index.js";
 import { FAULTS, type LabFault, startLab, writeLabFiles } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
-import { LAB_OPERATIONS } from "../../src/lab/operations.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";
 import { SUBMITS, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, completed, renameWallet, requestFor, submit } from "./support.js";
@@ -34,8 +34,7 @@ const shared = client.withVerification(lab.policy);
 type Call = (verified: VerifiedClient) => Promise<unknown>;
 const rename: Call = (verified) => verified.updateWallet({ walletId: lab.ids.walletId, walletName: "refused" });
 const CALLS: Record<string, Call> = {
-  create_wallet: (verified) =>
-    verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, TWO_ACCOUNTS),
+  create_wallet: (verified) => verified.createWallet(TWO_ACCOUNTS as SubmitParameters<"createWallet">),
   create_read_write_session: (verified) => verified.createReadWriteSession({ targetPublicKey: TARGET_PUBLIC_KEY }),
   set_organization_feature: (verified) => verified.setOrganizationFeature({ name: "FEATURE_NAME_LAB", value: "on" }),
 };
@@ -47,12 +46,10 @@ function callsOf(fault: LabFault): Call[] {
   return needs.some((one) => one.startsWith("sign_")) ? [signing(fault)] : [rename];
 }
 
-/** Requests that sign are undocumented operations of the client. */
 function signing(fault: LabFault): Call {
   return async (verified) => {
     const { name, parameters } = await requestFor(lab, fault);
-    const { name: path, type } = LAB_OPERATIONS[name];
-    return verified.submit({ name: path, type }, parameters);
+    return (verified as never as Record<string, (parameters: object) => Promise<unknown>>)[name]!(parameters);
   };
 }
 

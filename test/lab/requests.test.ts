@@ -224,7 +224,7 @@ describe("the faults over HTTP", () => {
 
   it("are read and set", async () => {
     expect(lab.faultsUrl).toBe(`${lab.baseUrl}/lab/faults`);
-    expect(await put('{"faults":["stale-manifest","nonce-present"]}')).toMatchObject({
+    expect(await put('{"faults":["stale-manifest","nonce-present"]}')).toEqual({
       status: 200,
       body: { faults: ["stale-manifest", "nonce-present"] },
     });

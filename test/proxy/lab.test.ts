@@ -47,6 +47,12 @@ async function headersOf(text: string, path: string, url = proxy.url): Promise<A
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Json };
 }
 
+const signWith = (await query(lab, "list_wallet_accounts")).body["accounts"][0].address as string;
+const SIGNING = {
+  signWith,
+  encoding: "PAYLOAD_ENCODING_TEXT_UTF8",
+  hashFunction: "HASH_FUNCTION_KECCAK256",
+};
 const SUBMITTED: Readonly<Record<SubmitName, Json>> = {
   updateWallet: { walletId: ids.walletId, walletName: "passed" },
   updateFiatOnRampCredential: {
@@ -60,6 +66,10 @@ const SUBMITTED: Readonly<Record<SubmitName, Json>> = {
   deletePolicies: { policyIds: [ids.policyId] },
   createReadWriteSession: { targetPublicKey: createECDH("prime256v1").generateKeys("hex", "uncompressed") },
   setOrganizationFeature: { name: "FEATURE_NAME_PROXY", value: "on" },
+  createWallet: TWO_ACCOUNTS,
+  signRawPayload: { ...SIGNING, payload: "pay" },
+  signRawPayloads: { ...SIGNING, payloads: ["pay", "hold"] },
+  signTransaction: { signWith, unsignedTransaction: "0x02c90180808080808000c0", type: "TRANSACTION_TYPE_ETHEREUM" },
 };
 const QUERIED: Readonly<Partial<Record<QueryName, () => Json>>> = {
   listEarnEnabledVaults: () => ({}),
