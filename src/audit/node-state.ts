@@ -202,6 +202,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   at: "--at",
   allowDebug: "--allow-debug",
   acceptance: "--fail-on-warning",
+  maxAgeMs: "--max-age",
   bootProofs: "--boot-proof",
   provenance: "--provenance",
 };
@@ -220,6 +221,7 @@ async function optionsOf({
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
+    [PARTS.maxAgeMs]: NONE,
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
     [EXPECTED_LINES]: expected ?? NONE,
     "--only-failures": onlyFailures,
@@ -230,12 +232,13 @@ async function optionsOf({
 /** Options that begin a new segment if they change. Any other option must stay the same. */
 const CHANGEABLE: readonly string[] = [
   ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
+  PARTS.maxAgeMs,
   EXPECTED_LINES,
 ];
 
 function changed(before: Segment["asked"], asked: Segment["asked"], isChangeable: boolean): string[] {
   const names = Object.keys(asked).filter((name) => CHANGEABLE.includes(name) === isChangeable);
-  return names.filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before[name]));
+  return names.filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before[name] ?? NONE));
 }
 
 function refuseOther(path: string, last: Segment | undefined, asked: Segment["asked"]): void {

@@ -20,7 +20,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
+import { atOf, entryTimeoutOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
@@ -33,7 +33,7 @@ interface AuditRequest {
   readonly entryTimeoutMs: number | undefined;
   /** The URL of the queue. Undefined means that the threads of this machine verify. */
   readonly queue: string | undefined;
-  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
+  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance" | "maxAgeMs">;
   readonly health: HealthRequest;
 }
 
@@ -139,6 +139,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
   return {
     now: (now ?? io.now()).toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
+    ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };
@@ -149,7 +150,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
-  let health: (Health) | null = null;
+  let health: Health | null = null;
   let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files);

@@ -16,7 +16,7 @@ import {
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { atOf, ephemeralKeyOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
+import { atOf, ephemeralKeyOf, maxAgeOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 
 /** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
@@ -260,6 +260,7 @@ function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): Ve
     ...(at !== undefined && { at }),
     ...(ephemeralKey && { ephemeralKey }),
     ...(nonce && { nonce }),
+    ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };

@@ -18,7 +18,7 @@ import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
+import { type MaxAge, countOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
@@ -27,6 +27,7 @@ interface WatchRequest {
   readonly intervalMs: number;
   readonly heartbeatMs: number;
   readonly outages: OutageOptions;
+  readonly age: MaxAge;
   readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;
@@ -103,7 +104,16 @@ async function acknowledge(args: ArgumentReader, flags: Flags<"watch">, io: Io):
   }
 }
 
-const NOT_TO_ACKNOWLEDGE = ["app", "ephemeral-key", "policy", "on-refusal", "on-outage", "once", "heartbeat"] as const;
+const NOT_TO_ACKNOWLEDGE = [
+  "app",
+  "ephemeral-key",
+  "policy",
+  "max-age",
+  "on-refusal",
+  "on-outage",
+  "once",
+  "heartbeat",
+] as const;
 
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   const { app: apps, ephemeralKey: keys } = flags;
@@ -120,6 +130,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
   const heartbeatMs = durationOf(args, "heartbeat", flags.heartbeat ?? "1h", WEEK);
   const outages = outagesOf(args, flags, intervalMs);
+  const age = maxAgeOf(args, flags);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
@@ -131,6 +142,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
     intervalMs: intervalMs!,
     heartbeatMs: heartbeatMs!,
     outages,
+    age,
     rotate,
     format,
     health,
@@ -311,7 +323,7 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { flags, intervalMs, heartbeatMs, outages, format } = request;
+  const { flags, intervalMs, heartbeatMs, outages, age, format } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -324,6 +336,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     ephemeralKeys,
     intervalMs,
     heartbeatMs,
+    ...age,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),

@@ -81,9 +81,14 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
     const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
     return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, and may be anybody's.`;
   },
-  rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
+  rejected: (report) =>
+    `${report.stale === true ? staleSentence(report) : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
 };
-const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
+
+function staleSentence({ maxAge }: Report): string {
+  const allowed = maxAge?.from === "caller" ? "you allow" : "the policy allows";
+  return `REJECTED, STALE: the evidence is genuine, but older than ${allowed}. Nothing is proven.`;
+}
 
 /**
  * Returns the first sentence of every format, with the number of WARNING lines. It begins with a good verdict only if
