@@ -62,7 +62,7 @@ export function requestOf(
   refuseCombinations(args, flags, bundle !== undefined);
   const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
-  const level = levelOf(args);
+  const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
@@ -73,10 +73,12 @@ export function requestOf(
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
 
-function levelOf(args: ArgumentReader): Level {
+/** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
+function levelOf(args: ArgumentReader, { stdout }: Io): Level {
   const given = LEVELS.filter((level) => args.has(level));
   if (given.length > 1) args.fault(`${given.map((level) => `--${level}`).join(" and ")} exclude each other: give one`);
-  return given[0] ?? "normal";
+  const isShort = stdout.isTTY === true && !args.has("format") && !args.has("out");
+  return given[0] ?? (isShort ? "summary" : "normal");
 }
 
 /**

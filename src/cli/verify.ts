@@ -88,8 +88,11 @@ export const addVerifyCommand = commandOf(
     const earKey =
       flags.earKey === undefined ? undefined : await (await import("./ear-key.js")).readEarKey(flags.earKey, io);
     const judged = await verify(request, files, io);
+    const policyFile = typeof flags.policy === "string" ? flags.policy : undefined;
     if (level !== "quiet") {
-      io.stdout.write(await rendered(judged, request.format, { ...textOptions(io), detail: level, earKey }, io));
+      io.stdout.write(
+        await rendered(judged, request.format, { ...textOptions(io), detail: level, earKey, policyFile }, io),
+      );
       const { refusedFor: warnings = [] } = judged.report;
       if (warnings.length > 0) io.stderr.write([REFUSED, ...warnings, ""].join("\n"));
     }
