@@ -59,7 +59,9 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ jq -c '.[]' proofs.json | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
-    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
+
+  With ./, no file name is read as an option:
+    $ bootproof audit --policy policy.json ./*.ndjson
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
 file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or

@@ -22,8 +22,10 @@ state that only verified calls detect it.
 Examples:
     $ bootproof lab
     $ bootproof lab --port 8787 --data ./lab
-    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its responses
-    $ bootproof lab --list-faults`;
+    $ bootproof lab --list-faults
+
+  A client that verifies must refuse the responses of:
+    $ bootproof lab --fault stale-manifest`;
 
 export const addLabCommand = commandOf(
   "lab",

@@ -29,8 +29,8 @@ const MAX_FACTS = 3;
 /**
  * Renders the report in at most 30 lines, at any width, with a line feed at its end: verdict, warnings, age, enclaves,
  * policy, the first failures, up to ten rows of what is proven, and the topics that are not. Warnings are never
- * truncated, so more than four lines of them make it longer. `notices` are those of `renderReport`, without notes. Throws TypeError for a value that is not a
- * report.
+ * truncated, so more than four lines of them make it longer. `notices` are those of `renderReport`, without notes.
+ * Throws TypeError for a value that is not a report.
  */
 export function renderSummary(report: Report, options: SummaryOptions = {}, notices: readonly Notice[] = []): string {
   const own = notices.map(({ kind, text }) => ({ kind, text }));

@@ -81,8 +81,10 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string, withC
     const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
     return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, and may be anybody's.`;
   },
-  rejected: (report, _, withCause) =>
-    `${report.stale === true ? staleSentence(report) : "REJECTED: nothing is proven."} ${failureSentence(report, withCause)}`,
+  rejected: (report, _, withCause) => {
+    const rejection = report.stale === true ? staleSentence(report) : "REJECTED: nothing is proven.";
+    return `${rejection} ${failureSentence(report, withCause)}`;
+  },
 };
 
 function staleSentence({ maxAge }: Report): string {
@@ -92,7 +94,7 @@ function staleSentence({ maxAge }: Report): string {
 
 /**
  * Returns the first sentence of every format, with the number of WARNING lines. It begins with a good verdict only if
- * that verdict is accepted. Without the cause it only counts the failed checks, for a text that has the cause elsewhere.
+ * that verdict is accepted. Without the cause it only counts the failed checks: the text has the cause elsewhere.
  */
 export function verdictSentence(report: Report, notices: readonly Notice[] = [], withCause = true): string {
   const count = warningsOf(report, notices).length;
