@@ -37,7 +37,7 @@ type Topics = Readonly<Record<string, HelpTopic>>;
 /** The topic of all options. */
 const ALL = "all";
 
-/** Leaves only the options of the topic (the first one is shown without a name) in the help, and returns the text after them. */
+/** Leaves only the options of the topic in the help, and returns the text after them. The first needs no name. */
 function topicHelp(command: Command, topics: Topics, topic: string): string {
   const chosen = Object.entries(topics).filter(([name]) => topic === ALL || topic === name);
   if (chosen.length === 0) {

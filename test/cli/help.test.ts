@@ -99,7 +99,7 @@ describe("the help of verify", () => {
   });
 
   it("of all shows every option and example", async () => {
-    const { stdout } = await bootproof(["verify", "--help", "all"], { columns: 200 });
+    const { stdout } = await bootproof(["verify", "--help", "all"], { isTTY: true, columns: 200 });
     expect(shownIn(stdout).sort()).toEqual([...own].sort());
     for (const { examples } of Object.values(VERIFY_TOPICS))
       for (const line of examples.match(/^ {4}\$ .*[^\\]$/gm) ?? []) expect(stdout).toContain(line);
