@@ -247,13 +247,14 @@ export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,
 ): Promise<DocumentVerdict> {
-  const { context, policy, bootProofsOnly } = setting;
+  const { context, policy, bootProofsOnly, maxAgeMs } = setting;
   const input = copyDocument(document, setting);
 
   const { checklist, verified: attestation, debug, validationTime } = await checkBareDocument(input.bytes, context);
   const appraisal =
     policy?.appraise([attestation], [], {
       now: context.now,
+      maxAgeMs,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
       hasActivity: false,
@@ -289,11 +290,12 @@ function demandsOf({
 function appraisalSetting(
   { given }: CopiedEvidence,
   activity: DecodedActivity | null,
-  { context, bootProofsOnly, appraised }: VerifySetting,
+  { context, maxAgeMs, bootProofsOnly, appraised }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
   return {
     now,
+    maxAgeMs,
     organizationId: activity?.value.organizationId ?? expectation?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     hasActivity: activity !== null,

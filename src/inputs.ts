@@ -1,6 +1,17 @@
 /** Copies the inputs of callers, and refuses unknown options. */
 import { byteCopy, date, having, instanceOf, typedOptions, unchecked } from "./decode/options.js";
-import { type MembersOf, type Shape, flag, list, oneOf, optional, record, simple, text } from "./decode/shapes.js";
+import {
+  type MembersOf,
+  type Shape,
+  count,
+  flag,
+  list,
+  oneOf,
+  optional,
+  record,
+  simple,
+  text,
+} from "./decode/shapes.js";
 import type { AppraisedPiece } from "./appraise/appraisal.js";
 import { ParsedPolicy, demandingDeployment } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
@@ -47,6 +58,11 @@ export interface VerifyOptions {
    * `requireVerified` and `requireAuthentic` throw. Default: `standard`.
    */
   readonly acceptance?: "standard" | "strict";
+  /**
+   * The greatest age of a boot proof's document in milliseconds. The smaller of this and the policy's `maxAge` counts.
+   * Throws TypeError without a policy, since age is one of its checks.
+   */
+  readonly maxAgeMs?: number;
   /**
    * Returns named evidence that shares `value` and `bytes` instead of copying them. No caller may keep a reference to
    * them.
@@ -125,6 +141,7 @@ export interface VerifySetting {
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
   readonly acceptance: "standard" | "strict";
+  readonly maxAgeMs: number | null;
   readonly bootProofsOnly: boolean;
   /** Null only if no policy demands provenance. */
   readonly provenanceVerifier: ProvenanceVerifier | null;
@@ -198,6 +215,7 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   expected: optional(expectedShape),
   allowDebug: optional(flag),
   acceptance: optional(oneOf("standard", "strict")),
+  maxAgeMs: optional(count),
   bootProofsOnly: optional(flag),
   cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
   uses: optional(instanceOf(AppProofUses, "an AppProofUses")),
@@ -213,6 +231,7 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   const setting = readWithoutDemands(options, isOnlyOne);
   if (setting.policy !== null && setting.provenanceVerifier === null && demandsProvenance(setting.policy))
     throw new TypeError(NO_VERIFIER);
+  if (setting.policy === null && setting.maxAgeMs !== null) throw new TypeError(NO_AGE_CHECK);
   return setting;
 }
 
@@ -221,19 +240,22 @@ export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean 
   return demandingDeployment(policy) !== undefined;
 }
 
+const NO_AGE_CHECK = "options.maxAgeMs: requires a policy, since age is one of its checks";
+
 const NO_VERIFIER =
   "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +
   "bootproof/provenance (npm install @sigstore/verify)";
 
 function readWithoutDemands(options: VerifyOptions, isOnlyOne: boolean): VerifySetting {
   const { ephemeralKey, uses = null, acceptance = "standard", provenanceVerifier = null } = options;
-  const { bootProofsOnly = isOnlyOne } = options;
+  const { bootProofsOnly = isOnlyOne, maxAgeMs = null } = options;
   const policy = ParsedPolicy.is(options.policy) ? options.policy : null;
   if (policy !== null && options.trustAnchors !== undefined)
     throw new TypeError("options.trustAnchors: not allowed with a policy; name trust anchors in the policy");
   const context = contextOf(options, policy);
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(ephemeralKey)];
-  return { policy, policyFrom: "caller", context, wantedKeys, uses, acceptance, bootProofsOnly, provenanceVerifier };
+  const own = { policy, context, wantedKeys, uses, acceptance, maxAgeMs, bootProofsOnly, provenanceVerifier };
+  return { ...own, policyFrom: "caller" };
 }
 
 function contextOf(options: VerifyOptions, policy: Policy | null): BootProofContext {

@@ -128,7 +128,10 @@ export function plainAnchor(anchor: TrustAnchor): PlainAnchor {
 }
 
 /** The options of a verification as JSON, which other copies of this package read, too. See {@link VerifyOptions}. */
-export interface PlainOptions extends Pick<VerifyOptions, "expected" | "allowDebug" | "acceptance" | "bootProofsOnly"> {
+export interface PlainOptions extends Pick<
+  VerifyOptions,
+  "expected" | "allowDebug" | "acceptance" | "maxAgeMs" | "bootProofsOnly"
+> {
   /** `bundle` means the policy in the bundle, which its maker chose. Null means none: any genuine enclave passes. */
   readonly policy: PlainPolicy | "bundle" | null;
   /** Time in RFC 3339: UTC, with milliseconds. */
@@ -164,6 +167,7 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
   expected: VERIFY_OPTIONS.expected,
   allowDebug: VERIFY_OPTIONS.allowDebug,
   acceptance: VERIFY_OPTIONS.acceptance,
+  maxAgeMs: VERIFY_OPTIONS.maxAgeMs,
   bootProofsOnly: VERIFY_OPTIONS.bootProofsOnly,
 };
 
@@ -177,7 +181,7 @@ export function plainOptions(
   const { policy, ...others } = withoutPrototype(options);
   const own = typedOptions("options", { ...others, policy: policy ?? NO_POLICY_ANY_ENCLAVE }, VERIFY_OPTIONS);
   const { now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
-  const { allowDebug, acceptance, bootProofsOnly } = own;
+  const { allowDebug, acceptance, maxAgeMs, bootProofsOnly } = own;
   return copyJson({
     policy: policy === undefined ? "bundle" : plainPolicyOf(policy),
     now: now.toISOString(),
@@ -187,7 +191,7 @@ export function plainOptions(
       measurements && Object.fromEntries(Object.entries(measurements).map(([index, pcr]) => [index, toHex(pcr)])),
     ephemeralKey: ephemeralKey && toHex(ephemeralKey),
     nonce: nonce && toHex(nonce),
-    ...{ expected, allowDebug, acceptance, bootProofsOnly },
+    ...{ expected, allowDebug, acceptance, maxAgeMs, bootProofsOnly },
   }) as unknown as PlainOptions;
 }
 
@@ -247,21 +251,24 @@ const SETTING_PARTS: { readonly [P in SettingPart]: (setting: JudgedBy, policy: 
   at: ({ at = "document" }) => [["at", at]],
   allowDebug: ({ allowDebug = false }) => [["allowDebug", String(allowDebug)]],
   acceptance: ({ acceptance = "standard" }) => [["acceptance", acceptance]],
+  maxAgeMs: ({ maxAgeMs }) => [["maxAgeMs", String(maxAgeMs)]],
   bootProofs: ({ bootProofs = [] }) => bootProofs.map((text) => ["bootProof", text]),
   provenance: ({ provenance = [] }) => provenance.map((bundle) => ["bundle", contentOf(bundle)]),
 };
+
+/** `maxAgeMs` is absent where it is not set, so that older versions have the same digest. */
+export type SettingParts = Readonly<Record<Exclude<SettingPart, "maxAgeMs">, string> & { maxAgeMs?: string }>;
 
 /**
  * Returns SHA-256 of each part of a setting, in hex. Two settings with equal digests give equal verdicts. For a file
  * that the policy names, its content is hashed and not its name.
  */
-export async function settingParts(setting: JudgedBy): Promise<Readonly<Record<SettingPart, string>>> {
+export async function settingParts(setting: JudgedBy): Promise<SettingParts> {
   const own = withoutPrototype(setting);
   const policy = await policyPieces(own.policy && withoutPrototype(own.policy));
-  const parts = Object.entries(SETTING_PARTS).map(
-    async ([part, pieces]) => [part, await digestOfPieces(pieces(own, policy))] as const,
-  );
-  return Object.fromEntries(await Promise.all(parts)) as Record<SettingPart, string>;
+  const set = Object.entries(SETTING_PARTS).filter(([part]) => part !== "maxAgeMs" || own.maxAgeMs !== undefined);
+  const parts = set.map(async ([part, pieces]) => [part, await digestOfPieces(pieces(own, policy))] as const);
+  return Object.fromEntries(await Promise.all(parts)) as SettingParts;
 }
 
 /** Returns one digest of several parts. */

@@ -82,6 +82,15 @@ describe("options", () => {
     expect(readOptions(fromPlain).acceptance).toBe("strict");
   });
 
+  it("have the caller's limit of age, which needs a policy", () => {
+    const limited: VerifyOptions = { policy, now: NOW, maxAgeMs: 60_000 };
+    expect(plainOptions(limited).maxAgeMs).toBe(60_000);
+    expect(readOptions(verifyOptionsOf(auditSetting(limited))).maxAgeMs).toBe(60_000);
+    const none: VerifyOptions = { ...limited, policy: NO_POLICY_ANY_ENCLAVE };
+    expect(() => readOptions(none)).toThrow(/^options\.maxAgeMs: requires a policy/);
+    expect(() => readOptions({ ...limited, maxAgeMs: -1 })).toThrow(/^options\.maxAgeMs: expected a whole number/);
+  });
+
   it("have the bundle's policy where none is named, which no audit has", () => {
     expect(plainOptions({ ...all, policy: undefined }).policy).toBe("bundle");
     expect(() => auditSetting(all as VerifyOptions)).toThrow(/^options\.policy: /);
@@ -89,11 +98,16 @@ describe("options", () => {
 });
 
 describe("the parts of a setting", () => {
-  const partOf = async (part: SettingPart, setting: Partial<Setting>): Promise<string> =>
+  it("have a limit of age only where it is set, so that settings without one keep their digest", async () => {
+    expect(Object.keys(await settingParts({ policy: null }))).not.toContain("maxAgeMs");
+    expect((await settingParts({ policy: null, maxAgeMs: 1 })).maxAgeMs).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  const partOf = async (part: SettingPart, setting: Partial<Setting>): Promise<string | undefined> =>
     (await settingParts({ policy: null, ...setting }))[part];
 
   it("have bundles of any form by their content", async () => {
-    const digestOf = (bundle: unknown): Promise<string> => partOf("provenance", { provenance: [bundle] });
+    const digestOf = (bundle: unknown): Promise<string | undefined> => partOf("provenance", { provenance: [bundle] });
     const same = ['{"a":1}', toUtf8('{"a":1}'), { a: 1 }, new NamedEvidence("build", '{"a":1}')];
     expect(new Set(await Promise.all(same.map(digestOf))).size).toBe(1);
     const others = [

@@ -36,8 +36,22 @@ export interface Appraisal {
   readonly notApplied: readonly string[];
 }
 
+/** The limit of the age of boot proofs that counts: the smaller of the policy's and the caller's. */
+export interface AgeLimit {
+  readonly milliseconds: number;
+  readonly from: "policy" | "caller";
+}
+
+/** Returns the limit that counts, or null if neither is set. */
+export function ageLimit(ofPolicy: number | null, ofCaller: number | null): AgeLimit | null {
+  if (ofCaller !== null && ofCaller < (ofPolicy ?? Infinity)) return { milliseconds: ofCaller, from: "caller" };
+  return ofPolicy === null ? null : { milliseconds: ofPolicy, from: "policy" };
+}
+
 export interface AppraisalSetting {
   readonly now: Date;
+  /** The caller's limit of the age of boot proofs, in milliseconds. Null means that the caller sets none. */
+  readonly maxAgeMs: number | null;
   /** The activity's or request's organization, whose decision the policy demands. Null means any organization. */
   readonly organizationId: string | null;
   /**

@@ -10,8 +10,10 @@ import {
   type Appraisal,
   type AppraisalSetting,
   type AppraisedPiece,
+  type AgeLimit,
   MANIFEST_PINS,
   type MatchedDeployment,
+  ageLimit,
 } from "./appraisal.js";
 import { type DocumentFacts, factsOf } from "./facts.js";
 import {
@@ -62,7 +64,7 @@ export function provenanceDemands(
 ): HeldDemand[] {
   if (policy.deployments.every(({ provenance }) => provenance === undefined)) return [];
   return bootProofs.flatMap((bootProof, position) => {
-    const match = bootProof && appraiseDeployment(bootProof, policy, now, new Checklist("policy"));
+    const match = bootProof && appraiseDeployment(bootProof, policy, { now, limit: null }, new Checklist("policy"));
     if (!match) return [];
     const { pivot, workloads } = factsOf(bootProof).bootProof!;
     return (match.pins.provenance ?? []).map((demand, index): HeldDemand => {
@@ -77,7 +79,7 @@ function appraisedPiece(
   bootProof: VerifiedBootProof | VerifiedAttestation | null,
   index: number,
   policy: Policy,
-  { now, appraised }: AppraisalSetting,
+  { now, maxAgeMs, appraised }: AppraisalSetting,
 ): AppraisedPiece {
   const checklist = new Checklist("policy", `boot[${index}]`);
   if (bootProof === null) {
@@ -86,10 +88,10 @@ function appraisedPiece(
     return { checklist, pins: null, deployment: null };
   }
   const appraisePiece = (): AppraisedPiece => {
-    const match = appraiseDeployment(bootProof, policy, now, checklist);
+    const match = appraiseDeployment(bootProof, policy, { now, limit: ageLimit(policy.maxAge, maxAgeMs) }, checklist);
     return { checklist, pins: match && match.pins, deployment: match && matchedDeployment(match) };
   };
-  return appraised?.of(bootProof, [index, policy, now.getTime()], appraisePiece) ?? appraisePiece();
+  return appraised?.of(bootProof, [index, policy, now.getTime(), maxAgeMs], appraisePiece) ?? appraisePiece();
 }
 
 /**
@@ -132,12 +134,12 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
 function appraiseDeployment(
   evidence: VerifiedBootProof | VerifiedAttestation,
   policy: Policy,
-  now: Date,
+  age: AgeRule,
   checklist: Checklist,
 ): Compared | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
-  appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, policy, now, checklist);
+  appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, age, checklist);
   const [kind, what] =
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
@@ -226,24 +228,30 @@ const OLD_SETUP =
 /** Checks age. Without a limit, a setup document causes a warning, because shares could be released for an old one. */
 function appraiseAge(
   { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
-  policy: Policy,
-  now: Date,
+  { now, limit }: AgeRule,
   checklist: Checklist,
 ): boolean {
-  if (policy.maxAge === null && isSetup) return checklist.warn("policy.age", OLD_SETUP);
-  if (policy.maxAge === null) return checklist.skip("policy.age", "the policy sets no maxAge");
+  if (limit === null && isSetup) return checklist.warn("policy.age", OLD_SETUP);
+  if (limit === null) return checklist.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
     return checklist.fail("policy.age", `the boot proof was made at ${made}, later than now (${now.toISOString()})`, {
       advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
     });
-  if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
+  const most = `at most ${durationText(limit.milliseconds)}${limit.from === "caller" ? ", as the caller demands," : ""}`;
+  const within = limit.from === "caller" ? `made at ${made}, ${most.slice(0, -1)}` : `made at ${made}`;
+  if (age <= limit.milliseconds) return checklist.pass("policy.age", within);
   return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
-    expected: `at most ${durationText(policy.maxAge)} at ${now.toISOString()}`,
+    expected: `${most} at ${now.toISOString()}`,
     actual: `made at ${made}`,
     stale: true,
   });
+}
+
+interface AgeRule {
+  readonly now: Date;
+  readonly limit: AgeLimit | null;
 }
 
 /** An app proof and the deployment of its enclave, which is null if none matched. */

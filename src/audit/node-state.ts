@@ -199,6 +199,7 @@ const PARTS: Readonly<Record<SettingPart, string>> = {
   at: "--at",
   allowDebug: "--allow-debug",
   acceptance: "--fail-on-warning",
+  maxAgeMs: "--max-age",
   bootProofs: "--boot-proof",
   provenance: "--provenance",
 };
@@ -210,6 +211,7 @@ async function optionsOf(question: AuditQuestion): Promise<OpenedState["asked"]>
   const parts = Object.entries(await settingParts(setting)) as [SettingPart, string][];
   return {
     INPUT: [...inputs],
+    [PARTS.maxAgeMs]: "none",
     ...Object.fromEntries(parts.map(([part, digest]) => [PARTS[part], digest])),
     "--expected": expected ?? "none",
     "--only-failures": onlyFailures,
@@ -221,7 +223,7 @@ async function optionsOf(question: AuditQuestion): Promise<OpenedState["asked"]>
 /** Options that begin a new segment if they change. Any other option must stay the same. */
 const CHANGEABLE: readonly string[] = [
   ...[PARTS.policy, PARTS.trustAnchors, PARTS.trustedRoots, PARTS.bootProofs, PARTS.provenance],
-  ...["--expected", TOOL_VERSION],
+  ...[PARTS.maxAgeMs, "--expected", TOOL_VERSION],
 ];
 
 /** Names the options that differ from those of the last segment. Refuses one that must stay the same. */

@@ -17,7 +17,10 @@ import {
 } from "../plain-settings.js";
 
 /** Everything that decides the verdicts of an audit, as JSON. */
-export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" | "at" | "allowDebug" | "acceptance"> {
+export interface AuditSetting extends Pick<
+  PlainOptions,
+  "trustAnchors" | "now" | "at" | "allowDebug" | "acceptance" | "maxAgeMs"
+> {
   /** Null means that there is no policy and any genuine enclave passes. */
   readonly policy: PlainPolicy | null;
   /** JSON texts, each of one or several boot proofs. They are for entries that have none. */
@@ -26,7 +29,7 @@ export interface AuditSetting extends Pick<PlainOptions, "trustAnchors" | "now" 
   readonly provenance?: readonly string[];
 }
 
-const { trustAnchors, now, at, allowDebug, acceptance } = PLAIN_OPTIONS;
+const { trustAnchors, now, at, allowDebug, acceptance, maxAgeMs } = PLAIN_OPTIONS;
 
 /** The part of a setting that each worker has from its own caller. */
 export type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
@@ -37,7 +40,7 @@ const HELD = /* @__PURE__ */ objectOf(HELD_MEMBERS, { unknown: "ignore" });
 export type ToldSetting = Omit<AuditSetting, keyof Held>;
 const builds = optional(list(text));
 export const TOLD_SETTING: MembersOf<ToldSetting> = {
-  ...{ now, at, allowDebug, acceptance },
+  ...{ now, at, allowDebug, acceptance, maxAgeMs },
   bootProofs: list(text),
   provenance: builds,
 };
@@ -54,7 +57,7 @@ export function ownHeld(held: Held): Held {
 
 export interface AuditOptions extends Pick<
   VerifyOptions,
-  "policy" | "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance"
+  "policy" | "now" | "at" | "trustAnchors" | "allowDebug" | "acceptance" | "maxAgeMs"
 > {
   /**
    * JSON texts of boot proofs. Default: none. `provenance` has JSON texts of provenance bundles, also none by default.
@@ -68,7 +71,7 @@ const OPTIONS: MembersOf<AuditOptions> = {
   now: VERIFY_OPTIONS.now,
   at: VERIFY_OPTIONS.at,
   trustAnchors: VERIFY_OPTIONS.trustAnchors,
-  ...{ allowDebug, acceptance },
+  ...{ allowDebug, acceptance, maxAgeMs },
   bootProofs: builds,
   provenance: builds,
 };

@@ -20,7 +20,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { atOf, entryTimeoutOf, nowOf, workersOf } from "./option-values.js";
+import { atOf, entryTimeoutOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
@@ -33,7 +33,7 @@ interface AuditRequest {
   readonly entryTimeoutMs: number | undefined;
   /** The URL of the queue. Undefined means that the threads of this machine verify. */
   readonly queue: string | undefined;
-  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance">;
+  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug" | "acceptance" | "maxAgeMs">;
   readonly health: HealthRequest;
 }
 
@@ -59,7 +59,9 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ jq -c '.[]' proofs.json | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
-    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file name is read as an option
+
+  With ./, no file name is read as an option:
+    $ bootproof audit --policy policy.json ./*.ndjson
 
 Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
 file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or
@@ -139,6 +141,7 @@ function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRe
   return {
     now: (now ?? io.now()).toISOString(),
     ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
+    ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };

@@ -10,7 +10,7 @@ import {
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
-import { type CommandName, type Flags, addOptions, isList } from "./option-table.js";
+import { type CommandName, type Flags, type OptionName, addOptions, isList } from "./option-table.js";
 import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
 
 /** Gives a registered command its texts and its action, which passes the exit code to `finish`. */
@@ -23,6 +23,38 @@ interface CommandText {
   readonly takesFiles?: boolean;
   /** The part of the help after the options. */
   readonly help?: string;
+  /** A help by topic, for a command with too many options for a screen. `common` is shown without a topic. */
+  readonly topics?: Topics;
+}
+
+export interface HelpTopic {
+  readonly about: string;
+  readonly options: readonly OptionName[];
+  readonly examples: string;
+}
+
+type Topics = Readonly<Record<string, HelpTopic>>;
+/** The topic of all options. */
+const ALL = "all";
+
+/** Leaves only the options of the topic in the help, and returns the text after them. The first needs no name. */
+function topicHelp(command: Command, topics: Topics, topic: string): string {
+  const chosen = Object.entries(topics).filter(([name]) => topic === ALL || topic === name);
+  if (chosen.length === 0) {
+    const known = [...Object.keys(topics), ALL].join(", ");
+    throw new UsageError([`--help ${topic}: expected one of ${known}`], seeHelpOf(command));
+  }
+  const shown: readonly string[] = chosen.flatMap(([, { options }]) => options);
+  for (const option of command.options) if (!shown.includes(option.long!.slice(2))) option.hideHelp();
+  const row = ([name, about]: readonly [string, string]): string => `  ${name.padEnd(12)}${about}`;
+  const abouts = Object.entries(topics)
+    .map(([name, { about }]) => [name, about] as const)
+    .slice(1);
+  return [
+    ...chosen.map(([, { examples }]) => examples),
+    `\nMore: bootproof ${command.name()} --help TOPIC, where TOPIC is`,
+    ...[...abouts, [ALL, "everything"] as const].map(row),
+  ].join("\n");
 }
 
 /** One command line of the command C. */
@@ -38,11 +70,13 @@ interface Task<C extends CommandName> {
 /** Makes a command. `work` returns the exit code. */
 export function commandOf<C extends CommandName, Operands extends unknown[] = []>(
   name: C,
-  { description, usage, takesFiles = false, help = "" }: CommandText,
+  { description, usage, takesFiles = false, help = "", topics }: CommandText,
   work: (task: Task<C>, ...operands: Operands) => Promise<number>,
 ): AddCommand {
   return (command, io, finish) => {
-    command.description(description).allowExcessArguments(takesFiles).addHelpText("after", help);
+    const isByTopic = topics !== undefined && io.helpTopic !== null;
+    const after = isByTopic ? topicHelp(command, topics, io.helpTopic) : help;
+    command.description(description).allowExcessArguments(takesFiles).addHelpText("after", after);
     if (usage !== undefined) command.usage(usage);
     const args = new ArgumentReader(command);
     command.action(async () => {

@@ -5,6 +5,7 @@ import { type CommandRow, run } from "./main.js";
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   verify: {
     heading: "evidence",
+    hasTopics: true,
     summary: "verify boot proofs, app proofs, activities, bundles and pages",
     load: async () => (await import("./verify.js")).addVerifyCommand,
   },

@@ -22,6 +22,8 @@ export interface Io {
   /** The absolute path of the script with which the process was started, if known. */
   readonly started?: { readonly script: string };
   readonly now: () => Date;
+  /** The topic of the help that the command line asks for, of a command that has topics. */
+  readonly helpTopic: string | null;
   /** Shows the current work at a terminal. */
   readonly progress: (what: string) => void;
   /** Writes a message to stderr: the text, or with `--log-format json` the event. */
@@ -35,7 +37,7 @@ export interface ReportedEvent {
   readonly fields?: object;
 }
 
-export type ProcessIo = Omit<Io, "progress" | "report">;
+export type ProcessIo = Omit<Io, "helpTopic" | "progress" | "report">;
 
 /**
  * Whether texts have colours. NO_COLOR (no-color.org) always turns them off. FORCE_COLOR (force-color.org) turns them

@@ -17,10 +17,11 @@ import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
 /** Runs one command line (without the program's name), and returns its exit code. Never throws. */
-export async function run(argv: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
-  const shown = withoutKeys(argv);
+export async function run(line: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
+  const shown = withoutKeys(line);
+  const { argv, helpTopic } = withoutTopic(line, commands);
   const progress = await progressAt(given, argv);
-  const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
+  const io = ioOf(given, { progress, shown, helpTopic, lines: await jsonLinesFor(argv) });
   // The exit code if no command sets one: it must not mean success.
   let code: number = EXIT.usage;
   const program = programOf(io);
@@ -35,6 +36,19 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: C
   } finally {
     progress?.end();
   }
+}
+
+/** Separates the topic from a command line that asks for help on it, such as `verify --help formats`. */
+function withoutTopic(
+  argv: readonly string[],
+  commands: Commands,
+): Pick<Shown, "helpTopic"> & { argv: readonly string[] } {
+  const [first = "", second = "", topic = "common"] = argv;
+  const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
+  const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
+  if (!isTopic || !Object.hasOwn(commands, name) || commands[name]!.hasTopics !== true)
+    return { argv, helpTopic: null };
+  return { argv: [name, "--help"], helpTopic: topic };
 }
 
 /**
@@ -62,6 +76,8 @@ function namesLogFormat(argv: readonly string[]): boolean {
 interface Shown {
   readonly progress: Progress | null;
   readonly shown: (text: string) => string;
+  /** The topic of the help that is asked for, of a command that has topics. Null if none is. */
+  readonly helpTopic: string | null;
   /** The functions for JSON messages; null if messages are text. */
   readonly lines: Pick<typeof MessageLines, "eventLine" | "messageLines"> | null;
 }
@@ -70,7 +86,7 @@ interface Shown {
  * Returns an `io` that erases the progress line before any output. Output on stdout also ends the line, unless stdout
  * is a file: a pipe may lead to the same terminal. Messages never show a key.
  */
-function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
+function ioOf(given: ProcessIo, { progress, shown, helpTopic, lines }: Shown): Io {
   const { isTTY, columns, rows } = given.stdout;
   const endsProgress = progress !== null && !isFile(given.stdout);
   const stdout: Io["stdout"] = {
@@ -101,6 +117,7 @@ function ioOf(given: ProcessIo, { progress, shown, lines }: Shown): Io {
   };
   // This is a prototype and not a copy, since reading the property `stdin` would open it.
   return Object.create(given, {
+    helpTopic: { value: helpTopic },
     stdout: { value: stdout },
     stderr: { value: stderr },
     progress: { value: (what: string) => progress?.say(shown(what)) },
@@ -139,6 +156,8 @@ const HEADINGS = {
 /** The help of a command, and how it is loaded. */
 export interface CommandRow extends CommandSummary {
   readonly heading: keyof typeof HEADINGS;
+  /** Whether its help is by topic. */
+  readonly hasTopics?: true;
   readonly load: () => Promise<AddCommand>;
 }
 

@@ -69,6 +69,7 @@ export const OPTIONS = {
   "manifest-set": ["file", "demands"],
   "manifest-version": ["version", "neither"],
   metrics: ["listen", "neither"],
+  "max-age": ["duration", "demands"],
   "max-gap": ["duration", "demands"],
   "max-silence": ["duration", "neither"],
   name: ["name", "neither"],
@@ -153,6 +154,10 @@ const HEALTH = [
   LOG_FORMAT,
 ] as const;
 const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
+const MAX_AGE = [
+  "max-age",
+  "the greatest age of a boot proof, such as 30d, if the policy's maxAge is not smaller",
+] as const;
 const NO_POLICY = [
   "no-policy",
   'accept any genuine enclave, no matter whose: the verdict is "authentic" at best',
@@ -187,6 +192,7 @@ export const COMMAND_OPTIONS = {
     PROVENANCE,
     POLICY,
     NO_POLICY,
+    MAX_AGE,
     ["bundle-policy", 'with a bundle: use the policy that its maker chose ("authentic" at best)'],
     ["image", "the enclave image that was built: each boot proof must attest its PCRs"],
     ["ephemeral-key", "the expected key: each boot proof must attest it; without a boot proof, one is fetched"],
@@ -212,6 +218,7 @@ export const COMMAND_OPTIONS = {
   audit: [
     POLICY,
     NO_POLICY,
+    MAX_AGE,
     ["boot-proof", "boot proofs for app proofs and activities that come without a boot proof"],
     ["provenance", "Sigstore bundles of the builds that the policy demands, for every entry"],
     ["expected", "expectations: a line of JSON for each entry, which names the entry by the SHA-256 of its line"],
@@ -276,6 +283,7 @@ export const COMMAND_OPTIONS = {
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof; may be used with or without --app", "hex..."],
     POLICY,
+    MAX_AGE,
     PROVENANCE,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
     ["log", "append the entries to this file (see bootproof log verify)"],
@@ -424,6 +432,7 @@ export const COMMAND_OPTIONS = {
   proxy: [
     ["upstream", "the service: https://…, without /public/v1"],
     POLICY,
+    MAX_AGE,
     ["port", "0 for any free port (default: 0)"],
     ...KEY,
     ["boot-proof", "instead of an API key: the boot proofs of the enclaves that sign app proofs"],

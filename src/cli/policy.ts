@@ -13,11 +13,13 @@ import { requireWritable, writeWhole } from "./write-whole.js";
 
 const EXAMPLES = `
 The life of a policy:
-    $ bootproof pin --boot-proof boot.json --out policy.json     # pin what runs
-    $ bootproof policy check policy.json                         # review it, and commit it
+    $ bootproof pin --boot-proof boot.json --out policy.json
+    $ bootproof policy check policy.json
     $ bootproof verify --boot-proof boot.json --policy policy.json
-    $ bootproof pin --boot-proof new.json --add-to policy.json   # roll out: both pass
-    $ bootproof policy drop policy.json "prod/signer nonce 7"    # the old one no longer passes`;
+
+  A roll-out: both pass, until the old one is dropped:
+    $ bootproof pin --boot-proof new.json --add-to policy.json
+    $ bootproof policy drop policy.json "prod/signer nonce 7"`;
 
 const CHECK_HELP = `
 For each deployment: which of its pins establish the image, the application and the operator; what it leaves open, and

@@ -17,7 +17,7 @@ import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { portOf } from "./option-values.js";
+import { type MaxAge, maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
@@ -26,6 +26,7 @@ interface ProxyRequest {
   readonly port: number;
   /** The key that fetches evidence. Undefined means that boot proofs come from files. */
   readonly key: Connection["key"] | undefined;
+  readonly age: MaxAge;
   readonly timeoutMs: number;
 }
 
@@ -81,8 +82,9 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const key = evidenceKey(args, flags, io);
   const port = portOf(args, flags.port ?? "0");
   const timeoutMs = timeoutOf(args, flags.timeout);
+  const age = maxAgeOf(args, flags);
   args.throwFaults();
-  return { flags, port: port!, key, timeoutMs: timeoutMs! };
+  return { flags, port: port!, key, age, timeoutMs: timeoutMs! };
 }
 
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
@@ -100,7 +102,7 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
 }
 
 async function optionsOf(
-  { flags, port, key, timeoutMs }: ProxyRequest,
+  { flags, port, key, age, timeoutMs }: ProxyRequest,
   files: InputFiles,
   io: Io,
 ): Promise<StartProxyOptions> {
@@ -115,6 +117,7 @@ async function optionsOf(
     port,
     allowUnproven: flags.allowUnproven === true,
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
+    ...age,
     provenance: read.provenance,
     timeoutMs,
     ...(flags.healthFile !== undefined && { healthFile: flags.healthFile }),

@@ -16,7 +16,7 @@ import {
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { atOf, ephemeralKeyOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
+import { atOf, ephemeralKeyOf, maxAgeOf, nonceOf, nowOf, payloadsOf, reportFormatOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 
 /** Where the evidence comes from: files that options name, a bundle or a page, or the service. */
@@ -62,7 +62,7 @@ export function requestOf(
   refuseCombinations(args, flags, bundle !== undefined);
   const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key requires --format ear");
-  const level = levelOf(args);
+  const level = levelOf(args, io);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
@@ -73,10 +73,12 @@ export function requestOf(
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
 
-function levelOf(args: ArgumentReader): Level {
+/** Returns how much text is written. At a terminal it is the summary, unless an option chooses another form. */
+function levelOf(args: ArgumentReader, { stdout }: Io): Level {
   const given = LEVELS.filter((level) => args.has(level));
   if (given.length > 1) args.fault(`${given.map((level) => `--${level}`).join(" and ")} exclude each other: give one`);
-  return given[0] ?? "normal";
+  const isShort = stdout.isTTY === true && !args.has("format") && !args.has("out");
+  return given[0] ?? (isShort ? "summary" : "normal");
 }
 
 /**
@@ -260,6 +262,7 @@ function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): Ve
     ...(at !== undefined && { at }),
     ...(ephemeralKey && { ephemeralKey }),
     ...(nonce && { nonce }),
+    ...maxAgeOf(args, flags),
     ...(flags.allowDebug === true && { allowDebug: true }),
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
   };

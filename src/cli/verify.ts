@@ -7,7 +7,6 @@ import type { ReportFormat } from "../report/report.js";
 import { cryptography } from "../verify/cryptography.js";
 import { measuredImage } from "./built.js";
 import { commandOf } from "./command.js";
-import { CONNECTION_HELP } from "./connection.js";
 import { type JudgeOptions, judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
@@ -15,58 +14,8 @@ import { type Io, UsageError, fileOptions, messageOptions, textOptions } from ".
 import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
 import { readProvenance, verifierFor } from "./provenance.js";
+import { VERIFY_TOPICS } from "./verify-help.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
-
-const EXAMPLES = `
-Examples:
-  A boot proof and an app proof against a pinned policy:
-    $ bootproof verify --boot-proof boot.json --app-proof app.json --policy policy.json
-
-  An activity with its app proofs, the boot proof from a pipe, the report as JSON:
-    $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
-
-  Is this a genuine enclave, no matter whose? --no-policy has to be written out:
-    $ bootproof verify --boot-proof boot.json --no-policy
-
-  A bare attestation document (binary, base64 or hex):
-    $ bootproof verify --attestation document.cbor --no-policy
-
-  Fetch from the service and verify (with the connection from the environment):
-    $ bootproof verify --app signer policy-engine --policy policy.json
-    $ bootproof verify --ephemeral-key HEX --policy policy.json
-    $ bootproof verify --activity-id ID --policy policy.json
-
-  Is it the result of my request? Compare the organization, the request as it was sent, and the addresses:
-    $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
-        --organization-id ID --request request.json --address 0x…
-
-  Does it run the image that I built? Each boot proof must attest its measurements, with any policy:
-    $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json
-
-  In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
-    $ bootproof verify --boot-proof boot.json --policy policy.json --format github
-    $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
-
-  The same, where nothing may weaken the verdict (another root, debug mode, a policy that leaves much open):
-    $ bootproof verify --boot-proof boot.json --policy policy.json --format github --fail-on-warning
-
-  For machines: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
-    $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
-    $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
-
-  Which workflow of which repository built the application? The policy demands it (provenance), offline:
-    $ bootproof verify --boot-proof boot.json --provenance build.sigstore.json --policy policy.json
-
-  A bundle, years later, without a network; or with the policy inside it, which its maker chose:
-    $ bootproof verify bundle.json --policy policy.json
-    $ bootproof verify bundle.json --bundle-policy
-
-  The evidence in a page of --format html, whatever the page shows:
-    $ bootproof verify report.html --policy policy.json
-${CONNECTION_HELP}
-
-Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 const UNSIGNED = 'warning: this result is not signed (alg "none"): anyone can write one. --ear-key FILE signs it.\n';
 
@@ -77,10 +26,10 @@ export const addVerifyCommand = commandOf(
       "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
       "stdin, once.",
     usage:
-      "(BUNDLE | PAGE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) [--provenance FILE…] " +
+      "(BUNDLE | PAGE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) " +
       "(--policy FILE | --no-policy | --bundle-policy) [options]",
     takesFiles: true,
-    help: EXAMPLES,
+    topics: VERIFY_TOPICS,
   },
   async ({ command, args, flags, files, io }) => {
     await refuseOut(args, flags.out);
@@ -143,7 +92,8 @@ async function rendered(
   io: Io,
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
-  const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey };
+  const policyFile = typeof flags.policy === "string" ? flags.policy : undefined;
+  const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey, policyFile };
   await warnBeside(judged, format, options, io);
   if (format === "github") await summarize(judged, options, io);
   try {

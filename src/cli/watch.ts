@@ -18,13 +18,14 @@ import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { countOf, ephemeralKeyOf, formatOf } from "./option-values.js";
+import { type MaxAge, countOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
   readonly times: Times;
+  readonly age: MaxAge;
   readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;
@@ -101,7 +102,16 @@ async function acknowledge(args: ArgumentReader, flags: Flags<"watch">, io: Io):
   }
 }
 
-const NOT_TO_ACKNOWLEDGE = ["app", "ephemeral-key", "policy", "on-refusal", "on-outage", "once", "heartbeat"] as const;
+const NOT_TO_ACKNOWLEDGE = [
+  "app",
+  "ephemeral-key",
+  "policy",
+  "max-age",
+  "on-refusal",
+  "on-outage",
+  "once",
+  "heartbeat",
+] as const;
 
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   const { app: apps, ephemeralKey: keys } = flags;
@@ -116,13 +126,14 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseAddress(args, "on-refusal", flags.onRefusal);
   const times = timesOf(args, flags);
+  const age = maxAgeOf(args, flags);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
   const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return { flags, times, rotate, format, health, connection: connection! };
+  return { flags, times, age, rotate, format, health, connection: connection! };
 }
 
 function refuseLogOptions(args: ArgumentReader, flags: Flags<"watch">): void {
@@ -297,7 +308,7 @@ function logProblem(path: string, message: string): UsageError {
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
   const { SYSTEM, runCommand } = await import("../watch/node.js");
   const { postTo } = await import("../watch/index.js");
-  const { flags, times, format } = request;
+  const { flags, times, age, format } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
     isAddress(target)
@@ -309,6 +320,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     apps,
     ephemeralKeys,
     ...times,
+    ...age,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
     onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),

@@ -32,6 +32,8 @@ export interface VerificationOptions extends DemandedBuilds {
   readonly cache?: SignatureCache;
   /** `strict` rejects a good verdict that anything weakens, as in `VerifyOptions`. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
+  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
+  readonly maxAgeMs?: number;
 }
 
 export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
@@ -39,6 +41,7 @@ export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
   bootProofMaxAgeMs: optional(count),
   cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
   acceptance: optional(oneOf("standard", "strict")),
+  maxAgeMs: optional(count),
   provenance: optional(list(plain)),
   provenanceVerifier: optional(having("verify")),
 };
@@ -82,7 +85,7 @@ export class ActivityVerifier {
   readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
-  readonly acceptance: "standard" | "strict";
+  readonly strictness: Pick<VerifyOptions, "acceptance" | "maxAgeMs">;
   readonly builds: Builds;
   readonly #uses = new AppProofUses();
 
@@ -92,10 +95,11 @@ export class ActivityVerifier {
     this.source = source;
     this.policy = policy;
     this.signatures = options.cache ?? new SignatureCache();
-    this.acceptance = options.acceptance ?? "standard";
+    const { acceptance = "standard", maxAgeMs } = options;
+    this.strictness = { acceptance, ...(maxAgeMs !== undefined && { maxAgeMs }) };
     this.builds = buildsOf(policy, options);
-    const { bootProofLimit: limit = 256, bootProofMaxAgeMs: maxAgeMs = 3_600_000 } = options;
-    this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs });
+    const { bootProofLimit: limit = 256, bootProofMaxAgeMs = 3_600_000 } = options;
+    this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs: bootProofMaxAgeMs });
   }
 
   /**
@@ -116,8 +120,8 @@ export class ActivityVerifier {
 
   /** Returns the options of a verification at the present time. */
   options(): VerifyOptions {
-    const { policy, source, signatures, acceptance, builds } = this;
-    return { policy, now: source.now(), cache: signatures, acceptance, ...builds.options };
+    const { policy, source, signatures, strictness, builds } = this;
+    return { policy, now: source.now(), cache: signatures, ...strictness, ...builds.options };
   }
 
   async #fetched(

@@ -23,6 +23,8 @@ export interface VerifiedSource {
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
   readonly earKey?: SigningJwk | undefined;
+  /** Name of the policy's file, for a summary. */
+  readonly policyFile?: string | undefined;
 }
 
 type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;

@@ -3,6 +3,7 @@
  * checks.ts declare, so the compiler fails here if a member is added, becomes optional or changes its type.
  */
 import type { BundleFacts } from "../bundle/text.js";
+import type { AgeLimit } from "../appraise/appraisal.js";
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";
 import { schemaOf } from "../decode/json-schema.js";
@@ -194,6 +195,7 @@ const REPORT: MembersOf<Report> = {
   verifiedAt: instant,
   validationTime: nullable(instant),
   notApplied: optional(list(text)),
+  maxAge: optional(objectOf<AgeLimit>({ milliseconds: count, from: oneOf("policy", "caller") })),
   refusedFor: optional(list(text, 1)),
   evidence: list(objectOf(PIECE)),
   checks: list(objectOf(CHECK)),

@@ -28,6 +28,8 @@ export interface StartProxyOptions {
   readonly port: number;
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
+  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
+  readonly maxAgeMs?: number;
   /** Sigstore bundles, as JSON texts, of the builds for which the policy demands provenance. */
   readonly provenance: readonly string[];
   /** Milliseconds until an answer of the service times out. */
@@ -109,7 +111,7 @@ class ProxyServer implements RunningProxy {
   #healthFault = "";
 
   constructor(options: StartProxyOptions, provenanceVerifier: ProvenanceVerifier | undefined) {
-    const { upstream, policy, evidence, allowUnproven, acceptance, provenance, timeoutMs, now } = options;
+    const { upstream, policy, evidence, allowUnproven, acceptance, maxAgeMs, provenance, timeoutMs, now } = options;
     this.#options = options;
     const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
     this.#proxy = new VerifyingProxy({
@@ -117,6 +119,7 @@ class ProxyServer implements RunningProxy {
       evidence: source,
       allowUnproven,
       acceptance,
+      ...(maxAgeMs !== undefined && { maxAgeMs }),
       provenance,
       ...(provenanceVerifier && { provenanceVerifier }),
     });

@@ -25,6 +25,8 @@ interface ProxyOptions extends DemandedBuilds {
   readonly allowUnproven: boolean;
   /** `strict` refuses a result whose report has a warning. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
+  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
+  readonly maxAgeMs?: number;
 }
 
 /** A request as received, with names of headers in lower case. */
@@ -63,9 +65,9 @@ export class VerifyingProxy {
   readonly #bindings = new Bindings();
 
   /** Throws TypeError for an invalid policy. */
-  constructor({ policy, evidence, allowUnproven, acceptance = "standard", ...builds }: ProxyOptions) {
+  constructor({ policy, evidence, allowUnproven, ...options }: ProxyOptions) {
     this.#allowUnproven = allowUnproven;
-    this.#verifier = new ActivityVerifier(evidence, policy, { acceptance, ...builds });
+    this.#verifier = new ActivityVerifier(evidence, policy, options);
   }
 
   decide({ method, target, headers, body }: RawRequest): Decision {
@@ -85,10 +87,10 @@ export class VerifyingProxy {
    * Fetches and caches the boot proofs of these keys (hex). Resolves to the keys whose boot proofs the policy rejects.
    */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
-    const { policy, bootProofs, source, signatures, builds } = this.#verifier;
+    const { bootProofs, builds } = this.#verifier;
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
       const evidence = (await bootProofs.get(key))?.evidence ?? null;
-      const options = { policy, now: source.now(), cache: signatures, ephemeralKey: fromHex(key)!, ...builds.options };
+      const options = { ...this.#verifier.options(), ephemeralKey: fromHex(key)! };
       const pieces = { bootProofs: [evidence], ...builds.evidence };
       return (await verifyEvidence(pieces, { ...options, bootProofsOnly: true })).report.verdict;
     });

@@ -98,7 +98,7 @@ export function statusLines({ status }: Pick<ShownCheck, "status">, text: string
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
-function adviceLines(check: ShownCheck, page: Page, shown = new Set<string>()): string[] {
+export function adviceLines(check: ShownCheck, page: Page, shown = new Set<string>()): string[] {
   const { advice } = check;
   if (advice === undefined || shown.has(advice)) return [];
   shown.add(advice);

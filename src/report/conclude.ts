@@ -1,5 +1,5 @@
 /** The last step of every verification, which makes the verdict and the report. */
-import type { Appraisal } from "../appraise/appraisal.js";
+import { type Appraisal, ageLimit } from "../appraise/appraisal.js";
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
@@ -19,6 +19,7 @@ interface Conclusion {
     readonly policy: ParsedPolicy | null;
     readonly policyFrom: "caller" | "maker";
     readonly acceptance: "standard" | "strict";
+    readonly maxAgeMs: number | null;
     readonly context: { readonly now: Date };
   };
   /** Evidence in the order of the report. */
@@ -77,6 +78,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     evidence: await evidencePieces(given),
     checks: await reported(checks, given),
     notApplied: appraisal?.notApplied ?? [],
+    maxAge: setting.maxAgeMs === null ? null : ageLimit(setting.policy?.maxAge ?? null, setting.maxAgeMs),
     claims: verdict === "rejected" ? null : claims(),
   });
   return setting.acceptance === "strict" ? strictReport(report) : report;

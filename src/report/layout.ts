@@ -33,12 +33,18 @@ export type Style = keyof typeof STYLES;
 
 type Paint = (text: string, ...styles: Style[]) => string;
 
-type PageOptions = Omit<TextOptions, "detail"> & { readonly detail?: Detail };
+export interface SummaryOptions extends Pick<TextOptions, "color" | "width"> {
+  /** Name of the policy's file, which the summary shows beside its digest. Default: none. */
+  readonly policyFile?: string | undefined;
+}
+
+type PageOptions = Omit<TextOptions, "detail"> & SummaryOptions & { readonly detail?: Detail };
 
 export interface Page {
   readonly width: number;
   readonly height: number;
   readonly detail: Detail;
+  readonly policyFile: string | null;
   readonly paint: Paint;
   /** Returns long hex as this page shows it, in full or only its two ends. */
   readonly hex: (hex: string) => string;
@@ -49,16 +55,18 @@ const PAGE_OPTIONS: Readonly<Record<keyof PageOptions, true>> = {
   width: true,
   height: true,
   detail: true,
+  policyFile: true,
 };
 
 export function pageOf(options: PageOptions): Page {
   const own: PageOptions = ownMembers(options, PAGE_OPTIONS);
-  const { color = false, width = DEFAULT_WIDTH, height = Infinity, detail = "normal" } = own;
+  const { color = false, width = DEFAULT_WIDTH, height = Infinity, detail = "normal", policyFile = null } = own;
   return {
     height,
     // NaN becomes the default.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),
     detail,
+    policyFile,
     paint: color ? painted : (text) => text,
     hex: detail === "verbose" ? printable : (hex) => shortHex(hex),
   };

@@ -3,7 +3,7 @@
  * makes once and that never changes.
  */
 import { privateMark } from "../decode/private-mark.js";
-import { MANIFEST_PINS } from "../appraise/appraisal.js";
+import { type AgeLimit, MANIFEST_PINS } from "../appraise/appraisal.js";
 import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
 import type { BootProofForm } from "../decode/boot-proof.js";
@@ -57,6 +57,8 @@ export interface Report {
    * never empty, and absent if there are no reasons or the verdict is `rejected`.
    */
   readonly refusedFor?: readonly string[];
+  /** The limit of age that counted, absent if the caller set none (`maxAgeMs`). */
+  readonly maxAge?: AgeLimit;
   /** Verified facts only, or null if the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
@@ -256,7 +258,11 @@ export interface SignatureClaims {
   readonly open: string | null;
 }
 
-export interface ReportParts extends Omit<Report, "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor"> {
+export interface ReportParts extends Omit<
+  Report,
+  "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor" | "maxAge"
+> {
+  readonly maxAge?: AgeLimit | null;
   readonly verifiedAt: Date;
   readonly validationTime: Date | null;
 }
@@ -269,7 +275,7 @@ const REPORTS = /* @__PURE__ */ privateMark<Report>();
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
-  const { notApplied = [] } = parts;
+  const { notApplied = [], maxAge = null } = parts;
   refuseContradictions(parts);
   const report = REPORTS.on({
     format: "bootproof-report/1",
@@ -283,6 +289,7 @@ export function makeReport(parts: ReportParts): Report {
     evidence: [...evidence],
     checks: [...checks],
     ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
+    ...(maxAge !== null && { maxAge }),
     claims,
   });
   return deepFrozen(report);

@@ -36,12 +36,25 @@ type Statement = string | { readonly text: string; readonly alike: string };
 export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
+  return [...statementsBeside(report, claims, wording), ...activityStatements(claims, coverageStatements)];
+}
+
+/** Returns the statements for a summary: those on the activity first, with a row for each address. */
+export function provenRows(report: Report, wording: Wording = SHORT): string[] {
+  const { claims } = report;
+  if (claims === null) return [];
+  const rows = ({ coveredAddresses }: ActivityClaims): string[] =>
+    coveredAddresses.map((address) => `address ${printableStart(address, 120)}: backed by an app proof.`);
+  return [...activityStatements(claims, rows), ...statementsBeside(report, claims, wording)];
+}
+
+/** Returns the statements on all evidence beside the activity. */
+function statementsBeside(report: Report, claims: Claims, wording: Wording): string[] {
   const all = claims.bootProofs.map((boot, index) => bootStatements(report, boot, index, wording));
   return [
     ...mergedStatements(all, wording).map(capitalized),
     ...(claims.provenance ?? []).map((build) => capitalized(buildStatement(build, wording))),
     ...appProofStatements(claims, isVouchedFor).map(capitalized),
-    ...(claims.activity === null ? [] : activityStatements(claims.activity, claims).map(capitalized)),
   ];
 }
 
@@ -365,17 +378,20 @@ function member(object: JsonObject, name: string): string {
 }
 
 /** Returns statements about an activity. Statements about addresses need proven images of all boot proofs. */
-function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
-  return [
+function activityStatements(claims: Claims, addresses: (activity: ActivityClaims) => string[]): string[] {
+  const { activity } = claims;
+  if (activity === null) return [];
+  const statements = [
     ...(activity.asked.length === 0
       ? []
       : [
           `activity ${quoted(activity.id)} matches your request in ` +
             `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
         ]),
-    ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
+    ...(claims.bootProofs.every(isVouchedFor) ? addresses(activity) : []),
     ...signatureStatements(activity),
   ];
+  return statements.map(capitalized);
 }
 
 /** Returns statements about signatures. They are proven without the image. */

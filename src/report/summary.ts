@@ -1,23 +1,25 @@
 /** The report on one screen. Each part has its share of the lines, and anything that does not fit is counted. */
 import type { Check } from "../checks.js";
-import { INDENT, besideId, comparedLines } from "./check-lines.js";
+import { INDENT, adviceLines, besideId, comparedLines } from "./check-lines.js";
 import { type Notice, countsOf, numbered, warningsOf } from "./facts.js";
-import { type Page, type TextOptions, clipped, cutTo, headingLines, pageOf, warningLines } from "./layout.js";
+import { type Page, type SummaryOptions, clipped, cutTo, headingLines, pageOf, warningLines } from "./layout.js";
 import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report } from "./report.js";
-import { grouped } from "./statements.js";
+import { grouped, provenRows } from "./statements.js";
 import { WANTED, factLines, originLines, paintedVerdict, verdictSentence } from "./text.js";
 import { unprovenStatements } from "./unproven.js";
 
-/** Number of rows of the smallest screen in use. */
-const LINES = 24;
-const FAILURE = 4;
+/** Most lines, without warnings beyond four. */
+const LINES = 30;
+const FAILURE = 7;
+const MAX_ADVICE = 3;
+const MAX_ROWS = 10;
 /** Number of lines after the failures: two empty lines, a heading, a line beneath it, and the last line. */
 const AFTER = 5;
 const MAX_TEXT = 400;
-const MORE = "More: omit --summary, or use --verbose.";
+const MORE = "More: --verbose, or a pipe or file without --summary.";
 
 const MAX_HEADLINE = 4;
 /** Number of lines for warnings. Warnings are never truncated, so more lines make the summary longer. */
@@ -25,22 +27,18 @@ const WARNING_LINES = 4;
 const MAX_FACTS = 3;
 
 /**
- * Renders the report on one screen of 24 lines, at any width, with a line feed at its end: verdict, warnings, enclaves,
- * the first failures, and the topics that are not proven. Warnings are never truncated, so more than four lines of them
- * make it longer. `notices` are those of `renderReport`, without notes. Throws TypeError for a value that is not a
- * report.
+ * Renders the report in at most 30 lines, at any width, with a line feed at its end: verdict, warnings, age, enclaves,
+ * policy, the first failures, up to ten rows of what is proven, and the topics that are not. Warnings are never
+ * truncated, so more than four lines of them make it longer. `notices` are those of `renderReport`, without notes.
+ * Throws TypeError for a value that is not a report.
  */
-export function renderSummary(
-  report: Report,
-  options: Pick<TextOptions, "color" | "width"> = {},
-  notices: readonly Notice[] = [],
-): string {
+export function renderSummary(report: Report, options: SummaryOptions = {}, notices: readonly Notice[] = []): string {
   const own = notices.map(({ kind, text }) => ({ kind, text }));
   return `${summaryOf(report, options, own)}\n${MORE}\n`;
 }
 
 /** Renders as {@link renderSummary} does, without the last line. */
-function summaryOf(report: Report, options: Pick<TextOptions, "color" | "width">, notices: readonly Notice[]): string {
+function summaryOf(report: Report, options: SummaryOptions, notices: readonly Notice[]): string {
   const page = pageOf({ ...options, detail: "summary" });
   return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
 }
@@ -51,12 +49,14 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
   const counted = [...above.verdict, ...warnings.slice(0, WARNING_LINES), ...above.rest].length;
   const left = LINES - counted - AFTER;
   const failures = failureLines(report, page, left);
-  const room = left - failures.length + 1;
+  const proven = provenLines(report, page, left - failures.length);
+  const room = left - failures.length - proven.length + 1;
   return [
     ...above.verdict,
     ...warnings,
     ...above.rest,
     ...failures,
+    ...proven,
     "",
     ...headingLines("Not proven", page),
     ...clipped(page, INDENT, topics(unprovenStatements(report)), room),
@@ -71,10 +71,10 @@ function aboveAll(
   const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
   const facts = factLines(report, 1);
   return {
-    verdict: paintedVerdict(clipped(page, "", verdictSentence(report, notices), MAX_HEADLINE), page),
+    verdict: paintedVerdict(clipped(page, "", verdictSentence(report, notices, false), MAX_HEADLINE), page),
     rest: [
       ...facts.flatMap((text) => clipped(page, "", text, report.claims === null ? 1 : MAX_FACTS)),
-      ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
+      ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, MAX_FACTS)),
     ],
   };
 }
@@ -97,9 +97,18 @@ function failureLines(report: Report, page: Page, room: number): string[] {
 
 function failureOf(group: readonly Check[], report: Report, page: Page): string[] {
   const [first] = group as [Check];
-  const compared = comparedLines(first, page);
+  const below = [...comparedLines(first, page), ...cutTo(MAX_ADVICE, adviceLines(first, page), page)];
   const text = `${printableStart(first.detail, MAX_TEXT)} (${whoText(group, report)})`;
-  return [...cutTo(FAILURE - compared.length, besideId(first, text, page), page), ...compared];
+  return [...cutTo(FAILURE - below.length, besideId(first, text, page), page), ...below];
+}
+
+/** Returns a line for each statement that is proven, and the number of others. */
+function provenLines(report: Report, page: Page, room: number): string[] {
+  const rows = provenRows(report, page);
+  const shown = rows.slice(0, Math.min(MAX_ROWS, room - 4));
+  const more = rows.length === shown.length ? [] : [`${INDENT}and ${rows.length - shown.length} more`];
+  const lines = shown.flatMap((row) => clipped(page, `${INDENT}- `, row, 1));
+  return lines.length === 0 ? [] : ["", ...headingLines("Proven", page), ...lines, ...more];
 }
 
 /** Returns the words before the colon of each statement, or a single statement in full. */

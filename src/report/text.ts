@@ -49,7 +49,7 @@ export function renderReport(report: Report, options: TextOptions, notices: read
     const text = reportText(report, notices, page);
     // The prompt also takes a row.
     const isLonger = text.split("\n").length > page.height;
-    return isLonger ? `${text}\n${paragraphs([headlineLines(report, notices, page)])}` : text;
+    return isLonger ? `${text}\n${paragraphs([headlineLines(report, notices, page, false)])}` : text;
   });
 }
 
@@ -75,45 +75,53 @@ export function renderFailures(report: Report, options: TextOptions): string {
   return paragraphs([verdictLines(report, [], page), lines]);
 }
 
-const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
+const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string, withCause: boolean) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
     const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
     return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, and may be anybody's.`;
   },
-  rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
+  rejected: (report, _, withCause) => {
+    const rejection = report.stale === true ? staleSentence(report) : "REJECTED: nothing is proven.";
+    return `${rejection} ${failureSentence(report, withCause)}`;
+  },
 };
-const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
+
+function staleSentence({ maxAge }: Report): string {
+  const allowed = maxAge?.from === "caller" ? "you allow" : "the policy allows";
+  return `REJECTED, STALE: the evidence is genuine, but older than ${allowed}. Nothing is proven.`;
+}
 
 /**
  * Returns the first sentence of every format, with the number of WARNING lines. It begins with a good verdict only if
- * that verdict is accepted.
+ * that verdict is accepted. Without the cause it only counts the failed checks: the text has the cause elsewhere.
  */
-export function verdictSentence(report: Report, notices: readonly Notice[] = []): string {
+export function verdictSentence(report: Report, notices: readonly Notice[] = [], withCause = true): string {
   const count = warningsOf(report, notices).length;
-  return sentenceOf(report).replace(":", count === 0 ? ":" : ` with ${numbered(count, "warning")}:`);
+  return sentenceOf(report, withCause).replace(":", count === 0 ? ":" : ` with ${numbered(count, "warning")}:`);
 }
 
-function sentenceOf(report: Report): string {
+function sentenceOf(report: Report, withCause: boolean): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
-  const sentence = known(SENTENCES, report.verdict)?.(report, policy);
+  const sentence = known(SENTENCES, report.verdict)?.(report, policy, withCause);
   if (sentence === undefined)
     return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
   const why = whyNotGood(report);
   return why === null ? sentence : `REFUSED: ${why}.`;
 }
 
-function failureSentence(report: Report): string {
+function failureSentence(report: Report, withCause: boolean): string {
   const failed = report.checks.filter((check) => check.status === "fail");
   const [first] = failed;
   if (first === undefined) return "";
+  if (!withCause) return failed.length === 1 ? "One check failed." : `${failed.length} checks failed.`;
   const count = failed.length === 1 ? "One check failed:" : `${failed.length} checks failed, the first is`;
   const detail = printableStart(first.detail, MAX_SENTENCE);
   return `${count} ${printable(first.id)} (${labelOf(first.about ?? first.subject, report)}): ${detail}`;
 }
 
-function headlineLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  return paintedVerdict(wrapped(page, "", verdictSentence(report, notices)), page);
+function headlineLines(report: Report, notices: readonly Notice[], page: Page, withCause = true): string[] {
+  return paintedVerdict(wrapped(page, "", verdictSentence(report, notices, withCause)), page);
 }
 
 export function paintedVerdict(lines: readonly string[], page: Page): string[] {
@@ -156,10 +164,12 @@ export function verdictBrief(report: Report, notices: readonly Notice[], page: P
 }
 
 /** Returns lines with the policy, the time and the tool. */
-export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, { hex }: Page): string[] {
-  const digest = policyDigest === null ? "" : ` (SHA-256 ${hex(policyDigest)})`;
+export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, page: Page): string[] {
+  const digest = policyDigest === null ? "" : ` (SHA-256 ${page.hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
-  const by = policy === null && policyDigest === null ? [] : [`policy ${name}${digest}`];
+  const isShort = page.detail === "summary" && page.policyFile !== null;
+  const words = isShort ? `${printable(page.policyFile)}${digest}, ${name}` : `${name}${digest}`;
+  const by = policy === null && policyDigest === null ? [] : [`policy ${words}`];
   const made = `${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
   return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
 }

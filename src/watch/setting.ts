@@ -11,7 +11,7 @@ import { untilAborted } from "../client/transport.js";
 import { cut } from "../errors.js";
 import {
   type PlainPolicy,
-  type SettingPart,
+  type SettingParts,
   digestOfParts,
   parsePlainPolicy,
   policyContent,
@@ -51,6 +51,7 @@ export interface SettingReload {
 interface Strictness {
   readonly allowDebug?: boolean;
   readonly acceptance?: "standard" | "strict";
+  readonly maxAgeMs?: number;
 }
 
 /** A setting after reading and checking. */
@@ -59,7 +60,7 @@ export interface HeldSetting {
   /** Parts of the evidence and the options of each verification. */
   readonly evidence: Builds["evidence"];
   readonly options: Builds["options"] & Strictness;
-  readonly parts: Readonly<Record<SettingPart, string>>;
+  readonly parts: SettingParts;
   readonly digest: string;
   /** SHA-256 of the policy's bytes, in hex; null for a policy that was passed as a value. */
   readonly policyDigest: string | null;
@@ -78,11 +79,16 @@ const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
  * Reads and checks a setting. Rejects with {@link MalformedError} for malformed plain data, and with the TypeErrors of
  * `buildsOf`.
  */
-export async function holdSetting(setting: WatchSetting, { allowDebug, acceptance }: Strictness): Promise<HeldSetting> {
+export async function holdSetting(setting: WatchSetting, strict: Strictness): Promise<HeldSetting> {
   const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
   const { evidence, options } = buildsOf(policy, withoutPrototype(demanded));
-  const strictness = { ...(allowDebug !== undefined && { allowDebug }), ...(acceptance && { acceptance }) };
+  const { allowDebug, acceptance, maxAgeMs } = strict;
+  const strictness = {
+    ...(allowDebug !== undefined && { allowDebug }),
+    ...(acceptance && { acceptance }),
+    ...(maxAgeMs !== undefined && { maxAgeMs }),
+  };
   const parts = await settingParts({ policy: policyContent(policy), ...evidence, ...strictness });
   const [digest, bytes] = [await digestOfParts(parts), policy.bytes()];
   const policyDigest = bytes && toHex(await sha256(bytes));

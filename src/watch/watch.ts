@@ -49,6 +49,8 @@ export interface WatchOptions extends WatchSetting {
   readonly allowDebug?: boolean;
   /** `strict` refuses a boot proof if something weakens its verdict. Default: `standard`. */
   readonly acceptance?: "standard" | "strict";
+  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
+  readonly maxAgeMs?: number;
   /** Applications, each watched by its newest boot proof. */
   readonly apps?: readonly string[];
   /** Ephemeral keys in hex. */
@@ -210,6 +212,7 @@ const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   policy: plain,
   allowDebug: optional(flag),
   acceptance: optional(oneOf("standard", "strict")),
+  maxAgeMs: optional(wholeNumber(0)),
   apps: optional(list(nonEmptyText)),
   ephemeralKeys: optional(list(KEY)),
   newest: callable,

@@ -808,6 +808,13 @@ const policies: Accepted[] = [
     warns: ["bind.commitment", "policy.scope"],
   },
   { name: "policy: exactly as old as allowed", judge: { policy: { maxAge: "5m" } } },
+  { name: "policy: exactly as old as the caller allows", judge: { maxAgeMs: 300_000 } },
+  { name: "policy: of an age that policy and caller allow", judge: { policy: { maxAge: "5m" }, maxAgeMs: 86_400_000 } },
+  {
+    name: "policy: a setup document of an age that the caller allows",
+    forge: { generation: "setup", payloads: [] },
+    judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 300_000 },
+  },
   {
     name: "policy: an app proof exactly as old as allowed",
     judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } },

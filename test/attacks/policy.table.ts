@@ -341,6 +341,29 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) },
     fails: ["policy.age"],
   },
+  { name: "a boot proof older than the caller allows", judge: { maxAgeMs: 240_000 }, fails: ["policy.age"] },
+  {
+    name: "a boot proof a millisecond older than the caller allows, under a policy that allows more",
+    judge: { policy: { maxAge: "30d" }, maxAgeMs: 300_000, now: new Date(after(300).getTime() + 1) },
+    fails: ["policy.age"],
+  },
+  {
+    name: "a boot proof older than the policy allows, where the caller allows more",
+    judge: { policy: { maxAge: "4m" }, maxAgeMs: 86_400_000 },
+    fails: ["policy.age"],
+  },
+  {
+    name: "a boot proof from the future, where only the caller limits its age",
+    judge: { maxAgeMs: 86_400_000, now: after(-61) },
+    fails: ["policy.age"],
+    more: true,
+  },
+  {
+    name: "a setup document older than the caller allows",
+    forge: { generation: "setup", payloads: [] },
+    judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 0 },
+    fails: ["policy.age"],
+  },
   rules("none, where one is required", { required: true }, { forge: { payloads: [] } }),
   {
     name: "app proofs: left out by the service, beside a good boot proof, where one is required",

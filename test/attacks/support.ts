@@ -70,6 +70,8 @@ export interface Judgement {
   /** The caller's request. */
   readonly expected?: Expected;
   readonly allowDebug?: boolean;
+  /** The caller's limit of the age of boot proofs. */
+  readonly maxAgeMs?: number;
 }
 
 /** One row: what is altered when the evidence is made, and the results that the verifier must give. */
@@ -167,6 +169,7 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     ...(how.measurements && { measurements: how.measurements }),
     ...(how.expected && { expected: how.expected }),
     ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),
+    ...(how.maxAgeMs !== undefined && { maxAgeMs: how.maxAgeMs }),
     ...(deployments.some((deployment) => Object.hasOwn(deployment, "provenance")) && { provenanceVerifier }),
   };
   return how.noPolicy === true

@@ -109,6 +109,7 @@ describe("the digest of a setting", () => {
     at: ["now", "2026-01-01T00:00:00.000Z"],
     allowDebug: [true],
     acceptance: ["strict"],
+    maxAgeMs: [0, 60_000],
     bootProofs: [[], ["12"], ["2", "1"], ["1", "2", ""], ["1"]],
     provenance: [["1", "2"], ["12"], [""], ["1"]],
   };

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fitted, helpWidth } from "../../src/cli/help.js";
+import { COMMANDS as COMMANDS_OF_ALL } from "../../src/cli/commands.js";
+import { COMMAND_OPTIONS } from "../../src/cli/option-table.js";
+import { VERIFY_TOPICS } from "../../src/cli/verify-help.js";
 import { bootproof } from "./support.js";
 
 describe("a help text", () => {
@@ -58,6 +61,68 @@ describe("a help text", () => {
       expect(stdout).toMatch(/\n\n(?:[^\n]+\n)*Exit codes: |\n {4}\$ /);
     },
   );
+});
+
+describe("the help of verify", () => {
+  const AT_80 = { isTTY: true, columns: 80 };
+  const own = COMMAND_OPTIONS.verify.filter(([, help]) => help !== null).map(([name]) => name as string);
+  const shownIn = (text: string): string[] => {
+    const options = text.split("Options:\n")[1]!.split("\n\n", 1)[0]!;
+    const names = [...options.matchAll(/^ {2}(?:-h, )?--([a-z-]+)/gm)].map(([, name]) => name!);
+    return names.filter((name) => name !== "help");
+  };
+
+  it("has at most 48 lines at 80 columns, and names the topics", async () => {
+    const { code, stdout, stderr } = await bootproof(["verify", "--help"], AT_80);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(48);
+    for (const topic of [...Object.keys(VERIFY_TOPICS).slice(1), "all"])
+      expect(stdout).toMatch(new RegExp(`^ {2}${topic} `, "m"));
+    expect(shownIn(stdout).sort()).toEqual([...VERIFY_TOPICS["common"]!.options].sort());
+  });
+
+  it("has every option in exactly one topic", () => {
+    const listed = Object.values(VERIFY_TOPICS).flatMap(({ options }) => options as readonly string[]);
+    expect([...listed].sort()).toEqual([...own].sort());
+  });
+
+  it.each(Object.keys(VERIFY_TOPICS))("shows exactly the options of %s", async (topic) => {
+    const { code, stdout } = await bootproof(["verify", "--help", topic], AT_80);
+    expect(code).toBe(0);
+    expect(shownIn(stdout).sort()).toEqual([...VERIFY_TOPICS[topic]!.options].sort());
+    expect(stdout).toContain(VERIFY_TOPICS[topic]!.examples.trim().split("\n", 1)[0]!.slice(0, 40));
+    for (const words of [
+      ["verify", "-h", topic],
+      ["help", "verify", topic],
+    ])
+      expect((await bootproof(words, AT_80)).stdout).toBe(stdout);
+  });
+
+  it("of all shows every option and example", async () => {
+    const { stdout } = await bootproof(["verify", "--help", "all"], { isTTY: true, columns: 200 });
+    expect(shownIn(stdout).sort()).toEqual([...own].sort());
+    for (const { examples } of Object.values(VERIFY_TOPICS))
+      for (const line of examples.match(/^ {4}\$ .*[^\\]$/gm) ?? []) expect(stdout).toContain(line);
+  });
+
+  it.each([["boot.json"], ["toString"], ["--quiet"], ["formats", "boot.json"]])(
+    "refuses other words: %j %j",
+    async (...words) => {
+      const { code, stdout, stderr } = await bootproof(["verify", "--help", ...words]);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/expected one of common, expected, |got other arguments, too/);
+    },
+  );
+
+  it("has no topics for a command without them", async () => {
+    expect((await bootproof(["fetch", "--help", "all"])).code).toBe(2);
+  });
+});
+
+it.each(Object.keys(COMMANDS_OF_ALL))("the examples of %s are commands alone, without comments", async (name) => {
+  const { stdout } = await bootproof([name, "--help", ...(name === "verify" ? ["all"] : [])], { columns: 200 });
+  const commands = stdout.match(/^ *\$ .*/gm) ?? [];
+  for (const command of commands) expect(command.trim()).not.toMatch(/ {2}| #/);
 });
 
 describe("the help of the program", () => {

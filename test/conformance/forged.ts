@@ -32,13 +32,17 @@ const LARGE = /hundred thousand deep|64 KiB|513 environment|512 entries|1025 byt
 /** One of each version and encoding. */
 const LIVE = / of a live enclave$/;
 
+/** The corpus has the policy's limit of age, and no option that tightens it. */
+const isInCorpus = ({ name, judge }: Pick<Attack, "name" | "judge">): boolean =>
+  !LARGE.test(name) && judge?.maxAgeMs === undefined;
+
 export function forgedCases(): Case[] {
   const rejected = SHARES.flatMap(([category, table, share, bare]) =>
     chosen(table, share).map((row) =>
       rejectedCase(row, row.name.startsWith("activity: ") ? "activity" : category, bare),
     ),
   );
-  const accepted = ACCEPTED.filter(({ name }) => !LARGE.test(name)).map(acceptedCase);
+  const accepted = ACCEPTED.filter(isInCorpus).map(acceptedCase);
   const kept = accepted.filter(
     ({ name, category }) => category !== "boot-proof" || LIVE.test(name) || chance(name) < 0.5,
   );
@@ -48,7 +52,7 @@ export function forgedCases(): Case[] {
 /** The first row of everything that fails, and of the others those whose name says so. */
 function chosen(table: readonly Attack[], share: number): Attack[] {
   const first = new Set([...new Map(table.toReversed().map((row) => [row.fails.join(), row])).values()]);
-  return table.filter((row) => !LARGE.test(row.name) && (first.has(row) || chance(row.name) < share));
+  return table.filter((row) => isInCorpus(row) && (first.has(row) || chance(row.name) < share));
 }
 
 function chance(name: string): number {

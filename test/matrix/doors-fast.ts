@@ -223,8 +223,10 @@ interface ReleaseJson {
 /** The common options of the doors that ask a service. */
 export function verification(world: World, side: Side) {
   const provenance = world[side].builds;
-  const isStrict = world.words("verify", side).includes("--fail-on-warning");
+  const words = world.words("verify", side);
+  const isStrict = words.includes("--fail-on-warning");
   return {
+    ...(words.includes("--max-age") && { maxAgeMs: 3_600_000 }),
     acceptance: isStrict ? "strict" : "standard",
     ...(provenance.length > 0 && { provenance, provenanceVerifier }),
   } as const;
@@ -276,7 +278,7 @@ function requestOf(world: World): { readonly path: string; readonly init: Reques
 }
 
 const proxy: Door = async (world, side) => {
-  const { acceptance } = verification(world, side);
+  const { acceptance, maxAgeMs } = verification(world, side);
   const running = await startProxy({
     upstream: service.serves(world[side]).url,
     policy: plainPolicy(world.parsed()),
@@ -284,6 +286,7 @@ const proxy: Door = async (world, side) => {
     port: 0,
     allowUnproven: false,
     acceptance,
+    ...(maxAgeMs !== undefined && { maxAgeMs }),
     provenance: world[side].builds,
     timeoutMs: 20_000,
     now: () => NOW,

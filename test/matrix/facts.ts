@@ -451,6 +451,20 @@ const DEMANDS = {
     other: { forge: certificate(4, () => ({ notAfter: SOON })) },
     cells: lacking("at", "bundle", "page in Chromium", "GitHub action", ...WATCHES),
   },
+  maxAgeMs: {
+    class: "demand",
+    fails: ["policy.age"],
+    options: () => ({ "max-age": "1h" }),
+    other: { forge: { at: new Date(NOW.getTime() - 2 * 3_600_000) } },
+    cells: {
+      ...lacking("max-age", "bundle", "page in Chromium"),
+      client: "checks",
+      adapters: "checks",
+      proxy: "checks",
+      verifiedFetch: "checks",
+      "watch after SIGHUP": not("the age is of the command line, which SIGHUP does not change"),
+    },
+  },
   acceptance: {
     class: "demand",
     fails: [],

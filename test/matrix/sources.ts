@@ -84,6 +84,7 @@ export const CLI_OPTIONS = {
   "instance-id": "pin pcrs of the instance",
   key: OF_LOG,
   "manifest-set": "release check --manifest-set",
+  "max-age": "option maxAgeMs",
   "max-gap": OF_LOG,
   namespace: "release check --namespace",
   "no-manifest-set": LOOSENS,

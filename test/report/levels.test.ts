@@ -7,7 +7,7 @@ import type { Notice } from "../../src/report/facts.js";
 import type { EvidencePiece, Report } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";
 import { renderFailures, renderReport, renderText } from "../../src/report/text.js";
-import { BOOT, HARDWARE, PASSED, bootOf, report } from "./reports.js";
+import { ACTIVITY, BOOT, HARDWARE, PASSED, bootOf, report } from "./reports.js";
 
 const HASH = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const WIDE = { width: 100 };
@@ -160,6 +160,8 @@ describe("verbose", () => {
   });
 });
 
+const MORE = "More: --verbose, or a pipe or file without --summary.";
+
 describe("a summary", () => {
   const long = "a name ".repeat(40);
   const failing = (subject: CheckSubject, index: number): Check[] => [
@@ -184,14 +186,14 @@ describe("a summary", () => {
       for (const notices of [[], buts.slice(0, 1), buts]) {
         const text = renderSummary(each, { width }, notices);
         const lines = text.trimEnd().split("\n");
-        const [but, after] = [/^WARNING /, /^(?:document of|not proven:|\d+ boot proofs,)/].map((start) => {
+        const [but, after] = [/^WARNING /, /^(?:This enclave|The oldest|not proven:)/].map((start) => {
           return lines.findIndex((line) => start.test(line));
         });
         const butLines = but! < 0 ? 0 : after! - but!;
-        expect(lines.length).toBeLessThanOrEqual(24 + Math.max(0, butLines - 4));
+        expect(lines.length).toBeLessThanOrEqual(30 + Math.max(0, butLines - 4));
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         expect(text).toMatch(/^(?:VERIFIED|REJECTED)(?: with \d+ warnings?)?: /);
-        expect(lines.at(-1)).toBe("More: omit --summary, or use --verbose.");
+        expect(lines.at(-1)).toBe(MORE);
         expect(lines).toContain("Not proven");
       }
   });
@@ -200,8 +202,7 @@ describe("a summary", () => {
     const checks = bootSubjects(60).flatMap((subject) => [passed(subject), pinned(subject, "22".repeat(32))]);
     const rejected = fleet(60, () => [], { checks, verdict: "rejected", claims: null });
     expect(renderSummary(rejected, { width: 80 }, [{ kind: "warning", text: "beware" }])).toBe(
-      `REJECTED with 1 warning: nothing is proven. 60 checks failed, the first is
-policy.pivot (boot[0] = bp-0.json): is not the pinned one
+      `REJECTED with 1 warning: nothing is proven. 60 checks failed.
 WARNING beware
 not proven: namespace, deployment and date of boot[0] = bp-0.json, boot[1] =…
 60 passed, 60 failed, 1 warning; evidence: 60 items
@@ -212,12 +213,14 @@ verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
                               boot[59])
       expected  00112233…ccddeeff
       actual    22222222…22222222
+      -> Another application binary runs: compare it with the release that you
+         expect.
 
 Not proven
   Anything: the evidence was rejected. Believe none of it, not even the parts
   that passed.
 
-More: omit --summary, or use --verbose.
+${MORE}
 `,
     );
   });
@@ -228,6 +231,44 @@ More: omit --summary, or use --verbose.
       "Not proven\n  Any result of the application; The labels (enclaveApp, owner, " +
         "deploymentLabel)\n  and createdAt; What",
     );
+  });
+
+  it("has a cause once, and the whole text at most twice, at any height", () => {
+    const checks = [{ ...pinned("boot[0]", "22".repeat(32)), detail: "is another binary" }];
+    const rejected = report({ verdict: "rejected", claims: null, checks });
+    expect(renderSummary(rejected).split("is another binary")).toHaveLength(2);
+    for (const height of [5, 500]) {
+      const text = renderText(rejected, { height });
+      expect(text.replace(/\s+/g, " ").split("is another binary")).toHaveLength(3);
+      expect(text).toMatch(
+        height === 5 ? /\n\nREJECTED: nothing is proven\. One check failed\.\n$/ : /yours\.\n$|passed\.\n$/,
+      );
+    }
+  });
+
+  it("has what is proven in ten rows: the activity and its addresses first", () => {
+    const coveredAddresses = Array.from({ length: 14 }, (_, index) => `0x${String(index).padStart(40, "b")}`);
+    const claims = { bootProofs: [bootOf({})], appProofs: [], activity: { ...ACTIVITY, coveredAddresses } };
+    const [rows = ""] = renderSummary(report({ claims })).split("\nProven\n")[1]!.split("\n\n");
+    const lines = rows.split("\n");
+    expect(lines).toHaveLength(11);
+    expect(lines[0]).toContain('- Activity "a1" matches your request');
+    expect(lines.slice(1, 10)).toEqual(
+      coveredAddresses.slice(0, 9).map((address) => `  - Address ${address}: backed by an app proof.`),
+    );
+    expect(lines[10]).toBe("  and 13 more");
+    expect(renderSummary(report({}))).toContain("\n\nProven\n  - A genuine AWS Nitro enclave, module i-");
+    expect(renderSummary(report({}))).not.toMatch(/\n {2}and \d+ more\n/);
+  });
+
+  it("names the file of the policy, which the whole text does not", () => {
+    const policyFile = "policies/\u001b[1mpolicy.json";
+    expect(renderSummary(report({}), { policyFile })).toContain(
+      '\npolicy policies/\\u{1b}[1mpolicy.json (SHA-256 9d9d9d9d…9d9d9d9d), "signer,',
+    );
+    const long = renderSummary(report({}), { policyFile: `${"folder/".repeat(9)}policy.json` });
+    expect(long).toContain("9d9d9d9d…9d9d9d9d");
+    expect(renderText(report({}), { policyFile } as object)).not.toContain("policies/");
   });
 });
 
