@@ -16,8 +16,12 @@ import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
+/** Words that people try for `--version`. They count only alone. */
+const VERSION_WORDS = ["-v", "version"];
+
 /** Runs one command line (without the program's name), and returns its exit code. Never throws. */
-export async function run(argv: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
+export async function run(words: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
+  const argv = words.length === 1 && VERSION_WORDS.includes(words[0]!) ? ["--version"] : words;
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, lines: await jsonLinesFor(argv) });
