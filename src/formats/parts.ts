@@ -5,12 +5,12 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { type Notice, countsOf, headlineFacts, isBad, warningsOf } from "../report/facts.js";
+import { type Notice, countsOf, isBad, warningsOf } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { originLines } from "../report/text.js";
+import { factLines, originLines } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
@@ -38,7 +38,7 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   return [
     ...warningTexts(report, notices),
     ...notesOf(notices),
-    ...headlineFacts(report).lines,
+    ...factLines(report),
     countsOf(report, notices),
     ...originLines(report, WHOLE),
   ].filter((line) => line !== "");

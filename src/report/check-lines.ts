@@ -1,7 +1,7 @@
 /** Checks as lines, with the detail and, beneath a failure, the compared values and the advice. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { sideBySide } from "./compare.js";
-import { type Page, type Style, padded, wrapped } from "./layout.js";
+import { type Page, type Style, clipped, padded, wrapped } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
 
@@ -116,6 +116,21 @@ function comparisonLines({ expected, actual }: ShownCheck, page: Page): string[]
     ...(sides.note === null ? [] : sideLines("", [sides.note], page)),
   ];
 }
+
+/** Returns the compared values of a check, a line each. */
+export function comparedLines({ expected, actual }: Check, page: Page): string[] {
+  if (expected === undefined || actual === undefined) return [];
+  const sides = sideBySide(expected, actual);
+  const line = (title: "expected" | "actual"): string[] =>
+    clipped(page, sideStart(title), sides[title].join(", ").replace(WHOLE_HEX, page.hex), 1);
+  return [
+    ...line("expected").map((text) => markDifferences(text, ["green"], page)),
+    ...line("actual").map((text) => markDifferences(text, ["bold", "red"], page)),
+  ];
+}
+
+/** Long hex without differing bytes in brackets. */
+const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
 function wholeLines(title: string, text: string, page: Page): string[] {
   return sideLines(title, text.split("\n").map(printable), page);

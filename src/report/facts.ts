@@ -3,8 +3,8 @@ import type { Check } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
 import { type ShownCheck, labelOf } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
-import type { BootProofClaims, Report } from "./report.js";
-import { shortList, speakerOf } from "./statements.js";
+import type { BootProofClaims, Claims, Report } from "./report.js";
+import { capitalized, carriesNonce, shortList, speakerOf } from "./statements.js";
 import { CAVEATS, caveats } from "./unproven.js";
 
 /** A text that is shown with the verdict, but is not in the report. An `item` is in a list that explains a warning. */
@@ -98,6 +98,8 @@ interface EnclaveFacts {
 }
 
 interface HeadlineFacts {
+  /** Sentence on the age of the oldest document, and what it means. Null for rejected evidence. */
+  readonly age: string | null;
   /** Facts of each boot proof. There are none for rejected evidence, because nothing about it is proven. */
   readonly enclaves: readonly EnclaveFacts[];
   /** Time of verification in RFC 3339. */
@@ -112,9 +114,48 @@ interface HeadlineFacts {
 /** Returns the facts of the head. More than `most` boot proofs share a line. */
 export function headlineFacts(report: Report, most = 3): HeadlineFacts {
   const verifiedAt = printable(report.verifiedAt);
-  if (report.claims === null) return { enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
+  if (report.claims === null) return { age: null, enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
   const enclaves = report.claims.bootProofs.map((boot, index) => enclaveFacts(boot, index, report));
-  return { enclaves, verifiedAt, lines: enclaveLines(enclaves, most) };
+  return { age: oldestAge(report, report.claims), enclaves, verifiedAt, lines: enclaveLines(enclaves, most) };
+}
+
+/**
+ * Returns how long an enclave has run, and what shows that it still runs. Times are in RFC 3339. `newestAppProof` is
+ * the time of the newest app proof of this enclave, or null if there is none with a time.
+ * @example
+ * ```ts
+ * ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z");
+ * // this enclave started 12 days ago; that it still runs is shown by app proofs
+ * ```
+ */
+export function ageSentence(
+  documentTime: string,
+  verifiedAt: string,
+  newestAppProof: string | null = null,
+  enclave = "this enclave",
+): string {
+  const started = `${enclave} started ${agoText(documentTime, verifiedAt)}`;
+  if (newestAppProof === null) return `${started}; that it still runs is shown by app proofs`;
+  const when = `${agoText(newestAppProof, verifiedAt)} (${printable(newestAppProof)})`;
+  return `${started}; its newest app proof shows that it still ran ${when}`;
+}
+
+/** Returns a sentence on the oldest document. A bare document, and one with a nonce, may be made at any time. */
+function oldestAge(report: Report, { bootProofs, appProofs }: Claims): string | null {
+  const timeOf = (index: number): string => bootProofs[index]!.hardware.documentTime;
+  const [oldest] = [...bootProofs.keys()].sort((one, other) => Date.parse(timeOf(one)) - Date.parse(timeOf(other)));
+  if (oldest === undefined) return null;
+  const which = (what: string): string =>
+    bootProofs.length === 1 ? `this ${what}` : `the oldest of ${bootProofs.length} ${what}s`;
+  const made = `${which("document")} was made ${agoText(timeOf(oldest), report.verifiedAt)}`;
+  if (carriesNonce(report, oldest)) return capitalized(`${made}, after you chose its nonce.`);
+  const boot = bootProofs[oldest]!;
+  if (boot.image.manifest === null) return capitalized(`${made}; nothing shows that its enclave still runs.`);
+  const times = appProofs.flatMap(({ bootProof, time }) => (bootProof === oldest && time !== null ? [time] : []));
+  const newest = times.sort((one, other) => Date.parse(other) - Date.parse(one))[0] ?? null;
+  const speaker = newest === null ? null : speakerOf(boot);
+  const said = ageSentence(timeOf(oldest), report.verifiedAt, newest, which("enclave"));
+  return capitalized(`${said}${speaker === null ? "" : `, as ${speaker} says`}.`);
 }
 
 function enclaveFacts(boot: BootProofClaims, index: number, report: Report): EnclaveFacts {
@@ -139,10 +180,19 @@ const UNITS: readonly (readonly [name: string, length: number])[] = [
 /** Returns an age, rounded down. The document's clock may be ahead of the verifier's. */
 function ageText(milliseconds: number): string {
   if (Number.isNaN(milliseconds)) return "of unknown age";
+  return milliseconds < 0 ? `${spanText(milliseconds)} in the future` : `${spanText(milliseconds)} old`;
+}
+
+function agoText(time: string, now: string): string {
+  const milliseconds = Date.parse(now) - Date.parse(time);
+  if (Number.isNaN(milliseconds)) return "at an unknown time";
+  return milliseconds < 0 ? `${spanText(milliseconds)} in the future` : `${spanText(milliseconds)} ago`;
+}
+
+function spanText(milliseconds: number): string {
   const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
   const count = Math.floor(Math.abs(milliseconds) / length);
-  const words = `${count} ${count === 1 ? unit.slice(0, -1) : unit}`;
-  return milliseconds < 0 ? `${words} in the future` : `${words} old`;
+  return `${count} ${count === 1 ? unit.slice(0, -1) : unit}`;
 }
 
 /** Returns the line for rejected evidence. It has no claims, because a reader would take them for findings. */

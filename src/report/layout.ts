@@ -84,6 +84,18 @@ export function wrapped({ width }: Pick<Page, "width">, first: string, text: str
   ];
 }
 
+/** Wraps a text to at most so many lines. */
+export function clipped(page: Page, first: string, text: string, most: number): string[] {
+  return cutTo(most, wrapped(page, first, text), page);
+}
+
+/** Truncates lines, which then end in `…`. */
+export function cutTo(most: number, lines: readonly string[], { width }: Page): string[] {
+  if (lines.length <= most) return [...lines];
+  const [start] = piecesOf(lines[most - 1]!, width - 1);
+  return [...lines.slice(0, most - 1), `${start!.trimEnd()}…`];
+}
+
 export function headingLines(text: string, page: Page): string[] {
   return wrapped(page, "", text).map((line) => page.paint(line, "bold"));
 }

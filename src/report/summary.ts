@@ -1,17 +1,15 @@
 /** The report on one screen. Each part has its share of the lines, and anything that does not fit is counted. */
 import type { Check } from "../checks.js";
-import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
-import { sideBySide } from "./compare.js";
-import { type Notice, countsOf, headlineFacts, numbered, warningsOf } from "./facts.js";
-import { type Page, type TextOptions, headingLines, pageOf, warningLines, wrapped } from "./layout.js";
+import { INDENT, besideId, comparedLines } from "./check-lines.js";
+import { type Notice, countsOf, numbered, warningsOf } from "./facts.js";
+import { type Page, type TextOptions, clipped, cutTo, headingLines, pageOf, warningLines } from "./layout.js";
 import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report } from "./report.js";
 import { grouped } from "./statements.js";
-import { WANTED, originLines, paintedVerdict, verdictSentence } from "./text.js";
+import { WANTED, factLines, originLines, paintedVerdict, verdictSentence } from "./text.js";
 import { unprovenStatements } from "./unproven.js";
-import { piecesOf } from "./width.js";
 
 /** Number of rows of the smallest screen in use. */
 const LINES = 24;
@@ -71,11 +69,11 @@ function aboveAll(
   page: Page,
 ): { readonly verdict: string[]; readonly rest: string[] } {
   const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
-  const facts = headlineFacts(report, 1).lines.join("; ");
+  const facts = factLines(report, 1);
   return {
     verdict: paintedVerdict(clipped(page, "", verdictSentence(report, notices), MAX_HEADLINE), page),
     rest: [
-      ...clipped(page, "", facts, report.claims === null ? 1 : MAX_FACTS),
+      ...facts.flatMap((text) => clipped(page, "", text, report.claims === null ? 1 : MAX_FACTS)),
       ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
     ],
   };
@@ -109,29 +107,4 @@ function topics(statements: readonly string[]): string {
   return statements.length === 1
     ? statements[0]!
     : statements.map((text) => /^(?:boot\[.*?\]: )?[^:]*/.exec(text)![0]).join("; ");
-}
-
-function comparedLines({ expected, actual }: Check, page: Page): string[] {
-  if (expected === undefined || actual === undefined) return [];
-  const sides = sideBySide(expected, actual);
-  const line = (title: "expected" | "actual"): string[] =>
-    clipped(page, sideStart(title), sides[title].join(", ").replace(WHOLE_HEX, page.hex), 1);
-  return [
-    ...line("expected").map((text) => markDifferences(text, ["green"], page)),
-    ...line("actual").map((text) => markDifferences(text, ["bold", "red"], page)),
-  ];
-}
-
-/** Long hex without differing bytes in brackets. */
-const WHOLE_HEX = /[0-9a-f]{48,}/g;
-
-function clipped(page: Page, first: string, text: string, most: number): string[] {
-  return cutTo(most, wrapped(page, first, text), page);
-}
-
-/** Truncates lines, which then end in `…`. */
-function cutTo(most: number, lines: readonly string[], { width }: Page): string[] {
-  if (lines.length <= most) return [...lines];
-  const [start] = piecesOf(lines[most - 1]!, width - 1);
-  return [...lines.slice(0, most - 1), `${start!.trimEnd()}…`];
 }

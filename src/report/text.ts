@@ -1,10 +1,11 @@
 /** The report as text for a terminal: the verdict, every check, and statements on what is proven and what is not. */
-import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
+import { INDENT, checkLines, comparedLines, known, labelOf } from "./check-lines.js";
 import { type Notice, countsOf, headlineFacts, numbered, warningsOf, whyNotGood } from "./facts.js";
 import {
   type Page,
   type Style,
   type TextOptions,
+  cutTo,
   headingLines,
   pageOf,
   paragraphs,
@@ -129,9 +130,29 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
     ...notices.flatMap(({ kind, text }) =>
       kind === "warning" ? [] : wrapped(page, kind === "item" ? "    - " : "", text),
     ),
-    ...[...headlineFacts(report).lines, ...small].flatMap((line) => wrapped(page, "", line)),
+    ...[...factLines(report), ...small].flatMap((line) => wrapped(page, "", line)),
     ...evidenceLines(report, page),
   ];
+}
+
+/** Returns the age, then the line of each boot proof. More than `most` boot proofs share a line. */
+export function factLines(report: Report, most?: number): string[] {
+  const { age, lines } = headlineFacts(report, most);
+  return age === null ? [...lines] : [age, ...lines];
+}
+
+const MAX_BRIEF = 6;
+
+/**
+ * Returns the verdict in at most six lines: the sentence, which names the first failed check and its reason, then what
+ * was expected and found, or the warnings for which the caller refuses it.
+ */
+export function verdictBrief(report: Report, notices: readonly Notice[], page: Page): string[] {
+  const first = report.checks.find(({ status }) => status === "fail");
+  const reasons = (report.refusedFor ?? []).flatMap((text) => cutTo(2, warningLines(text, page), page));
+  const compared = first === undefined ? reasons : comparedLines(first, page);
+  const sentence = headlineLines(report, notices, page);
+  return [...cutTo(Math.max(3, MAX_BRIEF - compared.length), sentence, page), ...compared].slice(0, MAX_BRIEF);
 }
 
 /** Returns lines with the policy, the time and the tool. */

@@ -1,11 +1,12 @@
 /** The head of every rendering: which enclave, of when, how old, and when it was verified. */
 import { describe, expect, it } from "vitest";
 import { renderGithub, renderMarkdown } from "../../src/formats/index.js";
-import { headlineFacts } from "../../src/report/facts.js";
-import type { Report } from "../../src/report/report.js";
+import { ageSentence, headlineFacts } from "../../src/report/facts.js";
+import { pageOf } from "../../src/report/layout.js";
+import { type Report, refusedReport } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";
-import { renderReport, renderText } from "../../src/report/text.js";
-import { UNPINNED, bootOf, report, reportOf } from "./reports.js";
+import { renderReport, renderText, verdictBrief } from "../../src/report/text.js";
+import { UNPINNED, UNTIMED, bootOf, report, reportOf } from "./reports.js";
 
 const MADE = "2026-03-04T05:06:07.000Z";
 const flat = (text: string): string => text.replace(/\s+/g, " ");
@@ -56,6 +57,7 @@ describe("the head", () => {
   it("repeats nothing that rejected evidence says of itself", () => {
     const rejected = report({ verdict: "rejected", claims: null });
     expect(headlineFacts(rejected)).toEqual({
+      age: null,
       enclaves: [],
       verifiedAt: "2026-03-05T06:07:08.000Z",
       lines: ["not proven: namespace, deployment and date of boot[0]"],
@@ -82,6 +84,79 @@ describe("the head", () => {
     const made = reportOf({ image: { manifest } });
     expect(headlineFacts(made).lines[0]).toContain('namespace "\\u{1b}[31mnnn');
     expect(firstParagraph(renderSummary(made))).toContain(`document of ${MADE}, 25 hours old; deployment "r2026.3.1"`);
+  });
+});
+
+describe("the age", () => {
+  const STARTED = "This enclave started 25 hours ago";
+  it("is a sentence on the start, and on what shows that it still runs", () => {
+    expect(ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z")).toBe(
+      "this enclave started 12 days ago; that it still runs is shown by app proofs",
+    );
+    expect(ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z", "2026-03-12T23:57:00Z")).toBe(
+      "this enclave started 12 days ago; its newest app proof shows that it still ran 3 minutes ago " +
+        "(2026-03-12T23:57:00Z)",
+    );
+    expect(ageSentence("2026-03-02T00:00:00Z", "2026-03-01T00:00:00Z")).toContain("started 24 hours in the future;");
+    expect(ageSentence("never", "2026-03-01T00:00:00Z")).toContain("started at an unknown time;");
+  });
+
+  it.each<[string, (made: Report) => string]>([
+    ["text", renderText],
+    ["the summary", renderSummary],
+    ["github", renderGithub],
+    ["Markdown", renderMarkdown],
+  ])("is in the head of %s", (_, render) => {
+    expect(render(report({}))).toContain(`${STARTED}; that it still runs is shown by app proofs.`);
+  });
+
+  it("names the newest app proof of the oldest enclave, and whose word its time is where it is not proven", () => {
+    const { claims } = fleet(2);
+    const proof = (bootProof: number, time: string | null) => ({ ...UNTIMED, bootProof, time });
+    const times = ["2026-03-05T06:00:00.000Z", "2026-03-05T06:05:00.000Z", null];
+    const appProofs = [...times.map((time) => proof(0, time)), proof(1, "2026-03-05T06:07:00.000Z")];
+    expect(headlineFacts(report({ claims: { ...claims!, appProofs } })).age).toBe(
+      "The oldest of 2 enclaves started 4 days ago; its newest app proof shows that it still ran 2 minutes ago " +
+        "(2026-03-05T06:05:00.000Z).",
+    );
+    const unproven = reportOf(UNPINNED);
+    const own = { ...unproven.claims!, appProofs: [proof(0, "2026-03-05T06:07:00.000Z")] };
+    expect(headlineFacts({ ...unproven, claims: own }).age).toMatch(
+      /8 seconds ago \(2026-03-05T06:07:00.000Z\), as its image says\.$/,
+    );
+  });
+
+  it("is not of a start where the document may be made at any time", () => {
+    const bare = reportOf({ image: { manifest: null, commitment: null, restsOn: null } });
+    expect(headlineFacts(bare).age).toBe(
+      "This document was made 25 hours ago; nothing shows that its enclave still runs.",
+    );
+    const asked = reportOf({ hardware: { nonce: "aa" } });
+    const checks = [...asked.checks, { id: "bind.nonce", subject: "boot[0]", status: "pass", detail: "" } as const];
+    expect(headlineFacts({ ...asked, checks }).age).toBe(
+      "This document was made 25 hours ago, after you chose its nonce.",
+    );
+  });
+});
+
+describe("the verdict in brief", () => {
+  const LONG = "a reason ".repeat(90);
+  const failed = { id: "policy.pivot", subject: "policy", about: "boot[0]", status: "fail", detail: LONG } as const;
+  const compared = { ...failed, expected: "00".repeat(32), actual: "ff".repeat(32) };
+  const brief = (made: Report, width: number): string[] => verdictBrief(made, [], pageOf({ width }));
+  it.each([60, 80, 200])("has at most six lines of %i columns", (width) => {
+    const rejected = report({ verdict: "rejected", claims: null, checks: [compared, failed] });
+    const refused = refusedReport(report({}), [LONG, LONG, LONG, LONG]);
+    for (const made of [rejected, refused, report({})]) {
+      expect(brief(made, width).length).toBeLessThanOrEqual(6);
+      for (const line of brief(made, width)) expect(line.length).toBeLessThanOrEqual(width);
+    }
+    expect(brief(rejected, width).join(" ")).toContain("policy.pivot");
+    expect(brief(rejected, width).slice(-2)).toEqual([
+      expect.stringMatching(/^ +expected +0{8}…/),
+      expect.stringMatching(/^ +actual +f{8}…/),
+    ]);
+    expect(flat(brief(refused, width).join(" "))).toMatch(/not accepted with warnings\. WARNING a reason/);
   });
 });
 

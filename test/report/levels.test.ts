@@ -236,7 +236,7 @@ describe("the verdict", () => {
     const text = renderText(report({}), WIDE);
     const lines = text.split("\n").length - 1;
     expect(renderText(report({}), { ...WIDE, height: lines + 1 })).toBe(text);
-    const sentence = text.slice(0, text.indexOf("\ndocument of"));
+    const sentence = text.slice(0, text.indexOf("\nThis enclave started"));
     expect(renderText(report({}), { ...WIDE, height: lines })).toBe(`${text}\n${sentence}\n`);
     const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
     const withBut = renderReport(report({ checks }), { ...WIDE, height: 5 }, [{ kind: "warning", text: "beware" }]);

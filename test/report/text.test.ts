@@ -56,7 +56,7 @@ it("says beside the verdict what takes its weight away", () => {
   };
   const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
   const anchor = /^VERIFIED with 2 warnings: [^]*pins\.\nWARNING the certificates lead to "lab\.pem", not to AWS: .*\n/;
-  const debug = /\nWARNING debug mode was found and allowed: .*\ndocument of .*\n.*\n2 warnings, /;
+  const debug = /\nWARNING debug mode was found and allowed: .*\nThis enclave .*\ndocument of .*\n.*\n2 warnings, /;
   const text = renderText(report({ claims, checks }), PLAIN);
   expect(text).toMatch(new RegExp(anchor.source + debug.source.slice(2)));
   expect(renderText(report({}), PLAIN)).not.toContain("WARNING");
