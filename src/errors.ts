@@ -15,9 +15,9 @@ const MAX_MESSAGE = 1000;
 const MAX_TEXT = 8192;
 const MAX_NAME = 64;
 
-/** Truncates a text to `most` characters, with a mark. Never splits a surrogate pair. */
+/** Truncates a text to `most` characters and appends its full length. Never splits a surrogate pair. */
 export function cut(text: string, most: number): string {
-  return text.length > most ? `${startOf(text, most)}…` : text;
+  return text.length > most ? `${startOf(text, most)}… (${text.length} characters)` : text;
 }
 
 /** Truncates an untrusted name for use in a path or sentence. */

@@ -167,7 +167,8 @@ async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io)
   const { kindOf } = await import("../inspect/kinds.js");
   if (page && kindOf(read!.bytes) === "attestation document")
     return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
-  if (/^boot proofs?$/.test((read && kindOf(read.bytes)) ?? "") && !page) return judgeBootProofs(asked, file, files, io);
+  if (/^boot proofs?$/.test((read && kindOf(read.bytes)) ?? "") && !page)
+    return judgeBootProofs(asked, file, files, io);
   const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
   const { isBundle } = await import("../bundle/file.js");
   if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);

@@ -113,13 +113,21 @@ const MEMBERS: Readonly<Record<Piece, readonly string[]>> = {
 /** Commands that judge such content in any case, as the library does. */
 const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
 const POLICY_MEMBERS = ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"];
+/** Members of which the JSON of other options has at least one. */
+const OTHER_MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
+  "--policy": POLICY_MEMBERS,
+  "--add-to": POLICY_MEMBERS,
+  POLICY: POLICY_MEMBERS,
+  "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
+};
 
 /** Returns whether content of no known kind has nothing of what the option takes, so that it was named by mistake. */
 function isForeign({ bytes, json }: Content, { files, option }: FilePlace, piece: Piece | undefined): boolean {
   if (option === "--attestation") return json !== undefined || OF_NO_ENCODING.test(fromUtf8(bytes)?.trim() ?? "");
   if (option === "--trust-anchor") return !(fromUtf8(bytes) ?? PEM_START).includes(PEM_START);
   if (json === undefined) return false;
-  if (piece === undefined) return /^(?:--policy|--add-to|POLICY)$/.test(option) && !hasOneOf(json, POLICY_MEMBERS);
+  const others = OTHER_MEMBERS[option];
+  if (piece === undefined) return others !== undefined && !hasOneOf(json, others);
   if (JUDGING.includes(files.command)) return false;
   // An empty list, and one that is too long, have faults of their own.
   if (Array.isArray(json) && (json.length === 0 || json.length > MAX_BUNDLE_BOOT_PROOFS)) return false;
