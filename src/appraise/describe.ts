@@ -16,6 +16,8 @@ export interface PolicyDescription {
   readonly allowDebug: boolean;
   /** Sentences on weaknesses of the policy as a whole. */
   readonly warnings: readonly string[];
+  /** Sentences on what the policy does not limit. */
+  readonly notes: readonly string[];
   readonly deployments: readonly DescribedDeployment[];
 }
 
@@ -62,10 +64,13 @@ export function describePolicy(policy: Policy): PolicyDescription {
         .map((anchor) => `trusts ${anchor.name}, which is not the AWS Nitro root: ${ANCHOR_ATTACK}`),
       ...(allowDebug ? ["allows debug mode: nothing is proven about the code of an enclave that runs in it"] : []),
     ],
+    notes: maxAge === null ? [NO_MAX_AGE] : [],
     deployments: deployments.map(describeDeployment),
   };
 }
 
+const NO_MAX_AGE =
+  "there is no maxAge, so an enclave passes however long ago it started; a maxAge limits how long it may run";
 const ANCHOR_ATTACK = "anyone who holds its key can make evidence that passes for every deployment";
 
 function describeAnchor(anchor: TrustAnchor): DescribedAnchor {

@@ -10,7 +10,7 @@ import {
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
-import { type CommandName, type Flags, type OptionName, addOptions, isList } from "./option-table.js";
+import { type CommandName, type Flags, type OptionName, addOptions, commandsWith, isList } from "./option-table.js";
 import { ArgumentReader, optionName, seeHelpOf, tookOption } from "./options.js";
 
 /** Gives a registered command its texts and its action, which passes the exit code to `finish`. */
@@ -21,6 +21,8 @@ interface CommandText {
   readonly usage?: string;
   /** Whether the command takes files without an option, which the help does not list. */
   readonly takesFiles?: boolean;
+  /** Whether the command takes the names of other options as operands. */
+  readonly takesOptions?: boolean;
   /** The part of the help after the options. */
   readonly help?: string;
   /** A help by topic, for a command with too many options for a screen. `common` is shown without a topic. */
@@ -70,13 +72,14 @@ interface Task<C extends CommandName> {
 /** Makes a command. `work` returns the exit code. */
 export function commandOf<C extends CommandName, Operands extends unknown[] = []>(
   name: C,
-  { description, usage, takesFiles = false, help = "", topics }: CommandText,
+  { description, usage, takesFiles = false, takesOptions = false, help = "", topics }: CommandText,
   work: (task: Task<C>, ...operands: Operands) => Promise<number>,
 ): AddCommand {
   return (command, io, finish) => {
     const isByTopic = topics !== undefined && io.helpTopic !== null;
     const after = isByTopic ? topicHelp(command, topics, io.helpTopic) : help;
     command.description(description).allowExcessArguments(takesFiles).addHelpText("after", after);
+    command.allowUnknownOption(takesOptions);
     if (usage !== undefined) command.usage(usage);
     const args = new ArgumentReader(command);
     command.action(async () => {
@@ -145,6 +148,10 @@ export class CheckedCommand extends Command {
   override error(message: string): never {
     const sentence = message
       .replace(/^error: /, "")
+      .replace(
+        /^unknown command '(.*\.(?:jsonl?|html|ya?ml|pem))'/,
+        "$1: expected a command first: bootproof verify $1",
+      )
       .replace(/^(unknown \w+) '(.*?)'(?=\n|$)/s, "$1 $2")
       .replace(/\n\(Did you mean/, " (did you mean");
     throw new UsageError([sentence], seeHelpOf(this));
@@ -167,6 +174,8 @@ export class CheckedCommand extends Command {
     const [name = ""] = flag.split("=", 1);
     const isKnown = (long: string): boolean => this.options.some((option) => option.long === long);
     if (isKnown(name)) this.error(`${name} takes no value`);
+    const [command] = this.parent === null ? commandsWith(name.slice(2) as OptionName) : [];
+    if (command) this.error(`unknown option ${name} here: a command comes first, such as bootproof ${command} ${name}`);
     if (isKnown(`-${name}`)) this.error(`unknown option ${name} (did you mean -${name}?)`);
     unknownOption.call(this, optionName(flag));
   }

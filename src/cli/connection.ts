@@ -33,7 +33,7 @@ const ENV = {
 
 /** Options that do not exist. They are recognised only to explain how to pass a key. */
 const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
-const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
+export const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
 
 const WHY_NO_KEY =

@@ -17,7 +17,7 @@ import { type Io, UsageError } from "./io.js";
 import { jsonOfKind, ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { verifierFor } from "./provenance.js";
-import { readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
+import { readActivityFile, readBootProofs, readEvidence, readPiece, verifying } from "./pieces.js";
 import type { Source, VerifyRequest } from "./verify-request.js";
 
 /** Options of a verification. `policy` is undefined if the bundle's own policy is used. */
@@ -167,11 +167,32 @@ async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io)
   const { kindOf } = await import("../inspect/kinds.js");
   if (page && kindOf(read!.bytes) === "attestation document")
     return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
+  if (/^boot proofs?$/.test((read && kindOf(read.bytes)) ?? "") && !page)
+    return judgeBootProofs(asked, file, files, io);
   const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
   const { isBundle } = await import("../bundle/file.js");
   if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
   files.throwFaults();
   return { ...(await judgeBundle(asked, { file, json, bytes: read!.page ?? read!.bytes }, files, io)), ...page };
+}
+
+/**
+ * Judges a file of boot proofs that no option names. The rules of the policy about app proofs apply, as they do to a
+ * bundle: only the caller may leave them out, with --boot-proof.
+ */
+async function judgeBootProofs(
+  { options: given, builds, request }: Judged,
+  file: string,
+  files: InputFiles,
+  io: Io,
+): Promise<VerifiedSource> {
+  const bootProofs = await readBootProofs(files, [file]);
+  files.throwFaults();
+  refuseUnmet(file, false, given.expected ?? {});
+  const evidence = { bootProofs, ...builds };
+  const options = answerable(evidence, underPolicy(given, undefined, file), request);
+  io.progress(verifying(evidence));
+  return { report: (await verifyEvidence(evidence, options)).report, evidence, options, bundle: null };
 }
 
 const NOT_A_BUNDLE =
@@ -241,7 +262,7 @@ function refuseUnmet(
   { id, type, organizationId, payload }: Partial<Expected>,
 ): void {
   if (!hasActivity && (id ?? type) !== undefined)
-    throw new UsageError([`${file}: an activity is expected, and the bundle has none`]);
+    throw new UsageError([`${file}: an activity is expected, and the file has none: give it with --activity FILE`]);
   if (hasActivity && payload !== undefined && organizationId === undefined)
     throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
 }

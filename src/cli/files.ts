@@ -1,8 +1,9 @@
 /** Reads input files, and stdin as `-`, whole and up to a limit. Faults are collected and thrown together. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { closeSync, fstatSync, openSync, readSync, readdirSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES, evidenceInPage, isHtml, isPage } from "../bundle/page.js";
 import { concatBytes, fromUtf8 } from "../bytes.js";
+import { editDistance } from "../decode/nearest.js";
 import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
 import { isImageStart } from "../image/header.js";
@@ -52,6 +53,7 @@ export class InputFiles {
   /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
+    if (bytes !== undefined && isPage(bytes)) return this.fault(path, pageText(path));
     const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
@@ -59,12 +61,14 @@ export class InputFiles {
   /** Reads a file. Only an empty file is a fault. */
   async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
+      const known = path === STDIN ? this.contents.get(path) : undefined;
+      if (known !== undefined) return known;
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
       if (bytes.length === 0) throw new Unreadable("empty: the program that wrote it may have failed");
       this.contents.set(path, bytes);
       return bytes;
     } catch (error) {
-      return this.fault(path, reasonOf(error));
+      return this.fault(path, reasonOf(error), absentAdvice(path, error));
     }
   }
 
@@ -85,11 +89,11 @@ export class InputFiles {
   }
 
   /** Returns the decoded value. Faults of the decoder become faults of the file. */
-  decoded<T>(path: string, decode: () => T): T | undefined {
+  decoded<T>(path: string, decode: () => T, advice?: string): T | undefined {
     try {
       return decode();
     } catch (error) {
-      return this.#malformed(path, error);
+      return this.#malformed(path, error, advice);
     }
   }
 
@@ -101,18 +105,20 @@ export class InputFiles {
     }
   }
 
-  #malformed(path: string, error: unknown): undefined {
+  #malformed(path: string, error: unknown, advice?: string): undefined {
     if (!isMalformed(error)) throw error;
     const bytes = error.code === "json" ? this.contents.get(path) : undefined;
     for (const fault of error.faults) {
       const text = faultText([fault]);
-      this.fault(path, error.code === "json" ? `not strict JSON: ${bytes ? brokenJson(bytes, text) : text}` : text);
+      const says = error.code === "json" ? `not strict JSON: ${bytes ? brokenJson(bytes, text) : text}` : text;
+      this.fault(path, says, advice);
     }
   }
 
-  fault(path: string, message: string): undefined {
+  fault(path: string, message: string, advice?: string): undefined {
+    const more = advice === undefined ? {} : { advice: printable(advice) };
     if (path === "") this.faults.push({ message: "an empty file name: a shell variable may be unset" });
-    else this.faults.push({ file: printable(nameOf(path)), message: printable(message) });
+    else this.faults.push({ file: printable(nameOf(path)), message: printable(message), ...more });
     return undefined;
   }
 
@@ -155,6 +161,39 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   if (isImageStart(start)) return new Unreadable(`this is an enclave image: ${IMAGE_ADVICE}`);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the limit`);
+}
+
+function pageText(path: string): string {
+  return `this is a page with evidence: give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
+}
+
+/** Maximum number of names, and of their letters, that are compared with the name of a missing file. */
+const [MOST_NAMES, MOST_LETTERS, MOST_NEAR] = [1000, 64, 3];
+
+/** Returns what to do about a missing file: where it was looked for, and which names are near. */
+export function absentAdvice(path: string, error: unknown): string | undefined {
+  if (!/^(?:ENOENT|ENOTDIR)$/.test(String((error as { readonly code?: unknown }).code))) return undefined;
+  if (/^https?:\/\//i.test(path))
+    return `${path} is a URL, and a file is expected: download it (curl -fsSO ${path}), or fetch evidence with --app NAME`;
+  const [folder, name] = [dirname(resolve(path)), basename(path)];
+  const names = namesIn(folder);
+  if (names === null) return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;
+  const near = names.filter((one) => isNear(name.toLowerCase(), one.toLowerCase())).slice(0, MOST_NEAR);
+  const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${folder}`;
+  return `No ${name} in ${where}${near.length === 0 ? ", nor a name near it" : `: did you mean ${near.join(", ")}?`}`;
+}
+
+function isNear(name: string, other: string): boolean {
+  if (name.length > MOST_LETTERS || other.length > MOST_LETTERS) return false;
+  return editDistance(name, other) <= Math.max(1, Math.floor(name.length / 5));
+}
+
+function namesIn(folder: string): string[] | null {
+  try {
+    return readdirSync(folder).sort().slice(0, MOST_NAMES);
+  } catch {
+    return null;
+  }
 }
 
 export function reasonOf(error: unknown): string {

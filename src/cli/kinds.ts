@@ -1,9 +1,14 @@
 /** Detects a file of a kind that its option does not take, and names the option that takes it. */
+import { fromUtf8 } from "../bytes.js";
+import { ACTIVITY_MEMBERS, RESULT_MEMBERS } from "../decode/activity.js";
+import { APP_PROOF_MEMBERS } from "../decode/app-proof.js";
+import { MAX_BUNDLE_BOOT_PROOFS, bootProofMembers } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside, isServiceError, wrappersOf } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
-import type { InputFiles } from "./files.js";
+import { PEM_START } from "../verify/trust-anchor.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
 /** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
@@ -23,8 +28,8 @@ export async function ofKind(
   if (bytes === undefined) return undefined;
   const { kindOf } = await import("../inspect/kinds.js");
   const json = attempt(() => parseJson(bytes)).value;
-  const says = await refusal(kindOf(bytes), json, { files, option }, false);
-  return says === null ? bytes : files.fault(path, says);
+  const says = await refusal(kindOf(bytes), { bytes, json }, { files, path, option }, false);
+  return says === null ? bytes : files.fault(path, ...says);
 }
 
 /** Returns the parsed JSON of a file, with the checks of {@link ofKind}. A member may hold what the option takes. */
@@ -38,43 +43,103 @@ export async function jsonOfKind(
   const { kindOf, kindOfJson } = await import("../inspect/kinds.js");
   const json = attempt(() => parseJson(bytes)).value;
   const isWhole = typeof json === "object" && json !== null;
-  const says = await refusal(isWhole ? kindOfJson(json) : kindOf(bytes), json, { files, option }, true);
-  if (says !== null) return files.fault(path, says);
-  return json ?? files.decoded(path, () => parseJson(bytes));
+  const kind = isWhole ? kindOfJson(json) : kindOf(bytes);
+  const says = await refusal(kind, { bytes, json }, { files, path, option }, true);
+  if (says !== null) return files.fault(path, ...says);
+  return json === undefined ? files.decoded(path, () => parseJson(bytes), await whatIsTaken(option)) : json;
 }
 
 interface FilePlace {
   readonly files: InputFiles;
+  readonly path: string;
   readonly option: FileOption;
 }
+
+interface Content {
+  readonly bytes: Uint8Array;
+  /** The parsed JSON; undefined if the bytes are not JSON. */
+  readonly json: JsonValue | undefined;
+}
+
+type Refusal = readonly [message: string, advice?: string | undefined];
 
 /** Returns why the option does not take the file. Null if it takes the file, or if no reason can be named here. */
 async function refusal(
   kind: EvidenceKind | null,
-  json: JsonValue | undefined,
+  { bytes, json }: Content,
   place: FilePlace,
   mayBeMember: boolean,
-): Promise<string | null> {
+): Promise<Refusal | null> {
   const { KINDS } = await import("../inspect/kinds.js");
   const rows: readonly KindRow[] = Object.values(KINDS);
   const isTakenHere = ({ takenBy }: KindRow): boolean => takenBy.includes(place.option);
   const piece = rows.find(isTakenHere)?.piece;
   const holders = piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && holders.length > 0);
-  if (!isTaken) return otherKind(kind, place);
+  if (!isTaken) return [await otherKind(kind, place)];
   if ([json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError))
-    return `this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`;
-  return entryOfLog(json) ?? (piece ? moreThanTaken(json, piece, place) : null);
+    return [`this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`];
+  const says = entryOfLog(json) ?? (piece ? moreThanTaken(json, piece, place) : null);
+  if (says !== null) return [says];
+  return kind === null && holders.length === 0 && isForeign({ bytes, json }, place, piece)
+    ? [(await import("../inspect/unrecognised.js")).describeUnrecognised(bytes), await whatIsTaken(place.option)]
+    : null;
 }
 
-async function otherKind(kind: EvidenceKind, { files: { command } }: FilePlace): Promise<string> {
+async function otherKind(kind: EvidenceKind, { files: { command }, path }: FilePlace): Promise<string> {
   const { KINDS, kindSentence } = await import("../inspect/kinds.js");
   const { takenBy, advice }: KindRow = KINDS[kind];
   const by = takenBy[0];
+  if (kind === "bundle") return `${kindSentence(kind)}: ${wholeOf(path)}`;
   if (!by?.startsWith("--")) return `${kindSentence(kind)}: ${advice!}`;
   const commands = commandsWith(by.slice(2) as OptionName);
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }
+
+/** Returns a sentence such as `--policy takes a policy: bootproof pin makes one`. Undefined without a row in KINDS. */
+export async function whatIsTaken(option: FileOption): Promise<string | undefined> {
+  const { KINDS } = await import("../inspect/kinds.js");
+  const taken = Object.values<KindRow>(KINDS).find(({ takenBy, made }) => made && takenBy.includes(option));
+  const subject = option.startsWith("--") ? `${option} takes` : "Expected";
+  return taken && `${subject} ${taken.is}: ${taken.made!}`;
+}
+
+/** Members by which content of no known kind is still judged as evidence, and rejected. */
+const MEMBERS: Readonly<Record<Piece, readonly string[]>> = {
+  "boot proof": Object.keys(bootProofMembers(null)),
+  "app proof": APP_PROOF_MEMBERS,
+  activity: [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS].filter((name) => name !== "id" && name !== "type"),
+};
+/** Commands that judge such content in any case, as the library does. */
+const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
+const POLICY_MEMBERS = ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"];
+/** Members of which the JSON of other options has at least one. */
+const OTHER_MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
+  "--policy": POLICY_MEMBERS,
+  "--add-to": POLICY_MEMBERS,
+  POLICY: POLICY_MEMBERS,
+  "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
+};
+
+/** Returns whether content of no known kind has nothing of what the option takes, so that it was named by mistake. */
+function isForeign({ bytes, json }: Content, { files, option }: FilePlace, piece: Piece | undefined): boolean {
+  if (option === "--attestation") return json !== undefined || OF_NO_ENCODING.test(fromUtf8(bytes)?.trim() ?? "");
+  if (option === "--trust-anchor") return !(fromUtf8(bytes) ?? PEM_START).includes(PEM_START);
+  if (json === undefined) return false;
+  const others = OTHER_MEMBERS[option];
+  if (piece === undefined) return others !== undefined && !hasOneOf(json, others);
+  if (JUDGING.includes(files.command)) return false;
+  // An empty list, and one that is too long, have faults of their own.
+  if (Array.isArray(json) && (json.length === 0 || json.length > MAX_BUNDLE_BOOT_PROOFS)) return false;
+  return ![json].flat().some((one) => hasOneOf(one as JsonValue, [...MEMBERS[piece], ...wrappersOf(piece)]));
+}
+
+function hasOneOf(json: JsonValue, names: readonly string[]): boolean {
+  return isJsonObject(json) && names.some((name) => Object.hasOwn(json, name));
+}
+
+/** Matches a printable character that is neither in hex nor in base64, so that a document which was cut is judged. */
+const OF_NO_ENCODING = /[ -*,\-.:-<>-@[-`{-~]/;
 
 /** Returns a message if the JSON is an entry of a log of `bootproof watch` and has no evidence; otherwise null. */
 function entryOfLog(json: JsonValue | undefined): string | null {
@@ -85,14 +150,18 @@ function entryOfLog(json: JsonValue | undefined): string | null {
 }
 
 /** Returns a message if the file also has other evidence, which would not be verified; otherwise null. */
-function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, option }: FilePlace): string | null {
+function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, path, option }: FilePlace): string | null {
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(
     ({ path }) => path || [],
   );
   if (beside.length === 0) return null;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
-  return isBundle ? `${holds}: use bootproof verify FILE, which verifies the whole bundle` : `${holds}: ${A_FILE_EACH}`;
+  return isBundle ? `${holds}. It is a bundle: ${wholeOf(path)}` : `${holds}: ${A_FILE_EACH}`;
+}
+
+function wholeOf(bundle: string): string {
+  return `give it alone: bootproof verify ${nameOf(bundle)} --policy FILE`;
 }
 
 const A_FILE_EACH =

@@ -16,10 +16,14 @@ import type { Progress } from "./progress.js";
 import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
+/** Words that people try for `--version`. They count only alone. */
+const VERSION_WORDS = ["-v", "version"];
+
 /** Runs one command line (without the program's name), and returns its exit code. Never throws. */
 export async function run(line: readonly string[], given: ProcessIo, commands: Commands): Promise<number> {
-  const shown = withoutKeys(line);
-  const { argv, helpTopic } = withoutTopic(line, commands);
+  const words = line.length === 1 && VERSION_WORDS.includes(line[0]!) ? ["--version"] : line;
+  const shown = withoutKeys(words);
+  const { argv, helpTopic } = withoutTopic(words, commands);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, { progress, shown, helpTopic, lines: await jsonLinesFor(argv) });
   // The exit code if no command sets one: it must not mean success.

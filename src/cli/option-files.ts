@@ -4,9 +4,11 @@
  */
 import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
+import { parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { type InputFiles, readerBeside } from "./files.js";
-import { type FileOption, ofKind } from "./kinds.js";
+import { type FileOption, ofKind, whatIsTaken } from "./kinds.js";
 
 /** A policy, with the content of its file, which a command may rewrite. */
 export interface PolicySource {
@@ -26,7 +28,8 @@ export async function readPolicyFile(
   const { parsePolicy } = await import("../appraise/policy.js");
   const options = { readFile: readerBeside(path) };
   const bytes = await ofKind(files, path, option);
-  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
+  const advice = bytes && !attempt(() => parseJson(bytes)).value ? await whatIsTaken(option) : undefined;
+  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options), advice);
   return bytes && policy && { path, bytes, policy, options };
 }
 

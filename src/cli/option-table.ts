@@ -354,7 +354,7 @@ export const COMMAND_OPTIONS = {
         "and the PCRs of each application",
       "file...",
     ],
-    ["app", "with --release: the application to pin", "name"],
+    ["app", "the application to pin: with --release from it, alone from the service, by its newest boot proof", "name"],
     ["image", "the enclave image that was built: pins PCR0, PCR1 and PCR2, and PCR8 if the image is signed"],
     ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs or the output of nitro-cli"],
     ["binary", "the application binary that was built: pins its SHA-256, which manifests name"],
@@ -376,10 +376,12 @@ export const COMMAND_OPTIONS = {
     ["trusted-root", "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
     ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
     ["name", "the policy's name, which reports show"],
+    ["max-age", "the policy's maxAge, such as 30d: a limit of how long an enclave may run (default: none)"],
     ["out", "the file to write, as a whole or not at all (default: -, stdout)"],
     ["force", "with --out: replace an existing file"],
     ["add-to", "add to the deployments of this policy, and leave the rest of it as it is; --out writes elsewhere"],
     ["drop", "with --add-to: demands of other deployments in the namespace that the new one need not have"],
+    ...CONNECTION,
   ],
   "policy check": [TEXT_OR_JSON],
   "policy drop": [],
@@ -482,6 +484,12 @@ function optionOf(name: OptionName, value: Value, help: string | null): Option {
 /** Whether an option takes more than one value, and is an empty list if it is not given. */
 export function isList({ variadic, parseArg }: Option): boolean {
   return variadic || parseArg !== undefined;
+}
+
+/** Returns what the help of the command says about the option. */
+export function helpOf(command: CommandName, option: OptionName): string {
+  const rows: readonly Row[] = COMMAND_OPTIONS[command];
+  return rows.find(([name]) => name === option)?.[1] ?? "";
 }
 
 /** Returns the commands that show an option, in the order of the help. */

@@ -1,5 +1,6 @@
 /** `bootproof pin --release FOLDER`: pins published releases, after their approvals were verified. */
 import type { MadePolicy } from "../appraise/pin.js";
+import type { CheckId } from "../checks.js";
 import { MalformedError, faultText } from "../errors.js";
 import type { releasePolicy } from "../release/policy.js";
 import { printable } from "../report/printable.js";
@@ -42,6 +43,11 @@ function namesOf(releases: readonly { readonly application: string | null }[]): 
 
 function messagesOn({ policy: { deployments }, notes }: MadePolicy): string[] {
   const what = deployments.length === 1 ? "this release" : `${deployments.length} releases`;
-  const label = (note: string): string => (note.startsWith("critical: ") ? note : `warning: ${note}`);
-  return [`Pinned ${what}: the approvals were verified.`, ...notes.map((note) => printable(label(note)))];
+  const label = (note: string): string => (note.startsWith("critical: ") ? printable(note) : warningText(note));
+  return [`Pinned ${what}: the approvals were verified.`, ...notes.map(label)];
+}
+
+/** Returns a warning as a sentence in one line, with the check that `bootproof explain` explains. */
+export function warningText(text: string, check?: CheckId): string {
+  return printable(`Warning: ${text}${check === undefined ? "" : ` (see bootproof explain ${check})`}.`);
 }

@@ -7,39 +7,46 @@ import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { ageSentence } from "../report/facts.js";
+import { capitalized } from "../report/statements.js";
 import { printable } from "../report/printable.js";
+import type { Connection } from "./connection.js";
 import type { InputFiles } from "./files.js";
 import { type Io, messageOptions } from "./io.js";
 import { jsonOfKind, ofKind } from "./kinds.js";
 import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { type Pinned, madeOrRefused, pinnedWithBuilds } from "./pin-provenance.js";
-import { pinFolders } from "./pin-release.js";
+import { pinFolders, warningText } from "./pin-release.js";
 import { readProvenance } from "./provenance.js";
 import { parseYaml } from "./read-yaml.js";
 import { areFolders } from "./release-folders.js";
 
 /** Makes a policy from the source. Null if a boot proof was rejected; the reason is already written to stderr. */
-export function pinnedFrom(
-  flags: Flags<"pin">,
-  base: PolicySource | undefined,
-  files: InputFiles,
-  io: Io,
-): Promise<Pinned | null> {
-  if (flags.release.length > 0) return pinReleases(flags, base, files, io);
-  return flags.bootProof.length === 0 ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
+export function pinnedFrom(flags: Flags<"pin">, given: PinSource, files: InputFiles, io: Io): Promise<Pinned | null> {
+  if (flags.release.length > 0) return pinReleases(flags, given.base, files, io);
+  const isEvidence = flags.bootProof.length > 0 || given.connection !== undefined;
+  return isEvidence ? pinBootProofs(flags, given, files, io) : pinBuild(flags, files, io);
+}
+
+interface PinSource {
+  /** The policy of --add-to. */
+  readonly base: PolicySource | undefined;
+  /** The service, if the boot proof of --app comes from it. */
+  readonly connection: Connection | undefined;
 }
 
 async function pinBootProofs(
   flags: Flags<"pin">,
-  base: PolicySource | undefined,
+  { base, connection }: PinSource,
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
   const [library, { readBootProofs }] = await Promise.all([import("../bootproof.js"), import("./pieces.js")]);
   const trustAnchors = await trustedBy(flags, base, files);
-  const pieces = await readBootProofs(files, flags.bootProof);
+  const read = await readBootProofs(files, flags.bootProof);
   files.throwFaults();
+  const pieces = connection ? await fetchedBootProofs(flags.app!, connection, io) : read;
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
@@ -59,6 +66,15 @@ async function pinBootProofs(
   const made = madeOrRefused(() => makePolicy(verified, pinOptions(flags)));
   const messages = adviceOnPinning(judged, made);
   return withBuilds({ made, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
+}
+
+async function fetchedBootProofs(app: string, connection: Connection, io: Io): Promise<NamedEvidence[]> {
+  const [library, { fetchLatestBootProofs }] = await Promise.all([
+    import("../bootproof.js"),
+    import("./fetch-evidence.js"),
+  ]);
+  const fetched = await fetchLatestBootProofs([app], connection, io);
+  return fetched.map(({ bootProof }) => new library.NamedEvidence(app, bootProof, { latestOf: app }));
 }
 
 /**
@@ -128,15 +144,21 @@ async function refuse(judged: readonly PinnedVerdict[], io: Io): Promise<null> {
 
 function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: MadePolicy): string[] {
   const isOne = judged.length === 1;
+  const of = (label: string): string => (isOne ? "" : `${label}: `);
   const warnings = judged.flatMap(({ label, report }) =>
     report.checks
       .filter((check) => check.status === "warn")
-      .map((check) => `warning: ${isOne ? "" : `${label}: `}${check.id}: ${printable(check.detail)}`),
+      .map((check) => warningText(`${of(label)}${check.detail}`, check.id)),
   );
+  const ages = judged.map(({ label, report }) => {
+    const [boot] = report.claims!.bootProofs;
+    return capitalized(`${of(label)}${ageSentence(boot!.hardware.documentTime, report.verifiedAt)}.`);
+  });
   const { length } = policy.deployments;
   return [
-    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, no matter whose ` +
-      "enclave it is: compare the pins with a source that you trust before you rely on them.",
+    `These values come from the evidence itself, no matter whose enclave ${isOne ? "it is" : "they are"}: compare ` +
+      "them with a source that you trust, such as published releases (--release), before you rely on them.",
+    ...ages,
     ...(length < judged.length
       ? [`${judged.length} boot proofs are of ${length === 1 ? "one deployment" : `${length} deployments`}.`]
       : []),
@@ -147,7 +169,7 @@ function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: Ma
 
 /** Returns the notes as warnings of the check `policy.scope`, as later reports will show them. */
 function scopeWarnings(notes: readonly string[]): string[] {
-  return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
+  return notes.map((note) => warningText(note, "policy.scope"));
 }
 
 /** Pins folders with approvals, or one file without approvals. `pin.ts` has refused folders together with files. */

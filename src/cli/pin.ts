@@ -1,14 +1,17 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
+import { duration } from "../appraise/shapes.js";
 import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { readShape } from "../decode/shapes.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { commandOf } from "./command.js";
+import { CONNECTION_HELP, CONNECTION_OPTIONS, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
@@ -18,6 +21,7 @@ import { nonceOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import type { Pinned } from "./pin-provenance.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
 import { isSameFile, requireWritable } from "./write-whole.js";
@@ -27,9 +31,17 @@ FILE is written as a whole or not at all: if nothing is pinned, it does not chan
 before the command starts.)
 
 Examples:
-  From a boot proof, which is verified first: read what was pinned before you rely on it.
-    $ bootproof pin --boot-proof boot.json --name "signer, production" --out policy.json
+  From published releases with their operators' approvals, which are verified first. Get the operators' keys elsewhere:
+    $ bootproof pin --release core-enclaves/releases/2026.9.0 --app signer --manifest-set operators.json \\
+        --out policy.json
+    $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
+
+  From a boot proof, which is verified first: the values come from the evidence itself, so compare them.
+    $ bootproof pin --boot-proof boot.json --name "signer, production" --max-age 30d --out policy.json
     $ bootproof policy check policy.json
+
+  The same, with the newest boot proof of the service:
+    $ bootproof pin --app signer --out policy.json
 
   Several at once; deployments that pin the same are written once:
     $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
@@ -46,10 +58,6 @@ Examples:
     $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
         --repository https://github.com/acme/oracle --out policy.json
 
-  From published releases with their operators' approvals, which are verified first:
-    $ bootproof pin --release core-enclaves/releases/2026.9.0 --app signer --out policy.json
-    $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
-
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
 
@@ -60,7 +68,9 @@ Examples:
     $ bootproof pin --image app.eif --binary app --manifest-set operators.json --namespace prod/signer \\
         --role-arn arn:aws:iam::123456789012:role/signer --out policy.json
 
-Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
+${CONNECTION_HELP}
+
+Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
 
 export const addPinCommand = commandOf(
   "pin",
@@ -69,55 +79,68 @@ export const addPinCommand = commandOf(
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
       "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     usage:
-      "(--boot-proof FILE… [--trust-anchor FILE…] | --release PATH… --app NAME | --image FILE --binary FILE) " +
+      "(--release PATH… --app NAME | --app NAME | --boot-proof FILE… [--trust-anchor FILE…] | " +
+      "--image FILE --binary FILE) " +
       "[--out FILE] [--add-to POLICY]",
     help: EXAMPLES,
   },
   async ({ args, flags, files, io }) => {
-    await refuseCombinations(args, flags);
-    return pin(flags, files, io);
+    const connection = await refuseCombinations(args, flags, io);
+    return pin(flags, connection, files, io);
   },
 );
 
 /** The options that name each source. */
-const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "pcrs", "binary"] } as const;
+const SOURCES = {
+  "boot-proof": ["boot-proof"],
+  release: ["release"],
+  build: ["image", "pcrs", "binary"],
+  service: ["app"],
+} as const;
 type SourceName = keyof typeof SOURCES;
-const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
+/** The sources whose options name nothing else. `--app` also names the application of a release. */
+const OWN_SOURCES: readonly SourceName[] = ["boot-proof", "release", "build"];
+
+const SEEN: readonly SourceName[] = ["boot-proof", "service"];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
 /** The options that can be used only with some sources. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
-  ["app", ["release"]],
+  ["app", ["release", "service"]],
   ["role-arn", ["build"]],
   ["commitment", UNSEEN],
   ["manifest-set", UNSEEN],
   ["quorum-key", UNSEEN],
   ["namespace", UNSEEN],
-  ["trust-anchor", ["boot-proof", "build"]],
-  ["allow-debug", ["boot-proof"]],
-  ["nonce", ["boot-proof"]],
-  ["provenance", ["boot-proof"]],
+  ["trust-anchor", [...SEEN, "build"]],
+  ["allow-debug", SEEN],
+  ["nonce", SEEN],
+  ["provenance", SEEN],
+  ...CONNECTION_OPTIONS.map((option) => [option, ["service"]] as const),
 ];
 
 /**
  * Returns the source that the options name. Without one, reports that a source is missing, and returns "boot-proof".
  */
 function sourceOf(args: ArgumentReader): SourceName {
-  const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
+  const given = OWN_SOURCES.filter((name) => SOURCES[name].some((option) => args.has(option)));
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
+  if (given.length === 0 && args.has("app")) return "service";
   if (given.length === 0)
-    args.fault("--boot-proof FILE, --release FILE or --image FILE is required: the source of the policy");
+    args.fault("--release PATH, --image FILE, --app NAME or --boot-proof FILE is required: the source of the policy");
   if (given.length > 1)
     args.fault(`${options.map((option) => `--${option}`).join(" and ")} exclude each other: give one`);
   return given[0] ?? "boot-proof";
 }
 
-async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): Promise<void> {
+/** Resolves to the connection if the evidence comes from the service. */
+async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io: Io): Promise<Connection | undefined> {
   const source = sourceOf(args);
   if (source === "release" && flags.app === undefined)
     args.fault("--release requires --app NAME: the application of the release");
   for (const [option, own] of GOES_WITH) {
-    const names = own.flatMap((name) => SOURCES[name].map((one) => `--${one}`)).join(", ");
+    const options = own.flatMap((name): readonly string[] => SOURCES[name]).filter((one) => one !== option);
+    const names = options.map((one) => `--${one}`).join(", ");
     const either = names.replace(/, ([^,]+)$/, " or $1");
     if (!own.includes(source) && args.has(option)) args.fault(`--${option} requires ${either}`);
   }
@@ -126,7 +149,9 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): Pr
   refuseProvenance(args, flags);
   refuseValues(args, flags);
   await refuseTargets(args, flags);
+  const connection = source === "service" ? connectionOf(args, flags, io) : undefined;
   args.throwFaults();
+  return connection;
 }
 
 /**
@@ -170,7 +195,12 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
   if (roleArn !== undefined) args.fault("--role-arn requires --image");
 }
 
-function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
+function refuseValues(
+  args: ArgumentReader,
+  { commitment, quorumKey, nonce, appProofType, maxAge }: Flags<"pin">,
+): void {
+  if (maxAge !== undefined && readShape(duration, maxAge).value === undefined)
+    args.fault(`--max-age ${maxAge}: expected a duration such as 12h or 30d`);
   if (commitment !== undefined && !isCommitmentKind(commitment))
     args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
@@ -184,6 +214,8 @@ async function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): Promise
   if (drop.length > 0 && addTo === undefined) args.fault("--drop requires --add-to POLICY, whose demands it names");
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is for a new policy: the policy of --add-to keeps its name");
+  if (args.has("max-age") && addTo !== undefined)
+    args.fault("--max-age is for a new policy: edit maxAge in the policy of --add-to");
   if (addTo === STDIN && out === undefined) args.fault("--add-to - requires --out FILE: stdin cannot be rewritten");
   await refuseReplacing(args, flags);
 }
@@ -196,20 +228,41 @@ async function refuseReplacing(args: ArgumentReader, { out, addTo = "", force }:
     args.fault(`--out ${out}: the file is there: give --force to replace it, or choose another file`);
 }
 
-async function pin(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<number> {
+async function pin(
+  flags: Flags<"pin">,
+  connection: Connection | undefined,
+  files: InputFiles,
+  io: Io,
+): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
   const verb = verbFor(target);
   const base = await readPolicyFile(files, flags.addTo, "--add-to");
-  const pinned = await pinnedFrom(flags, base, files, io);
-  if (pinned === null) return EXIT.rejected;
+  const found = await pinnedFrom(flags, { base, connection }, files, io);
+  if (found === null) return EXIT.rejected;
+  const pinned = await withMaxAge(found, flags.maxAge);
   const result =
     base === undefined ? newPolicy(pinned.made) : await withAdded({ base, target, drop: flags.drop }, pinned);
   const was = target === base?.path ? base.bytes : undefined;
   const isUntouched = was !== undefined && equalBytes(toUtf8(result.text), was);
   if (!isUntouched) await deliver(result.text, target, io, was);
   const written = target === STDIN ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
-  io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
+  const [first, ...others] = pinned.messages;
+  io.stderr.write([first!, ...written, ...others, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
+}
+
+/** Writes the greatest age into a new policy. Throws {@link UsageError} if the policy would reject its own evidence. */
+async function withMaxAge(pinned: Pinned, maxAge: string | undefined): Promise<Pinned> {
+  if (maxAge === undefined) return pinned;
+  const policy = { ...pinned.made.policy, maxAge };
+  const [{ parsePolicy }, { rejectedUnder }] = await Promise.all([
+    import("../appraise/policy.js"),
+    import("./pin-provenance.js"),
+  ]);
+  const report = pinned.verified ? await rejectedUnder(parsePolicy(policy), pinned.verified) : null;
+  if (report !== null)
+    throw new UsageError([`--max-age ${maxAge}: the policy would reject its own evidence: ${failuresText(report)}`]);
+  return { ...pinned, made: { ...pinned.made, policy } };
 }
 
 function verbFor(target: string): string {
@@ -262,7 +315,7 @@ async function withAdded({ base, target, drop }: Addition, { made, verified }: P
       ...alreadyThere.map(
         ({ name, as }) => `not added: ${namesText([name])}, since ${namesText([as])} accepts the same`,
       ),
-      ...[...notes, ...(elsewhere === null ? [] : [elsewhere])].map((note) => `warning: ${note}`),
+      ...[...notes, ...(elsewhere === null ? [] : [elsewhere])].map((note) => warningText(note)),
     ],
   };
 }

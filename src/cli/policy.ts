@@ -1,9 +1,10 @@
 /** `bootproof policy`: shows what a policy file pins and leaves open, and drops a deployment. */
-import { attempt, faultText } from "../errors.js";
+import { type Fault, attempt, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { brokenJson } from "./file-formats.js";
 import { STDIN, nameOf, readerBeside } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
@@ -56,12 +57,21 @@ const addCheck = commandOf<"policy check", [file: string]>(
     ]);
     const bytes = await ofKind(files, path, "POLICY");
     files.throwFaults();
-    const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
+    const checked = checkPolicy(bytes!, { readFile: readerBeside(path) });
+    const answer = { ...checked, faults: checked.faults.map((fault) => withCause(fault, bytes!)) };
     const options = textOptions(io);
     io.stdout.write(format === "json" ? jsonDocument(answer) : renderPolicyCheck(answer, nameOf(path), options));
     return answer.faults.length === 0 ? EXIT.good : EXIT.usage;
   },
 );
+
+const NOT_JSON = "not strict JSON: ";
+
+/** Returns the fault, with a likely cause if the file is not JSON. */
+function withCause({ path, message }: Fault, bytes: Uint8Array): Fault {
+  if (!message.startsWith(NOT_JSON)) return { path, message };
+  return { path, message: NOT_JSON + brokenJson(bytes, message.slice(NOT_JSON.length)) };
+}
 
 const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
   "policy drop",

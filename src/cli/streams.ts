@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { printable } from "../report/printable.js";
 import type { Hasher } from "../verify/cryptography.js";
-import { STDIN, nameOf, reasonOf } from "./files.js";
+import { STDIN, absentAdvice, nameOf, reasonOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
 const MIB = 1024 * 1024;
@@ -48,12 +48,12 @@ function ofSystem<T>(path: string, call: () => T): T {
   try {
     return call();
   } catch (error) {
-    throw unreadable(path, reasonOf(error));
+    throw unreadable(path, reasonOf(error), absentAdvice(path, error));
   }
 }
 
-function unreadable(path: string, message: string): UsageError {
-  return new UsageError([{ file: printable(nameOf(path)), message }]);
+function unreadable(path: string, message: string, advice?: string): UsageError {
+  return new UsageError([{ file: printable(nameOf(path)), message, ...(advice !== undefined && { advice }) }]);
 }
 
 /**

@@ -197,7 +197,9 @@ function sourceOf(
   if (kind === undefined) refuseIdleConnection(args);
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (isGiven) return { kind: attestation === undefined ? "files" : "attestation" };
-  if (kind === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
+  // Without a connection, `--activity` and `--ephemeral-key` may lack a boot proof.
+  const isFetched = kind === "apps" || flags.activityId !== undefined;
+  if (kind === undefined || (!isFetched && !isConfigured(args, io))) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
   const connection = kind && connectionOf(args, flags, io);
   return connection && { kind: kind!, connection };
 }

@@ -164,12 +164,17 @@ async function sendOnce(transport: Transport, request: StampedRequest, signal: S
   }
 }
 
+/** The error of OpenSSL if what a server sends is not TLS. */
+const NOT_TLS = "ERR_SSL_WRONG_VERSION_NUMBER";
+const SPEAKS_HTTP = "This port speaks no TLS: use http:// for a service on this machine, or another port.";
+
 async function exchange(transport: Transport, request: StampedRequest, signal: Signal): Promise<JsonValue> {
   const { target } = request;
   const effect = effectOf(target);
   const { response, answer } = await reach(transport, request, signal).catch((error: unknown) => {
-    const advice = "Check the base address and the network.";
-    throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, {
+    const reason = networkReason(error);
+    const advice = reason === NOT_TLS ? SPEAKS_HTTP : "Check the base address and the network.";
+    throw new ClientError("unreachable", `the service cannot be reached (${reason}). ${advice}`, {
       operation: target.name,
       effect,
     });

@@ -1,12 +1,17 @@
 /** Copies of callers' inputs: JSON text, its bytes, or a parsed value. Later changes of an input have no effect. */
-import { type Fault, type Reading, attempt } from "../errors.js";
+import { type Fault, MalformedError, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
 /** Parses text and bytes, and copies any other value except undefined. Throws {@link MalformedError} (`json`). */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
+  if (typeof input === "string" && FILE_NAME.test(input))
+    throw new MalformedError("json", [{ path: "", message: NOT_A_NAME }]);
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
+
+const FILE_NAME = /^[^\s"{[]{1,255}\.(?:jsonl?|ya?ml|pem)$/i;
+const NOT_A_NAME = "expected the content, got the name of a file: read the file first";
 
 /** A copied input, which has faults if it is not JSON. */
 export interface InputCopy {

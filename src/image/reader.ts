@@ -108,7 +108,7 @@ class ImageReader {
   async #header(): Promise<ImageHeader | null> {
     const bytes = await this.#cursor.take(HEADER_LENGTH);
     if (!isImageStart(bytes)) {
-      this.#fault("", "not an enclave image file: one begins with .eif");
+      this.#fault("", "not an enclave image file: one begins with .eif (nitro-cli build-enclave makes one)");
       return null;
     }
     if (bytes.length < HEADER_LENGTH) {

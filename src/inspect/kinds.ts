@@ -133,6 +133,8 @@ export interface KindRow {
   readonly is: string;
   /** The options and operands of the command that take such files. Messages name the first if it is an option. */
   readonly takenBy: readonly string[];
+  /** How such a file is made, as the end of a sentence. */
+  readonly made?: string;
   /** What to do with such a file if no option takes it. */
   readonly advice?: string;
   /** The kind of evidence in the file, if it contains only evidence of one kind. */
@@ -162,12 +164,14 @@ export const KINDS = {
   "API key": {
     is: "an API key file",
     takenBy: ["--api-key-file"],
+    made: "bootproof keygen makes one",
     advice: "it is a secret: keep it from others, and out of pages",
     marked: (json) => has(json, "publicKey", "privateKey"),
   },
   "boot proof": {
     is: "a boot proof",
     takenBy: ["--boot-proof"],
+    made: "bootproof fetch --app NAME gets one from the service",
     piece: "boot proof",
     role: "bootProofs",
     json: isBootProof,
@@ -189,6 +193,7 @@ export const KINDS = {
   activity: {
     is: "an activity",
     takenBy: ["--activity"],
+    made: "bootproof fetch --activity-id ID gets one from the service",
     piece: "activity",
     role: "activity",
     json: (json) => has(json, "activity") || (has(json, "intent") && hasOneOf(json, "result", "status")),
@@ -196,6 +201,7 @@ export const KINDS = {
   bundle: {
     is: "a bundle",
     takenBy: ["BUNDLE"],
+    made: "bootproof bundle makes one",
     advice: "give it alone: bootproof verify FILE",
     role: "bundle",
     format: ["bundle", "bootproof-bundle/"],
@@ -224,6 +230,7 @@ export const KINDS = {
   "app proof": {
     is: "an app proof",
     takenBy: ["--app-proof"],
+    made: "the service's activities have them, as appProofs",
     piece: "app proof",
     role: "appProofs",
     json: (json) => has(unwrap(json, "appProof"), "proofPayload"),
@@ -231,6 +238,7 @@ export const KINDS = {
   request: {
     is: "a request",
     takenBy: ["--request"],
+    made: "it is the body that was submitted",
     advice: "bootproof verify --request compares an activity with it",
     json: (json) => names(json, "type", "ACTIVITY_TYPE_") && has(json, "parameters"),
   },
@@ -244,6 +252,7 @@ export const KINDS = {
   "image PCRs": {
     is: "the PCRs of an image",
     takenBy: ["--pcrs"],
+    made: "nitro-cli build-enclave prints them",
     advice: "bootproof pin --pcrs makes a policy of them",
     json: areNitroCliPcrs,
     text: ["text", arePcrLines],
@@ -251,6 +260,7 @@ export const KINDS = {
   policy: {
     is: "a policy",
     takenBy: ["--policy", "--add-to", "POLICY"],
+    made: "bootproof pin makes one",
     role: "policy",
     format: ["policy", "bootproof/"],
     json: (json) => has(json, "deployments"),
@@ -258,19 +268,21 @@ export const KINDS = {
   certificate: {
     is: "a certificate",
     takenBy: ["--trust-anchor"],
+    made: "in PEM",
     role: "anchor",
-    text: ["PEM", (text) => text.split(PEM_START).length === 2],
+    text: ["PEM", (text) => pemBlocks(text) === 1],
     binary: ["DER", decodes(decodeCertificate)],
   },
   certificates: {
     is: "certificates",
     takenBy: ["--trust-anchor"],
     advice: "a trust anchor is one certificate",
-    text: ["PEM", (text) => text.includes(PEM_START)],
+    text: ["PEM", (text) => pemBlocks(text) > 1],
   },
   release: {
     is: "a published release",
     takenBy: ["--release"],
+    made: "a folder of releases/, or its YAML",
     advice: "bootproof pin --release makes a policy of it",
     json: (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication),
     text: ["YAML", isRelease],
@@ -278,6 +290,7 @@ export const KINDS = {
   "provenance bundle": {
     is: "a provenance bundle",
     takenBy: ["--provenance"],
+    made: "gh attestation download gets one",
     advice: "bootproof verify --provenance verifies it, a page cannot",
     format: ["mediaType", "application/vnd.dev.sigstore.bundle"],
     marked: (json) => has(json, "verificationMaterial") && hasOneOf(json, "dsseEnvelope", "messageSignature"),
@@ -286,6 +299,7 @@ export const KINDS = {
   "trusted root": {
     is: "a trusted root of Sigstore",
     takenBy: ["--trusted-root"],
+    made: "gh attestation trusted-root writes one",
     advice: "name it in a policy; a page cannot verify provenance",
     format: ["mediaType", "application/vnd.dev.sigstore.trustedroot"],
     lines: true,
@@ -293,6 +307,7 @@ export const KINDS = {
   "attestation document": {
     is: "a bare attestation document",
     takenBy: ["--attestation"],
+    made: "in CBOR, base64 or hex",
     role: "document",
     binary: ["CBOR", beginsAsCoseSign1],
   },
@@ -309,6 +324,13 @@ export function kindSentence(kind: EvidenceKind): string {
 
 function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) => boolean {
   return (bytes) => attempt(() => decode(bytes)).value !== undefined;
+}
+
+/** A block begins a line. A certificate within a policy or a script does not. */
+const PEM_LINE = new RegExp(`^\\ufeff?${PEM_START}`, "gm");
+
+function pemBlocks(text: string): number {
+  return text.match(PEM_LINE)?.length ?? 0;
 }
 
 function isReleasedApplication(value: JsonValue): boolean {

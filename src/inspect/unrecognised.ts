@@ -48,8 +48,7 @@ export const SERVICE_ERROR = "an error from a service, not evidence: fetch the e
 
 /** Describes a text that begins as JSON. Returns null for any other text. */
 function describeJson(text: string): string | null {
-  const first = /^\s*([[{"])/.exec(text.slice(0, MAX_TEXT_START))?.[1];
-  if (first === undefined) return null;
+  if (!/^\s*(?:[[{"]|(?:null|true|false)\s*$)/.test(text.slice(0, MAX_TEXT_START))) return null;
   const { value, faults } = attempt(() => parseJson(text));
   return value === undefined ? `not strict JSON: ${faultText(faults)}` : describeValue(value);
 }

@@ -121,9 +121,9 @@ const MAX_NEAR = 5;
 /** Maximum length of a word that is compared. */
 const MAX_COMPARED = 64;
 
-/** Returns up to five known words that contain the word or, if there are none, differ from it in few letters. */
-export function nearestWords(word: string): string[] {
-  const known = explainedWords();
+/** Returns up to five words that contain the word or, if there are none, differ from it in few letters. */
+export function nearestWords(word: string, others: readonly string[] = []): string[] {
+  const known = [...explainedWords(), ...others];
   if (word === "" || word.length > MAX_COMPARED) return [];
   const holding = known.filter((one) => one.includes(word));
   const most = Math.floor(word.length / 2);

@@ -55,14 +55,15 @@ function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
 }
 
 function policyLines(check: PolicyCheck, page: Page): string[] {
-  const { name = null, trustAnchors = [], maxAge = null, appProofs, allowDebug, warnings = [] } = check;
+  const { name = null, trustAnchors = [], maxAge = null, appProofs, allowDebug, warnings = [], notes = [] } = check;
   return [
     page.paint(name === null ? "Policy, without a name" : `Policy ${quoted(name, 256)}`, "bold"),
     ...fact(page, "trust anchors", trustAnchors.map((anchor) => printable(anchor.name)).join(", ")),
-    ...fact(page, "maxAge", maxAge === null ? "none: a boot proof of any age passes" : durationText(maxAge)),
+    ...fact(page, "maxAge", maxAge === null ? "none" : durationText(maxAge)),
     ...(appProofs === undefined ? [] : fact(page, "app proofs", appProofText(appProofs))),
     ...fact(page, "debug mode", allowDebug === true ? "allowed" : "refused"),
     ...warnings.flatMap((text) => warning(page, text)),
+    ...notes.flatMap((text) => fact(page, "note", text)),
   ];
 }
 

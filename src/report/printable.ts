@@ -7,7 +7,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 }
 
-/** Returns at most `length` characters, and counts the rest. No surrogate pair is cut in two. */
+/** Returns at most `length` characters, with a mark if there are more. No surrogate pair is cut in two. */
 export function printableStart(text: string, length: number): string {
   return printable(startOf(text, length)) + rest(text, length);
 }
@@ -23,5 +23,5 @@ export function shortHex(hex: string, digits = 8): string {
 }
 
 function rest(text: string, length: number): string {
-  return text.length > length ? `… (${text.length} characters)` : "";
+  return text.length > length ? "…" : "";
 }

@@ -108,8 +108,11 @@ function placed(path: readonly Certificate[]): Placed[] {
 
 function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], checklist: Checklist): void {
   const names = anchors.map((candidate) => candidate.name).join(", ");
-  const root = nameText(claimed.subject);
-  checklist.fail("chain.anchor", `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`);
+  const isAws = isAwsNitroRoot({ name: "", certificate: claimed });
+  const detail = isAws
+    ? `the document is of the AWS Nitro root, and this policy trusts only ${names}: wrong policy, or trust anchor?`
+    : `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
+  checklist.fail("chain.anchor", detail);
 }
 
 /** Reports `chain.anchor`. `isBroken` means that the anchor did not issue the certificate below it. */

@@ -171,7 +171,7 @@ describe("pin --image --binary", () => {
   it("says what an image alone leaves open, and what closes it", async () => {
     const { policy, stderr } = await pinned("--image", image);
     expect(readJson(policy)).toMatchObject({ deployments: [{ open: ["application", "operator"] }] });
-    expect(stderr).toContain("warning: policy.scope: leaves the application open");
+    expect(stderr).toContain("Warning: leaves the application open");
     expect(stderr).toContain("--binary FILE pins the application");
     const binaryAlone = await pinned("--binary", app, "--manifest-set", set, "--namespace", "lab/signer", ...anchored);
     expect(binaryAlone.stderr).toContain("only manifestSet pins the image");

@@ -82,7 +82,7 @@ describe("an option that would do nothing", () => {
   it.each([
     [["lab", "--list-faults", "--port", "0"], "--port: --list-faults starts no lab"],
     [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
-    [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
+    [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the file has none"],
     [
       ["verify", "--boot-proof", BOOT, "--policy", POLICY, "--timeout", "5"],
       "--timeout: not used, since nothing is fetched",

@@ -29,6 +29,7 @@ const FORMATS: readonly (readonly [what: string, content: string | Uint8Array, m
   ["white space", " \r\n\t\n", "only white space: the program that wrote it may have failed"],
 ];
 
+const NO_COMMENTS = 'JSON has no comments: remove it (a policy may have "comment": "…" in any object)';
 const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Array, message: string])[] = [
   ["YAML", "bootProof:\n  qosManifestB64: x\n", "this looks like YAML: convert it (yq -o json)"],
   ["YAML behind comments", "# policy\n\n---\npolicy: bootproof/1\n", "this looks like YAML: convert it (yq -o json)"],
@@ -59,7 +60,14 @@ const JSON_FAULTS: readonly (readonly [what: string, content: string | Uint8Arra
     ([text, fault]) => [`cut off: ${text}`, text, `${fault}: the file is truncated: write or fetch it again`] as const,
   ),
   ["an unknown word", "hello", "expected a value (line 1, column 1)"],
-  ["a comma too many", '{"a":1,}', "expected a member name (line 1, column 8)"],
+  ["a comma too many", '{"a":1,}', "expected a member name (line 1, column 8): remove the comma before it"],
+  ...(
+    [
+      ['// mine\n{"a":1}', "expected a value (line 1, column 1)"],
+      ['{"a":1, /* mine */ "b":2}', "expected a member name (line 1, column 9)"],
+      ['{"a":1} # mine', "text after the end of the value (line 1, column 9)"],
+    ] as const
+  ).map(([text, fault]) => [`a comment: ${text}`, text, `${fault}: ${NO_COMMENTS}`] as const),
 ];
 
 /** Each takes JSON. */
@@ -81,10 +89,14 @@ describe.each([
     const file = fileOf(content);
     for (const words of PLACES) {
       const { code, stdout, stderr } = await bootproof(words(file));
-      expect([code, stdout, stderr]).toEqual([2, "", `bootproof: ${file}: ${message}\n`]);
+      const [first, ...advice] = stderr.trimEnd().split("\n");
+      expect([code, stdout, first]).toEqual([2, "", `bootproof: ${file}: ${message}`]);
+      // What the option takes follows where the file is no JSON.
+      const takes = [expect.stringMatching(/^(?:--[a-z-]+ takes|Expected) an? [a-z ]+: /)];
+      expect(advice).toEqual(message.startsWith("not strict JSON") ? takes : []);
     }
     const { code, stderr } = await bootproof(PLACES[0]!("-"), { stdin: content });
-    expect([code, stderr]).toEqual([2, `bootproof: stdin: ${message}\n`]);
+    expect([code, stderr.split("\n")[0]]).toEqual([2, `bootproof: stdin: ${message}`]);
   });
 });
 

@@ -52,7 +52,7 @@ const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, 
   manifest: ["this is a manifest: bootproof inspect shows it; to verify it, give the boot proof", null, []],
   envelope: ["this is a manifest envelope: bootproof inspect shows it; to verify it, give the boot proof", null, []],
   certificate: ["this is a certificate", "--trust-anchor", ["verify", "pin"]],
-  bundle: ["this is a bundle: give it alone: bootproof verify FILE", null, []],
+  bundle: ["this is a bundle: give it alone: bootproof verify ", null, []],
   policy: ["this is a policy", "--policy", ["verify", "bundle"]],
   report: ["this is a report, which proves nothing: verify the evidence itself", null, []],
   release: ["this is a published release", "--release", ["pin"]],
@@ -72,7 +72,7 @@ const OPTIONS: readonly (readonly [words: (file: string) => string[], takes: rea
     (file) => ["verify", "--boot-proof", FILES.boot, "--activity", FILES.activity, "--no-policy", "--request", file],
     ["request"],
   ],
-  [(file) => ["verify", file, "--no-policy"], ["bundle"]],
+  [(file) => ["verify", file, "--no-policy"], ["bundle", "boot", "details", "boots"]],
   [(file) => ["bundle", "--boot-proof", file, "--no-policy"], ["boot", "details", "boots", "bundle"]],
   [(file) => ["bundle", "--boot-proof", FILES.boot, "--app-proof", file, "--no-policy"], ["app", "apps", "bundle"]],
   [(file) => ["bundle", "--boot-proof", FILES.boot, "--activity", file, "--no-policy"], ["activity"]],
@@ -132,8 +132,8 @@ describe("a file that holds the right thing", () => {
       "a bundle with an activity, as that",
       "--activity",
       packEvidence({ bootProofs: [bootProof], activity }),
-      "bootProofs in it would not be verified, since --activity takes only an activity: use bootproof " +
-        "verify FILE, which verifies the whole bundle",
+      "bootProofs in it would not be verified, since --activity takes only an activity. It is a bundle: give it " +
+        "alone: bootproof verify /",
     ],
   ])("is refused with evidence that its option does not take: %s", async (_, option, content, says) => {
     const boot = option === "--boot-proof" ? [] : ["--boot-proof", FILES.boot];
@@ -144,7 +144,7 @@ describe("a file that holds the right thing", () => {
   it.each([
     ["a boot proof whose document is none", "--boot-proof", { ...bootProof, cloudAttestationDocB64: "%%%" }],
     ["a wrapper around nothing", "--boot-proof", { bootProof: null }],
-    ["an object of no kind", "--boot-proof", { hello: "world" }],
+    ["an object with one member of a boot proof", "--boot-proof", { hello: "world", owner: "me" }],
     ["an app proof that is broken", "--app-proof", { ...appProofs[0], signature: "" }],
     ["an activity that is none", "--activity", { activity: 7 }],
   ])("is evidence, and rejected, where it is broken inside: %s", async (_, option, content) => {

@@ -132,8 +132,8 @@ describe("pin of several boot proofs", () => {
     });
     expect([code, names(path)]).toEqual([0, [FIRST, "0xkey/signer nonce 18"]]);
     expect(stderr).toContain("3 boot proofs are of 2 deployments.");
-    expect(stderr).toContain(`warning: ${both}[1]: bind.commitment: legacy`);
-    expect(stderr).toContain(`warning: policy.scope: ${FIRST}: manifestHash is pinned`);
+    expect(stderr).toContain(`Warning: ${both}[1]: legacy: no PCR commits`);
+    expect(stderr).toContain(`Warning: ${FIRST}: manifestHash is pinned`);
   });
 
   it("tells every failure with the file's name, and writes nothing", async () => {
@@ -198,7 +198,7 @@ describe("pin --add-to", () => {
     const first = await bootproof([...args, "--trust-anchor", anchor], LAB_NOW);
     expect([first.code, first.stderr]).toEqual([
       0,
-      expect.stringMatching(/warning: .* is now a trust anchor of every deployment of the policy/) as string,
+      expect.stringMatching(/Warning: .* is now a trust anchor of every deployment of the policy/) as string,
     ]);
     const second = await bootproof(args, LAB_NOW);
     expect([second.code, names(path)]).toEqual([0, [FIRST, "lab/signer nonce 7"]]);
@@ -340,7 +340,7 @@ describe("pin --add-to --out, elsewhere", () => {
     it("is listed in a warning where the policy goes to stdout", async () => {
       const { code, stdout, stderr } = await pin(kind, () => "-");
       expect([code, (JSON.parse(stdout) as PolicyFile).deployments.length]).toEqual([0, 2]);
-      expect(stderr).toContain("warning: the policy names files relative to its own folder: named. Write it into");
+      expect(stderr).toContain("Warning: the policy names files relative to its own folder: named. Write it into");
     });
   });
 
@@ -466,7 +466,7 @@ describe("policy drop", () => {
   it.each([
     [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
     [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
-    [["policy", "drop", fileOf("{}"), "x"], "deployments: expected an array, got nothing"],
+    [["policy", "drop", fileOf("{}"), "x"], "an empty JSON object\nExpected a policy: bootproof pin makes one"],
     [["policy", "drop", "x"], "NAME is required"],
     [["policy", "nothing"], "unknown command nothing"],
     [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],

@@ -93,7 +93,7 @@ A release that is older than every minNonce of the policy is listed, and nothing
 
 <bold red>not checked<>  not checked/app
 <dim>skipped<>      ${"n".repeat(82)}
-             ${"n".repeat(78)}… (170 characters)
+             ${"n".repeat(78)}…
 
 Nothing is known\\u{1b} of what is missing.
 And that.

@@ -1,0 +1,127 @@
+/** The mistakes of newcomers (`wrong-uses.table.ts`), and every other option with every other kind of file. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { policySchema } from "../../src/appraise/policy.js";
+import { OPTIONS, commandsWith, type OptionName } from "../../src/cli/option-table.js";
+import { type JsonValue, isJsonObject } from "../../src/decode/json.js";
+import { parsePolicy } from "../../src/index.js";
+import { bootproof } from "./support.js";
+import { FILES, TRIED, WRONG_USES } from "./wrong-uses.table.js";
+
+const LATER = { now: "2026-03-04T06:00:00Z" };
+const before = process.cwd();
+
+beforeAll(() => {
+  process.chdir(mkdtempSync(join(tmpdir(), "bootproof-wrong-")));
+  for (const [name, content] of Object.entries(FILES)) writeFileSync(name, content);
+});
+afterAll(() => process.chdir(before));
+
+/** The output in one line, without the line breaks of a page. */
+const inOneLine = (text: string): string => text.replace(/\s+/g, " ");
+
+describe("a newcomer's mistake", () => {
+  it.each(WRONG_USES)("$what: bootproof $argv", async ({ argv, code, says, next, never = [] }) => {
+    const answer = await bootproof(argv, LATER);
+    const text = inOneLine(answer.stdout + answer.stderr);
+    expect([answer.code, code === 2 ? answer.stdout : ""], text).toEqual([code, code === 2 ? answer.stdout : ""]);
+    for (const words of [...says, next]) expect(text).toContain(words);
+    for (const words of [...never, "(189 characters)", "unexpected: "]) expect(text).not.toContain(words);
+    expect(text).not.toMatch(/\(\d+ characters\)/);
+  });
+
+  it("is named with the file that has it, and no other", async () => {
+    const { stderr } = await bootproof(["verify", "--boot-proof", "boot.json", "--policy", "comment.json"], LATER);
+    expect(stderr).toContain("bootproof: comment.json: ");
+    expect(stderr).not.toContain("bootproof: boot.json");
+  });
+});
+
+it.each(TRIED)("bootproof %s ends with %i", async (argv, code, says) => {
+  const answer = await bootproof(argv.split(" "), LATER);
+  expect([answer.code, answer.stderr]).toEqual([code, ""]);
+  expect(inOneLine(answer.stdout)).toContain(says);
+});
+
+it("verify FILE with boot proofs leaves out no rule of the policy, as --boot-proof may", async () => {
+  const policy = JSON.parse(String(FILES["policy.json"])) as object;
+  writeFileSync("required.json", JSON.stringify({ ...policy, appProofs: { required: true } }));
+  const codeOf = async (...evidence: string[]): Promise<number> =>
+    (await bootproof(["verify", ...evidence, "--policy", "required.json"], LATER)).code;
+  expect([await codeOf("--boot-proof", "boot.json"), await codeOf("boot.json")]).toEqual([0, 1]);
+});
+
+it("verify - takes a boot proof from stdin", async () => {
+  const stdin = FILES["boot.json"]!;
+  expect((await bootproof(["verify", "-", "--policy", "policy.json"], { ...LATER, stdin })).code).toBe(0);
+});
+
+const FILE_OPTIONS = [
+  "verify --boot-proof X --policy policy.json",
+  "verify --boot-proof boot.json --app-proof X --policy policy.json",
+  "verify --boot-proof boot.json --activity X --policy policy.json",
+  "verify --attestation X --policy policy.json",
+  "verify --boot-proof boot.json --policy X",
+  "verify --boot-proof boot.json --no-policy --trust-anchor X",
+  "verify --boot-proof boot.json --provenance X --policy policy.json",
+  "verify --boot-proof boot.json --activity activity.json --request X --policy policy.json",
+  "verify X --policy policy.json",
+  "bundle --boot-proof X --policy policy.json",
+  "pin --boot-proof X --trust-anchor anchor.pem",
+  "pin --boot-proof boot.json --trust-anchor X",
+  "pin --boot-proof boot.json --trust-anchor anchor.pem --add-to X --out -",
+  "policy check X",
+  "inspect X",
+];
+
+describe.each(FILE_OPTIONS)("bootproof %s, with every kind of file", (line) => {
+  it("says what it is or what was expected, in words that name that file", async () => {
+    for (const name of Object.keys(FILES)) {
+      const argv = line.split(" ").map((word) => (word === "X" ? name : word));
+      const { code, stdout, stderr } = await bootproof(argv, LATER);
+      const text = `${name}: ${code} ${inOneLine(stdout + stderr)}`;
+      expect(text).not.toMatch(/unexpected: |\(\d+ characters\)|undefined|\[object/);
+      if (code !== 2) continue;
+      expect(text).toContain(name);
+      // A fault of JSON never stands alone: it has a cause, or what the option takes.
+      if (/not strict JSON/.test(stderr)) expect(stderr).toMatch(/takes |Expected |: .*: .*: /);
+      if (name.startsWith("comment") || name === "bom.json") expect(stderr).not.toContain("a certificate; ");
+    }
+  });
+});
+
+describe("explain", () => {
+  function membersIn(schema: JsonValue): string[] {
+    if (Array.isArray(schema)) return schema.flatMap(membersIn);
+    if (!isJsonObject(schema)) return [];
+    const { properties = {} } = schema;
+    return [
+      ...Object.keys(properties as object),
+      ...Object.values(schema).flatMap(membersIn),
+      ...Object.values(properties as object).flatMap(membersIn),
+    ];
+  }
+
+  it.each([...new Set(membersIn(policySchema()))])("explains the member %s of a policy", async (name) => {
+    const { code, stdout } = await bootproof(["explain", name]);
+    expect([code, stdout.length > 40]).toEqual([0, true]);
+  });
+
+  const options = (Object.keys(OPTIONS) as OptionName[]).filter(
+    // `explain` has --format itself.
+    (name) => name !== "format" && commandsWith(name).length > 0,
+  );
+  it.each(options)("explains the option --%s by its help", async (name) => {
+    const { code, stdout } = await bootproof(["explain", `--${name}`]);
+    expect([code, stdout.split(":")[0]]).toEqual([0, `--${name}`]);
+    expect((await bootproof(["explain", name])).code).toBe(0);
+  });
+});
+
+it.each(["policy.json", "./my policies.json".replace(" ", "-"), "policy.yaml"])(
+  "parsePolicy(%j) says that it takes the content",
+  (name) =>
+    expect(() => parsePolicy(name)).toThrow(/expected the content, got the name of a file: read the file first/),
+);
