@@ -86,7 +86,9 @@ describe("the built command keeps watch", () => {
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     const whole = await run("log", "verify", path);
     expect([whole.code, whole.stderr]).toEqual([0, ""]);
-    expect(whole.stdout).toMatch(/^WHOLE: .*: 3 entries, .*\nHead: [0-9a-f]{64}\nWatch: .*\nNot checked: lines removed from/);
+    expect(whole.stdout).toMatch(
+      /^WHOLE: .*: 3 entries, .*\nHead: [0-9a-f]{64}\nWatch: .*\nNot checked: lines removed from/,
+    );
     const json = await run("log", "verify", path, "--format", "json");
     const { head } = JSON.parse(json.stdout) as { head: string };
     expect((await run("log", "verify", path, "--head", head)).code).toBe(0);
