@@ -86,7 +86,9 @@ describe("the built command keeps watch", () => {
     expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
     const whole = await run("log", "verify", path);
     expect([whole.code, whole.stderr]).toEqual([0, ""]);
-    expect(whole.stdout).toMatch(/^WHOLE: .*: 3 entries, .*\nHead: [0-9a-f]{64}\nNot checked: lines removed from/);
+    expect(whole.stdout).toMatch(
+      /^WHOLE: .*: 3 entries, .*\nHead: [0-9a-f]{64}\nWatch: .*\nNot checked: lines removed from/,
+    );
     const json = await run("log", "verify", path, "--format", "json");
     const { head } = JSON.parse(json.stdout) as { head: string };
     expect((await run("log", "verify", path, "--head", head)).code).toBe(0);
@@ -449,7 +451,7 @@ describe("the built command, without the service,", () => {
     expect(stderr).toMatch(
       /warning: \S+Z the outage of entry 3 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500; will retry\n/,
     );
-    expect(stderr).toMatch(/note: \S+Z the outage of entry 2 was delivered at attempt 2\n/);
+    expect(stderr).toMatch(/note: \S+Z the outage of entry 3 was delivered at attempt 2\n/);
   });
 
   it.each([

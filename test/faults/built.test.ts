@@ -118,10 +118,12 @@ interface Fault {
   readonly said: RegExp;
   /** Whose built command has to do with it in each run of the tests; that of the others in the long one. */
   readonly tried: string;
+  /** Of `--timeout`. */
+  readonly seconds?: string;
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {
-  "says nothing": { ways: {}, said: /no answer within 400 ms/, tried: "fetch" },
+  "says nothing": { ways: {}, said: /no answer within 400 ms/, tried: "fetch", seconds: "0.4" },
   resets: {
     ways: { asked: (socket) => void socket.resetAndDestroy() },
     said: /cannot be reached \(ECONNRESET\)/,
@@ -142,9 +144,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 describe.concurrent.each(Object.keys(ONLINE))("the built command: %s", (name) => {
   const tried = Object.entries(FAULTS).filter(([, fault]) => IS_SOAK || fault.tried === name);
-  it.each(tried)("ends with 3 and the reason, where the service %s", async (_, { ways, said }) => {
+  it.each(tried)("ends with 3 and the reason, where the service %s", async (_, { ways, said, seconds = "10" }) => {
     await withServer(ways, async (server, baseUrl) => {
-      const { code, stdout, stderr } = await run([...ONLINE[name]!(), ...connection(baseUrl), "--timeout", "0.4"]);
+      const { code, stdout, stderr } = await run([...ONLINE[name]!(), ...connection(baseUrl), "--timeout", seconds]);
       expect([code, stdout, stderr]).toEqual([3, "", expect.stringMatching(said)]);
       expectSentences(stderr, server);
     });
@@ -154,7 +156,7 @@ describe.concurrent.each(Object.keys(ONLINE))("the built command: %s", (name) =>
   it("ends with a sentence, and neither 0 nor 1, where an answer is packed six times", async () => {
     const ways: Ways = { asked: (socket) => socket.end(answer(200, { "content-encoding": ENCODINGS }, "abc", 30)) };
     await withServer(ways, async (server, baseUrl) => {
-      const { code, stdout, stderr } = await run([...ONLINE[name]!(), ...connection(baseUrl), "--timeout", "0.4"]);
+      const { code, stdout, stderr } = await run([...ONLINE[name]!(), ...connection(baseUrl), "--timeout", "10"]);
       expect([stdout, [2, 3].includes(code!)]).toEqual(["", true]);
       expect(stderr).toMatch(/cannot be reached/);
       expectSentences(stderr, server);

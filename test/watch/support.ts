@@ -138,7 +138,7 @@ export function respondingBy(
   };
 }
 
-const MOST_BUSY_MS = 500;
+const MOST_BUSY_MS = 2000;
 
 /** A clock that advances only by sleeping. */
 export class SimulatedClock {
