@@ -60,8 +60,7 @@ export async function fetchBootProofOf(
  */
 function requireBootProof<T>(value: T, connection: Connection): Exclude<T, undefined> {
   const members = Object.keys(bootProofMembers(provisioningForm(value)));
-  if (isJsonObject(value) && members.some((name) => value[name] !== undefined))
-    return value as Exclude<T, undefined>;
+  if (isJsonObject(value) && members.some((name) => value[name] !== undefined)) return value as Exclude<T, undefined>;
   throw unreachable(connection, ["the response has no member of a boot proof: check the base address"]);
 }
 

@@ -90,6 +90,7 @@ export async function writeFolder(path: string, files: Readonly<Record<string, s
   try {
     await mkdir(beside);
     for (const [name, text] of Object.entries(files)) await createWhole(join(beside, name), text);
+    // Windows renames a folder to a new name only.
     if (statOf(folder) !== null) await rmdir(folder);
     await rename(beside, folder);
     await syncFolder(dirname(folder));

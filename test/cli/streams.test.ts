@@ -126,6 +126,13 @@ describe("a report in a file", () => {
     expect(readJson(path)).toMatchObject({ format: "bootproof-error/1", exitCode: 2 });
   });
 
+  it("of an earlier run is removed where the error document cannot be written", async () => {
+    const path = join(olderReport(), "..", "x".repeat(240));
+    writeFileSync(path, OLDER);
+    const { code, stdout } = await bootproof([...ENDS.error[0], "--out", path, "--format", "json"]);
+    expect([code, stdout, existsSync(path)]).toEqual([2, "", false]);
+  });
+
   it("is what a link leads to, and the link stays", async () => {
     const path = olderReport();
     symlinkSync(path, `${path}.link`);
