@@ -26,9 +26,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
-import { decodeApproval } from "../src/decode/manifest/approval.js";
-import { type PivotManifest, decodeManifest } from "../src/decode/manifest/index.js";
-import { releaseOf, unpackReleases } from "./support/releases.js";
+import { decodeManifest } from "../src/decode/manifest/index.js";
+import { type Block, readBlocks, writeReleases } from "./support/documents.js";
 import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -36,32 +35,17 @@ const VECTORS = join(ROOT, "test-vectors");
 const base = mkdtempSync(join(tmpdir(), "bootproof-readme-"));
 const run = promisify(execFile);
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
-  /** Its document, and the nearest heading above it. */
-  readonly place: string;
-}
-
 const DOCUMENTS = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
 const blocks: readonly Block[] = DOCUMENTS.flatMap(readBlocks);
 
-function readBlocks(document: string): Block[] {
-  const markdown = readFileSync(join(ROOT, document), "utf8");
-  const found: Block[] = [];
-  let heading = "";
-  for (const [, title, language, text] of markdown.matchAll(/^#{1,6} ([^\n]+)$|^```(\w*)\n(.*?)^```$/gms)) {
-    if (title !== undefined) heading = title;
-    else found.push({ language: language!, text: text!, place: `${document}, ${heading}` });
-  }
-  return found;
-}
-
 /** Lines that are not run here, and blocks that begin with one; and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  "git clone": "fetches: test/package/ packs the clone, and installs what was packed",
-  "npm ci && npm pack": "the same",
-  "cd ../your-project": "the same",
+  "git clone": "fetches: test/first-ten-minutes/ pastes it, with a copy in place of what is fetched",
+  "cd bootproof && npm ci": "the same",
+  "mkdir audit": "installs: test/first-ten-minutes/ pastes it",
+  "npm install --prefix .": "the same",
+  "mkdir -p vendor": "the same",
+  "git add vendor": "the same",
   "export PATH=": "the command is found here without it",
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
@@ -91,6 +75,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "const line = JSON.stringify({": "an outline: test/audit/expected.test.ts and test/cli/audit.test.ts run it",
   "bootproof proxy": "runs until it is ended: test/cli/end-to-end-proxy.test.ts runs it",
   "{": "the policy: test/appraise/policy.test.ts reads it",
+  "git show main:policy.json": "of a repository: test/diff/text.test.ts makes what diff writes",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
   "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
@@ -166,27 +151,6 @@ function writeBuild(folder: string): string {
     ),
   };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
-  return anchorPem;
-}
-
-/** The genuine releases, their operators, and the boot proof of an enclave of the lab that runs 2026.9.0. */
-function writeReleases(folder: string): string {
-  unpackReleases(join(folder, "core-enclaves/releases"));
-  const files = releaseOf("2026.9.0");
-  const manifest = decodeManifest(files.get("manifest")!) as PivotManifest;
-  const approvals = [...files].filter(([name]) => name.endsWith(".approval")).map(([, bytes]) => decodeApproval(bytes));
-  const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
-  const lab = new Forge({ measurements: { ...labMeasurements(), pcr0, pcr1, pcr2, pcr3 } });
-  const { bootProof, anchorPem } = forgeEvidence({
-    lab,
-    at: new Date("2026-09-10T12:00:00.000Z"),
-    version: "v1",
-    alterManifest: { manifest: () => manifest, approvals: () => approvals, shareApprovals: () => [] },
-  });
-  const first = decodeManifest(releaseOf("2026.1.1").get("manifest")!).manifestSet;
-  const members = first.members.map(({ pubKey }) => Buffer.from(pubKey).toString("hex"));
-  writeFileSync(join(folder, "operators.json"), JSON.stringify({ threshold: first.threshold, members }));
-  writeFileSync(join(folder, "boot.json"), JSON.stringify(bootProof));
   return anchorPem;
 }
 
@@ -290,7 +254,9 @@ describe("the documents at a terminal", () => {
   });
 
   const isAbout = (lines: readonly string[], text: string): boolean => lines.some((line) => line.includes(text));
-  const online = paragraphs.filter((lines) => isAbout(lines, "$BASE_URL"));
+  const fetches = (lines: readonly string[]): boolean =>
+    isAbout(lines, "$BASE_URL") || isAbout(lines, "bootproof verify --app signer --policy");
+  const online = paragraphs.filter(fetches);
   const first = paragraphs.filter((lines) => isAbout(lines, "lab/lab-api-key.json"));
   const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json") && !first.includes(lines));
   const labs = paragraphs.filter((lines) => isAbout(lines, "bootproof lab"));
@@ -300,7 +266,7 @@ describe("the documents at a terminal", () => {
   const offline = paragraphs.filter((lines) => !others.includes(lines));
 
   it("has the expected kinds of commands", () => {
-    expect([online.length, first.length, faults.length, labs.length]).toEqual([4, 1, 1, 3]);
+    expect([online.length, first.length, faults.length, labs.length]).toEqual([7, 1, 1, 4]);
     expect(labs.flat()).toContain(LAB);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
@@ -308,7 +274,10 @@ describe("the documents at a terminal", () => {
   it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and the following lines", async (_, lines) => {
     const folder = newFolder();
     writeFileSync(join(folder, "policy.json"), policy);
-    for (const line of lines) await inShell(line, folder);
+    for (const line of lines) {
+      if (line.endsWith("--out policy.json")) rmSync(join(folder, "policy.json"), { force: true });
+      await inShell(line, folder);
+    }
   });
 
   it("walks from the built image to the running enclave, and no other passes", async () => {
@@ -342,6 +311,7 @@ describe("the documents at a terminal", () => {
     expect(lines.filter((line) => line.includes(" release check "))).toHaveLength(2);
     const path = join(folder, "policy.json");
     for (const line of lines) {
+      if (line.endsWith("--out policy.json")) rmSync(path, { force: true });
       await inShell(line, folder);
       if (!line.endsWith("--out policy.json")) continue;
       // The lab's root stands for that of AWS.
@@ -362,15 +332,24 @@ describe("the documents at a terminal", () => {
       const at = (file: string): string => join(folder, "lab", file);
       const facts = JSON.parse(readFileSync(at("lab.json"), "utf8")) as LabFile;
       cpSync(at(facts.policyFile), join(folder, "policy.json"));
+      const { publicKey, privateKey } = JSON.parse(readFileSync(at(facts.apiKeyFile), "utf8")) as Record<
+        string,
+        string
+      >;
       const more = {
+        BOOTPROOF_API_PUBLIC_KEY: publicKey,
+        BOOTPROOF_API_PRIVATE_KEY: privateKey,
         BASE_URL: facts.baseUrl,
         ORGANIZATION_ID: facts.organizationId,
+        BOOTPROOF_BASE_URL: facts.baseUrl,
+        BOOTPROOF_ORGANIZATION_ID: facts.organizationId,
         ACTIVITY_ID: facts.walletActivityId,
       };
       const isRun = (lines: readonly string[]): boolean => isInstalled("openssl") || !isAbout(lines, "openssl");
       const makesKey = (lines: readonly string[]): number => (isAbout(lines, "keygen") ? 0 : 1);
       const inTurn = online.filter(isRun).sort((one, other) => makesKey(one) - makesKey(other));
       for (const line of inTurn.flat()) {
+        if (line.includes("keygen")) rmSync(join(folder, "key.json"), { force: true });
         // What runs until Ctrl-C is run for one poll.
         await inShell(
           line.includes("bootproof watch ") ? line.replace(" --interval 60s ", " --once ") : line,
@@ -386,7 +365,7 @@ describe("the documents at a terminal", () => {
   });
 
   it("runs a lab until it is interrupted", async () => {
-    const runsOn = (line: string): boolean => !line.includes("--list-faults");
+    const runsOn = (line: string): boolean => line.startsWith("bootproof lab") && !line.includes("--list-faults");
     const lines = new Set(labs.flat());
     expect([...lines].filter(runsOn).length).toBeGreaterThan(1);
     for (const line of lines) {
@@ -424,6 +403,40 @@ describe("the documents at a terminal", () => {
   });
 });
 
+describe("the document of the proxy", () => {
+  const parts = blocks.filter(({ place }) => place === "docs/proxy.md, Try it with the lab");
+  const [, proxy, client] = parts.map(({ text }) => text.replaceAll("\\\n", "")) as [string, string, string];
+
+  it("has a client of at most 24 lines", () => {
+    expect(parts.map(({ language }) => language)).toEqual(["sh", "sh", "python"]);
+    expect(client.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+  });
+
+  it.skipIf(!["jq", "python3"].every(isInstalled))(
+    "runs in three terminals, and refuses a fault (needs jq and python3)",
+    async () => {
+      const folder = newFolder();
+      const lab = await startedLab(LAB, folder);
+      const port = String(20_000 + (process.pid % 20_000));
+      const command = proxy.replace("--port 8788", `--port ${port}`).trim();
+      const running = await startedLab(command.replace("bootproof", `${commands()}/bootproof`), folder);
+      try {
+        writeFileSync(join(folder, "client.py"), client.replace("127.0.0.1:8788", `127.0.0.1:${port}`));
+        const { ids, faultsUrl } = JSON.parse(readFileSync(join(folder, "lab/lab.json"), "utf8")) as {
+          readonly ids: { readonly walletId: string };
+          readonly faultsUrl: string;
+        };
+        expect(await inShell("python3 client.py", folder)).toBe(`activity ${ids.walletId}\n`);
+        await fetch(faultsUrl, { method: "PUT", body: '{"faults": ["tampered-payload"]}' });
+        await expect(inShell("python3 client.py", folder)).rejects.toThrow("HTTP Error 502");
+      } finally {
+        await ended(running);
+        await ended(lab);
+      }
+    },
+  );
+});
+
 /** What a program of a document needs before it, and what has to hold after it. */
 interface Surroundings {
   readonly before: string;
@@ -431,25 +444,7 @@ interface Surroundings {
 }
 
 const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
-  "README.md, In an SDK": {
-    before: `
-      import { ApiKeyStamper } from "@turnkey/core";
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const { publicKey, privateKey } = lab.apiKey;
-      const { walletId } = lab.ids;
-      const stamper = new ApiKeyStamper({ apiPublicKey: publicKey, apiPrivateKey: privateKey });
-      const input = {
-        type: "ACTIVITY_TYPE_UPDATE_WALLET" as const,
-        timestampMs: String(Date.now()),
-        organizationId,
-        parameters: { walletId, walletName: "treasury" },
-      };`,
-    after: `
-      if (reportOf(activity)?.verdict !== "verified") throw new Error();
-      await lab.close();`,
-  },
+  "README.md, In an SDK": { before: "", after: "" },
   "docs/audit-and-watch.md, Keeping watch": {
     before: `
       import { startLab } from "bootproof/lab";
@@ -586,9 +581,9 @@ const canRun = ({ text }: { readonly text: string }): boolean => HAS_SDKS || !te
 
 describe("the documents in a program", () => {
   const folder = newFolder();
-  const boot = readFileSync(join(folder, "boot.json"));
+  const genuine = ["boot.json", "app.json"].map((name) => [name, readFileSync(join(folder, name))] as const);
   writeReleases(folder);
-  writeFileSync(join(folder, "boot.json"), boot);
+  for (const [name, bytes] of genuine) writeFileSync(join(folder, name), bytes);
   const whole = programs.map(({ place, text }, index) => {
     const { before, after } = SURROUNDINGS[place] ?? { before: "", after: "" };
     const path = join(folder, `program-${index}.mts`);
@@ -641,7 +636,7 @@ describe("the documents in a program", () => {
 
 describe("the code of the documents", () => {
   it("is run, or listed here with a reason", () => {
-    const others = blocks.filter((block) => !shell.includes(block) && !programs.includes(block));
+    const others = blocks.filter((block) => ![...shell, ...programs].includes(block) && block.language !== "python");
     expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);
     const written = blocks.flatMap(({ text }) => text.split("\n"));
     expect(Object.keys(NOT_RUN).filter((start) => !written.some((line) => line.startsWith(start)))).toEqual([]);

@@ -1,0 +1,253 @@
+/**
+ * The first ten minutes of an auditor, of CI and of an author of an SDK: the blocks of README and getting-started,
+ * pasted into shells in fresh folders with an empty npm cache. Needs `npm run build`, npm's registry, git, curl and jq.
+ */
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { MANIFEST, ROOT, pack } from "../package/support.js";
+import { type Block, readBlocks, writeReleases } from "../support/documents.js";
+import { testFolder } from "../support/folder.js";
+
+const TOOLS = ["git", "curl", "jq", "npm"];
+const missing = TOOLS.filter((tool) => spawnSync("sh", ["-c", `command -v ${tool}`]).status !== 0);
+if (missing.length > 0) console.warn(`skipped: ${missing.join(", ")} not installed`);
+
+const folder = testFolder();
+const newFolder = (name: string): string => mkdtempSync(join(folder, `${name}-`));
+const blocks = [...readBlocks("README.md"), ...readBlocks("docs/getting-started.md"), ...readBlocks("docs/ci.md")];
+const tarball = `bootproof-${MANIFEST.version}.tgz`;
+let build: string;
+let releases: string;
+let anchor: string;
+
+beforeAll(async () => {
+  build = newFolder("build");
+  await pack(build);
+  releases = newFolder("releases");
+  anchor = writeReleases(releases);
+});
+
+/** The blocks under a heading, each once. */
+function under(place: string): readonly Block[] {
+  const found = blocks.filter((block) => block.place === place);
+  if (found.length === 0) throw new Error(`no code under ${place}`);
+  return found;
+}
+
+/** What fetches, or builds again what this test's build has, and what stands for it. */
+const standIns = (): readonly (readonly [line: string, instead: string])[] => [
+  ["git clone https://github.com/OWNER/bootproof", "mkdir bootproof"],
+  ["cd bootproof && npm ci && npm pack && cd ..", `cp '${build}/${tarball}' bootproof/`],
+  ["git clone https://github.com/tkhq/core-enclaves", `cp -R '${releases}/core-enclaves' .`],
+];
+
+function withStandIns(text: string): string {
+  const lines = text.split("\n").flatMap((line) => {
+    const instead = standIns().find(([start]) => line.startsWith(start))?.[1] ?? line;
+    // The lab's root stands for that of AWS.
+    return line.endsWith("--manifest-set operators.json --out policy.json")
+      ? [instead, "node ../anchor.cjs"]
+      : [instead];
+  });
+  return lines.join("\n");
+}
+
+const ended = { status: 0, stdout: "", stderr: "" };
+type Ended = typeof ended;
+
+/** A user: a home of its own with an empty npm cache, no variable of npm or bootproof, and the CPU that it took. */
+class User {
+  readonly home = newFolder("home");
+  readonly #env: Readonly<Record<string, string>>;
+  seconds = 0;
+
+  constructor() {
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:npm_|bootproof_|git_)/i.test(name));
+    const author = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b.test", GIT_COMMITTER_NAME: "a" };
+    const own = { ...author, GIT_COMMITTER_EMAIL: "a@b.test", HOME: this.home, NO_COLOR: "1" };
+    this.#env = { ...(Object.fromEntries(inherited) as Record<string, string>), ...own };
+  }
+
+  /** Pastes texts into one POSIX shell. A line that fails ends it. */
+  async paste(texts: readonly string[], cwd: string, more: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    const script = `set -eu\ntrap 'times > "$HOME/times"' EXIT\n${texts.map(withStandIns).join("\n")}\n`;
+    const options = { cwd, env: { ...this.#env, ...more }, maxBuffer: 2 ** 26 };
+    const done = await promisify(execFile)("sh", ["-c", script], options).then(
+      ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
+      (error: { code: number; stdout: string; stderr: string }) => ({ ...error, status: error.code }),
+    );
+    const times = readFileSync(join(this.home, "times"), "utf8").matchAll(/(\d+)m([\d.]+)s/g);
+    for (const [, minutes, seconds] of times) this.seconds += 60 * Number(minutes) + Number(seconds);
+    return done;
+  }
+
+  /** Starts what runs until it is interrupted, and waits for its first words. */
+  async start(text: string, cwd: string): Promise<ChildProcess> {
+    const child = spawn("sh", ["-c", `exec ${text.trim()}`], {
+      cwd,
+      env: this.#env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.once("data", () => resolve());
+      child.once("exit", () => reject(new Error(`${text}: ended`)));
+    });
+    child.stdout.resume();
+    return child;
+  }
+}
+
+async function interrupted(child: ChildProcess): Promise<unknown> {
+  const end = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGINT");
+  return end;
+}
+
+const [BUILD, AUDITOR, PROJECT] = under("README.md, Install").map(({ text }) => text) as [string, string, string];
+const AGAIN = /^export PATH=.*$/m.exec(AUDITOR)![0];
+const textsOf = (place: string): string[] => under(place).map(({ text }) => text);
+const verdicts = (stdout: string): string[] => stdout.match(/^(?:VERIFIED|AUTHENTIC|REJECTED)\b/gm) ?? [];
+
+/** A folder beside `anchor.cjs`, with another's installation and the given files. */
+function beside(installation: string, files: Readonly<Record<string, string>>): string {
+  const parent = newFolder("walk");
+  const at = join(parent, "here");
+  mkdirSync(at);
+  symlinkSync(join(installation, "node_modules"), join(at, "node_modules"));
+  for (const [name, from] of Object.entries(files)) cpSync(from, join(at, name), { recursive: true });
+  const anchors = JSON.stringify([{ pem: anchor }]);
+  writeFileSync(
+    join(parent, "anchor.cjs"),
+    `const fs = require("fs"), policy = JSON.parse(fs.readFileSync("policy.json"));
+fs.writeFileSync("policy.json", JSON.stringify({ ...policy, trustAnchors: ${anchors} }));\n`,
+  );
+  return at;
+}
+
+const vector = (name: string): string => join(ROOT, "test-vectors/boot-proofs", name);
+const GENUINE = { "boot.json": vector("bootproof-1.json"), "app.json": vector("appproof-1.json") };
+const published = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(["operators.json", "boot.json", "app.json"].map((name) => [name, join(releases, name)]));
+
+describe.skipIf(missing.length > 0)("the first ten minutes", () => {
+  it("of an auditor", { timeout: 400_000 }, async () => {
+    const user = new User();
+    const parent = newFolder("auditor");
+    const install = await user.paste([BUILD, AUDITOR], parent);
+    expect([install.status, install.stderr]).toEqual([0, expect.not.stringMatching(/EBADENGINE|warn/)]);
+    const audit = join(parent, "audit");
+    expect(readdirSync(audit).sort()).toEqual(["node_modules", "package-lock.json", "package.json"]);
+
+    const lab = await user.start("node_modules/.bin/bootproof lab", audit);
+    expect(await interrupted(lab)).toBe(0);
+    const demo = under("README.md, Five minutes")[0]!.text.replace("bootproof lab\n", "");
+    expect(verdicts((await user.paste([AGAIN, demo], audit)).stdout)).toEqual(["VERIFIED", "REJECTED"]);
+
+    const [fromReleases, keep, fromEvidence] = textsOf("README.md, For an auditor") as [string, string, string];
+    const release = await user.paste([AGAIN, fromReleases, keep], beside(audit, published()));
+    expect([release.status, new Set(verdicts(release.stdout))], release.stderr).toEqual([0, new Set(["VERIFIED"])]);
+    const own = await user.paste([AGAIN, fromEvidence], beside(audit, GENUINE));
+    expect([own.status, own.stderr]).toEqual([0, expect.stringContaining("the evidence itself")]);
+
+    const evidence = textsOf("docs/getting-started.md, With evidence of your own");
+    const second = await user.paste([AGAIN, ...evidence], beside(audit, GENUINE));
+    expect([second.status, verdicts(second.stdout)], second.stderr).toEqual([0, ["AUTHENTIC", "VERIFIED", "VERIFIED"]]);
+    const withClone = { ...published(), "core-enclaves": join(releases, "core-enclaves") };
+    const third = await user.paste(
+      [AGAIN, ...textsOf("docs/getting-started.md, From published releases")],
+      beside(audit, withClone),
+    );
+    expect([third.status, verdicts(third.stdout)], third.stderr).toEqual([0, expect.arrayContaining(["VERIFIED"])]);
+    expect(user.seconds).toBeLessThan(120);
+  });
+
+  it("of an auditor with a lab, in two terminals", { timeout: 400_000 }, async () => {
+    const user = new User();
+    const parent = newFolder("two-terminals");
+    // As the page says: the lab's store is a package of its own.
+    const install = await user.paste([BUILD, AUDITOR, "npm install --prefix . classic-level"], parent);
+    expect(install.status, install.stderr).toBe(0);
+    const audit = join(parent, "audit");
+    const [first, second] = textsOf("docs/getting-started.md, With the lab") as [string, string];
+    const lab = await user.start(first.replace(/^/, "node_modules/.bin/"), audit);
+    try {
+      // Without AGAIN: the block repeats it. The first verdict is that of pin, which verifies what it pins.
+      const { status, stdout, stderr } = await user.paste([second], audit);
+      expect([status, verdicts(stdout)], stderr).toEqual([0, ["VERIFIED", "VERIFIED", "REJECTED"]]);
+    } finally {
+      expect(await interrupted(lab)).toBe(0);
+    }
+    expect(user.seconds).toBeLessThan(120);
+  });
+
+  it("of CI, on a clean runner", { timeout: 400_000 }, async () => {
+    const user = new User();
+    const parent = newFolder("ci");
+    const project = join(parent, "project");
+    mkdirSync(project);
+    await user.paste([BUILD], parent);
+    const files = await user.paste(["npm init -y", "git init -q", "echo node_modules > .gitignore", PROJECT], project);
+    expect(files.status, files.stderr).toBe(0);
+    const data = newFolder("data");
+    // The service is elsewhere: the store of a lab with a folder is not installed here.
+    const command = join(ROOT, "dist/bin/bootproof.cjs");
+    const own = await user.start(`node '${command}' lab --data '${join(data, "lab")}'`, project);
+    try {
+      const facts = JSON.parse(readFileSync(join(data, "lab/lab.json"), "utf8")) as Record<string, string>;
+      const key = JSON.parse(readFileSync(join(data, "lab", facts["apiKeyFile"]!), "utf8")) as Record<string, string>;
+      cpSync(join(data, "lab", facts["policyFile"]!), join(project, "policy.json"));
+      const commit = await user.paste(["git add policy.json .gitignore", "git commit -qm start"], project);
+      expect(commit.status, commit.stderr).toBe(0);
+
+      const runner = new User();
+      await runner.paste([`git clone -q '${project}' runner`], parent);
+      const checkout = join(parent, "runner");
+      const { script } = (parse(textsOf("docs/ci.md, GitLab")[0]!) as Record<string, { script: string[] }>)[
+        "verify-deployment"
+      ]!;
+      const secrets = { BOOTPROOF_API_PUBLIC_KEY: key["publicKey"]!, BOOTPROOF_API_PRIVATE_KEY: key["privateKey"]! };
+      const place = { BOOTPROOF_BASE_URL: facts["baseUrl"]!, BOOTPROOF_ORGANIZATION_ID: facts["organizationId"]! };
+      const job = await runner.paste(script, checkout, { ...place, ...secrets });
+      expect([job.status, job.stderr]).toEqual([0, expect.not.stringContaining("EBADENGINE")]);
+      expect(readFileSync(join(checkout, "bootproof.xml"), "utf8")).not.toContain("<failure");
+
+      // The line of README: it notices a change, and ends with 2 without secrets, as for pull requests of forks.
+      const line = [AGAIN, ...textsOf("README.md, In CI")];
+      expect(line.slice(1)).toEqual([expect.stringContaining("verify --app signer --policy policy.json")]);
+      expect((await runner.paste(line, checkout, { ...place, ...secrets })).status).toBe(0);
+      expect((await runner.paste(line, checkout, place)).status).toBe(2);
+      await fetch(facts["faultsUrl"]!, { method: "PUT", body: '{"faults": ["stale-manifest"]}' });
+      const changed = await runner.paste(line, checkout, { ...place, ...secrets });
+      expect([changed.status, changed.stderr]).toEqual([1, expect.stringMatching(/REJECTED[^]*policy\.nonce/)]);
+      expect(
+        (await runner.paste(line, checkout, { ...secrets, ...place, BOOTPROOF_BASE_URL: "http://127.0.0.1:1" })).status,
+      ).toBe(3);
+      expect(user.seconds + runner.seconds).toBeLessThan(120);
+    } finally {
+      await interrupted(own);
+    }
+  });
+
+  it("of an author of an SDK", { timeout: 400_000 }, async () => {
+    const user = new User();
+    const parent = newFolder("sdk");
+    const project = join(parent, "project");
+    mkdirSync(project);
+    await user.paste([BUILD], parent);
+    const [{ text }] = under("README.md, In an SDK") as [Block];
+    writeFileSync(join(project, "example.mjs"), text);
+    const done = await user.paste(["npm init -y > /dev/null", "git init -q", PROJECT, "node example.mjs"], project);
+    expect([done.status, done.stdout.split("\n").at(-2)], done.stderr).toEqual([0, "verified 1"]);
+    expect(user.seconds).toBeLessThan(120);
+  });
+});
+
+it("npm ci prints no EBADENGINE for those who develop this package", { timeout: 60_000 }, () => {
+  const args = ["ci", "--dry-run", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const { status, stderr } = spawnSync("npm", args, { cwd: ROOT, encoding: "utf8" });
+  expect([status, stderr]).toEqual([0, expect.not.stringContaining("EBADENGINE")]);
+});
