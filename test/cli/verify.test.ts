@@ -298,7 +298,7 @@ describe("the size of the screen", () => {
 
   it("says whether the verdict is repeated", async () => {
     const text = async (surroundings: Surroundings): Promise<string> => {
-      return (await bootproof([...PAIR, "--no-policy"], surroundings)).stdout;
+      return (await bootproof([...PAIR, "--no-policy", "--format", "text"], surroundings)).stdout;
     };
     expect(await text({})).toMatch(ENDS);
     expect(await text({ env: { LINES: "500" } })).not.toMatch(ENDS);
@@ -330,10 +330,45 @@ describe("how much is told", () => {
     expect([unreadable.code, unreadable.stderr.includes("nowhere.json")]).toEqual([2, true]);
   });
 
+  it("at a terminal is the summary, unless an option chooses another form, and else everything", async () => {
+    const args = [...PAIR, "--policy", POLICY];
+    const plain = { env: { NO_COLOR: "1" } };
+    const at = async (isTTY: boolean, ...more: string[]): Promise<string> =>
+      (await bootproof([...args, ...more], { ...plain, isTTY })).stdout;
+    const [summary, whole] = [await at(false, "--summary"), await at(false)];
+    expect(await at(true)).toBe(summary);
+    expect(summary).toContain(`\npolicy ${POLICY} (SHA-256 `);
+    expect(whole).toContain("\n  ok    cose.signature");
+    expect(whole).not.toContain("More: ");
+    expect(await at(true, "--format", "text")).toBe(whole);
+    expect(await at(true, "--verbose")).toBe(await at(false, "--verbose"));
+    expect(await at(true, "--quiet")).toBe("");
+    expect(await at(true, "--format", "json")).toBe(await at(false, "--format", "json"));
+  });
+
+  it("with --max-age refuses an older boot proof, and names the limit that counted", async () => {
+    const args = [...PAIR, "--policy", POLICY, "--format", "json"];
+    const young = await bootproof([...args, "--max-age", "24h"]);
+    expect([young.code, reportOf(young.stdout).maxAge]).toEqual([0, { milliseconds: 86_400_000, from: "caller" }]);
+    const old = await bootproof([...args, "--max-age", "1h"]);
+    const { checks, stale } = reportOf(old.stdout);
+    const failed = checks.filter(({ status }) => status === "fail");
+    expect([old.code, stale, failed.map(({ id }) => id)]).toEqual([1, true, ["policy.age"]]);
+    expect(failed[0]!.expected).toMatch(/^at most 1h, as the caller demands, at /);
+    const text = (await bootproof([...args.slice(0, -2), "--max-age", "1h"])).stdout;
+    expect(text.replace(/\s+/g, " ")).toContain("older than you allow. Nothing is proven.");
+    expect(reportOf((await bootproof(args)).stdout)).not.toHaveProperty("maxAge");
+  });
+
+  it.each([
+    [["--no-policy", "--max-age", "1h"], "--max-age requires --policy"],
+    [["--policy", POLICY, "--max-age", "soon"], "--max-age soon: expected a duration such as 12h or 30d"],
+  ])("refuses %j", (words, message) => refused(2, bootproof([...PAIR, ...words]), message));
+
   it("is one screen with --summary, everything with --verbose, and in JSON the same", async () => {
     const args = [...PAIR, "--policy", POLICY];
     const summary = (await bootproof([...args, "--summary"])).stdout;
-    expect(summary.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+    expect(summary.trimEnd().split("\n").length).toBeLessThanOrEqual(34);
     expect(summary).toMatch(/^VERIFIED with \d warnings?: [^]*\nWARNING [^]*\nNot proven\n/);
     const verbose = (await bootproof([...args, "--verbose"])).stdout.replace(/\s+/g, "");
     const json = (await bootproof([...args, "--format", "json"])).stdout;
