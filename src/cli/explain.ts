@@ -102,7 +102,7 @@ async function othersOf(): Promise<Others> {
   const members = membersIn(policySchema(), "the policy");
   const options = (Object.keys(OPTIONS) as OptionName[]).filter((name) => commandsWith(name).length > 0);
   return {
-    words: [...new Set(members.map(({ name }) => name)), ...options.map((name) => `--${name}`)],
+    words: [...members.map(({ name }) => name), ...options.map((name) => `--${name}`)],
     find: (word) => {
       const found = members.filter(({ name }) => name.toLowerCase() === word.toLowerCase());
       if (found.length > 0) return termOfMember(found);

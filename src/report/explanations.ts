@@ -123,7 +123,7 @@ const MAX_COMPARED = 64;
 
 /** Returns up to five words that contain the word or, if there are none, differ from it in few letters. */
 export function nearestWords(word: string, others: readonly string[] = []): string[] {
-  const known = [...explainedWords(), ...others];
+  const known = [...new Set([...explainedWords(), ...others])];
   if (word === "" || word.length > MAX_COMPARED) return [];
   const holding = known.filter((one) => one.includes(word));
   const most = Math.floor(word.length / 2);

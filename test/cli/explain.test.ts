@@ -63,7 +63,7 @@ describe("explain", () => {
 
   it.each([
     ["policy.scop", "did you mean policy.scope?"],
-    ["pcr", "did you mean bind.pcrs, policy.pcrs, pcrs?"],
+    ["pcr", "did you mean bind.pcrs, policy.pcrs, pcrs, --pcrs?"],
     ["xyzzy", "run bootproof explain for a list"],
     ["4", "run bootproof explain for a list"],
     ["__proto__", "run bootproof explain for a list"],

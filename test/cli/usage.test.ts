@@ -133,7 +133,11 @@ describe("errors of a command line that asks for JSON", () => {
       "See bootproof inspect --help.",
     ],
     [["verfy", "--format", "json"], "unknown command verfy (did you mean verify?)", "See bootproof --help."],
-    [["--format", "json", "verfy"], "unknown option --format", "See bootproof --help."],
+    [
+      ["--format", "json", "verfy"],
+      "unknown option --format here: a command comes first, such as bootproof verify --format",
+      "See bootproof --help.",
+    ],
   ])("are one document where the command line is wrong too: %j", async (argv, message, advice) => {
     expect((await failed(argv)).errors).toEqual([{ message, file: null, advice }]);
   });
