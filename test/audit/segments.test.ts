@@ -309,6 +309,16 @@ describe("an audit that would judge otherwise than before", () => {
     ]);
   });
 
+  it("begins with another limit of age, and not with a state that has none", async () => {
+    const run = runOf("one\n");
+    const policed = { ...setting, policy: policyOf("ab") };
+    await audited(run, 1, { setting: policed });
+    appendFileSync(run.input, "two\n");
+    const onSegment = vi.fn();
+    await audited(run, 2, { setting: { ...policed, maxAgeMs: 60_000 }, onSegment });
+    expect(onSegment.mock.calls).toMatchObject([[{ changed: ["--max-age"] }]]);
+  });
+
   it("is refused with options that are not of a segment, also after its end", async () => {
     const run = runOf("one\n");
     await audited(run, 1);
