@@ -10,7 +10,7 @@ import type { Report } from "../report/report.js";
 import { printable, printableStart } from "../report/printable.js";
 import { verdictSentence } from "../report/text.js";
 import { IDS } from "./ids.js";
-import { type Markup, type MarkupNode, element } from "./markup.js";
+import { type Markup, type MarkupNode, element, unbroken } from "./markup.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
 import { toHex } from "../bytes.js";
 import { sha256 } from "../verify/digest.js";
@@ -47,7 +47,7 @@ function madeOf(node: MarkupNode, inSvg = false): Node {
 }
 
 function show(place: Element, nodes: readonly MarkupNode[]): void {
-  place.replaceChildren(...nodes.map((node) => madeOf(node)));
+  place.replaceChildren(...nodes.map((node) => madeOf(unbroken(node))));
 }
 
 const find = (id: string): HTMLElement | null => document.getElementById(id);
@@ -82,6 +82,7 @@ function painted(): Promise<void> {
 function startReport(text: string): void {
   const button = find(IDS.again) as HTMLButtonElement;
   const place = find(IDS.answer)!;
+  button.parentElement!.hidden = false;
   onClick(button, async () => {
     show(place, [paragraph("Verifying …")]);
     await painted();
@@ -161,20 +162,18 @@ class Verifier {
 
   #showClock(): void {
     const now = new Date().toISOString();
-    find(IDS.nowHint)!.textContent = `Such as 2026-03-04T05:06:07Z. If empty: this device’s clock, now ${now}.`;
+    const hint = `Such as 2026-03-04T05:06:07Z. If empty: this device’s clock, now ${now}.`;
+    show(find(IDS.nowHint)!, [element("span", {}, hint)]);
   }
 
   async #add(files: readonly File[]): Promise<void> {
     const read = await Promise.all(files.map(readFile));
-    const faults = read.filter((one) => typeof one === "string");
-    const good = read.filter((one) => typeof one !== "string").map(listedFile);
     const before = this.#files.length;
-    for (const file of good) if (!this.#files.some((other) => isSameFile(other, file))) this.#files.push(file);
+    for (const file of read) if (!this.#files.some((other) => isSameFile(other, file))) this.#files.push(file);
     const added = this.#files.slice(before);
     this.#forget();
-    this.#list();
-    this.#complain(faults);
-    this.#say([countText(added.length, good.length - added.length), ...added.flatMap(unusedText)].join(" "));
+    this.#complain([]);
+    this.#say([countText(added.length, read.length - added.length), ...added.flatMap(unusedText)].join(" "));
   }
 
   /** Removes the result, which is that of earlier files and entries. */
@@ -190,8 +189,9 @@ class Verifier {
     setTitle(NOTHING_VERIFIED);
   }
 
-  #list(): void {
-    const items = this.#files.map((file) => listItem(file, fileLabel(file, this.#files)));
+  /** Lists the files, each with the faults that name it. */
+  #list(faults: readonly string[]): void {
+    const items = this.#files.map((file) => listItem(file, fileLabel(file, this.#files), faults));
     const list = find(IDS.list)!;
     show(list, items);
     for (const [index, button] of [...list.querySelectorAll("button")].entries())
@@ -202,7 +202,7 @@ class Verifier {
     const label = fileLabel(this.#files[index]!, this.#files);
     this.#files.splice(index, 1);
     this.#forget();
-    this.#list();
+    this.#complain([]);
     this.#say(`${label} removed.`);
     // The pressed button is gone, so another element gets the keyboard focus.
     const buttons = find(IDS.list)!.querySelectorAll("button");
@@ -231,6 +231,7 @@ class Verifier {
   }
 
   #complain(faults: readonly string[]): void {
+    this.#list(faults);
     show(
       find(IDS.faults)!,
       faults.length === 0 ? [] : [element("ul", {}, ...faults.map((text) => element("li", {}, text)))],
@@ -291,29 +292,43 @@ function unusedText({ name, is, role }: ListedFile): string[] {
   return role === null ? [`${name}: ${is}`] : [];
 }
 
-function listItem(file: ListedFile, label: string): Markup {
+/** Returns the faults that name this file before their colon, without the names. */
+function reasonsFor(label: string, faults: readonly string[]): string[] {
+  return faults.flatMap((fault) => {
+    const [names, ...reason] = fault.split(": ");
+    return names!.split(/, | and /).includes(label) ? [reason.join(": ")] : [];
+  });
+}
+
+function listItem(file: ListedFile, label: string, faults: readonly string[]): Markup {
   const { name, is, role, bytes } = file;
   const size = `${bytes.length} ${bytes.length === 1 ? "byte" : "bytes"}`;
+  const reasons = reasonsFor(label, faults);
   return element(
     "li",
-    { class: role === null ? "unused" : "used" },
+    { class: role === null || reasons.length > 0 ? "wrong" : "used" },
     element(
       "span",
       {},
       element("strong", {}, name),
       ` ${is}${role === null ? "; not used" : ""} `,
-      element("span", { class: "about" }, `${size}, SHA-256 `, element("code", {}, shortDigest(file)), "…"),
+      file.sha256 === ""
+        ? null
+        : element("span", { class: "about" }, `${size}, SHA-256 `, element("code", {}, shortDigest(file)), "…"),
     ),
     element("button", { type: "button", "aria-label": `Remove ${label}` }, "Remove"),
+    reasons.map((reason) => paragraph(reason, { class: "reason" })),
   );
 }
 
-async function readFile(file: File): Promise<PageInputFile | string> {
-  if (file.size > MAX_BUNDLE_BYTES) return printable(`${file.name}: larger than 8 MiB, the limit of a file`);
+async function readFile(file: File): Promise<ListedFile> {
+  const { name, size } = file;
+  const unread = { name: printable(name), bytes: new Uint8Array(), sha256: "", role: null };
+  if (size > MAX_BUNDLE_BYTES) return { ...unread, is: "larger than 8 MiB, the limit of a file" };
   const buffer = await file.arrayBuffer().catch(() => null);
-  if (buffer === null) return printable(`${file.name}: cannot be read; is it a folder?`);
+  if (buffer === null) return { ...unread, is: "cannot be read; is it a folder?" };
   const bytes = new Uint8Array(buffer);
-  return { name: file.name, bytes, sha256: toHex(await sha256(bytes)) };
+  return listedFile({ name, bytes, sha256: toHex(await sha256(bytes)) });
 }
 
 function expectedValues(): HTMLFieldSetElement[] {

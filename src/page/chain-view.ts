@@ -6,7 +6,7 @@ import type { Report } from "../report/report.js";
 import { type Link, chainsOfTrust, checksOfNoChain } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";
-import { LINKS, type LinkState, STATE_WORDS } from "./links.js";
+import { LINKS, type LinkState, NOT_COMPARED, STATE_WORDS } from "./links.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 export function chainSection(report: Report): Markup {
@@ -37,6 +37,7 @@ export function chainSection(report: Report): Markup {
 
 const MEANINGS: Readonly<Record<LinkState, string>> = {
   proven: "its checks hold",
+  warned: "its checks hold, and the warning says what they leave open",
   failed: "a check failed",
   word: "only the image states it, and nothing vouches for the image",
   open: "nothing was checked, or there is nothing to check",
@@ -106,13 +107,7 @@ function linkItem(link: Link, id: string, report: Report): Markup {
     element(
       "div",
       { class: "link-text" },
-      element(
-        "h4",
-        {},
-        link.title,
-        " ",
-        element("span", { class: "state" }, isStale ? "Failed: too old" : STATE_WORDS[link.state]),
-      ),
+      element("h4", {}, link.title, " ", element("span", { class: "state" }, isStale ? "Failed: too old" : link.word)),
       element("p", { class: "asks" }, LINKS[link.id].asks),
       element("p", { class: "reason" }, printable(link.reason)),
       [...new Set(link.warnings)].map((text) => {
@@ -123,9 +118,10 @@ function linkItem(link: Link, id: string, report: Report): Markup {
   );
 }
 
-function statementDetails({ statements, state }: Link): Markup | null {
+function statementDetails({ statements, state, word }: Link): Markup | null {
   if (statements.length === 0) return null;
-  const title = state === "proven" ? "What it says, in full" : "What it says, in full, and not proven";
+  const open = word === NOT_COMPARED ? ", and not compared" : ", and not proven";
+  const title = `What it says, in full${state === "proven" || state === "warned" ? "" : open}`;
   return element(
     "details",
     { class: "facts" },

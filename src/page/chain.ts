@@ -1,16 +1,27 @@
 /** The chain of trust of one boot proof in a report: the state, reason and checks of each link. */
-import { type Check, type CheckSubject, checkRow } from "../checks.js";
+import { type Check, type CheckId, type CheckSubject, checkRow } from "../checks.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { hasBadChecks, isBad, isNote } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
-import { ABSENT, DECIDED_BY, LINKS, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
+import {
+  ABSENT,
+  DECIDED_BY,
+  LINKS,
+  type LinkId,
+  type LinkState,
+  NOT_COMPARED,
+  SAID_BY_IMAGE,
+  STATE_WORDS,
+} from "./links.js";
 
 export interface Link {
   readonly id: LinkId;
   readonly title: string;
   readonly state: LinkState;
+  /** The name of the state, or more exact words for it. */
+  readonly word: string;
   readonly reason: string;
   /** Warnings of the link's checks. A link with warnings may still be proven. */
   readonly warnings: readonly string[];
@@ -65,11 +76,15 @@ function chainOfTrust(
     const above = links.find(({ state }) => state === "failed");
     const warned = checks.filter((check) => check.status === "warn" && !isNote(check, report));
     const warnings = warned.map(({ detail }) => detail);
+    const isUncompared = id === "claims" && claims !== undefined && checks.length > 0;
+    const trustedBy = report.verdict === "verified" ? "policy" : "caller";
+    const judged = judge({ id, checks, warnings, rejected, claims, above, trustedBy });
     links.push({
       id,
       title: LINKS[id].title,
-      ...judge({ id, checks, warnings, rejected, claims, above }),
+      word: isUncompared && judged.state === "open" ? NOT_COMPARED : STATE_WORDS[judged.state],
       warnings,
+      ...judged,
       checks,
       statements: rejected ? [] : linkFacts(id, report, boot),
     });
@@ -109,8 +124,10 @@ interface Findings {
   readonly claims: BootProofClaims | undefined;
   /** The first failed link above this one. */
   readonly above: Link | undefined;
+  /** Who named the trust anchors. */
+  readonly trustedBy: "policy" | "caller";
 }
-type Judged = Pick<Link, "state" | "reason">;
+type Judged = Pick<Link, "state" | "reason"> & Partial<Pick<Link, "word" | "warnings">>;
 
 /** The first rule that returns a state decides. */
 const RULES: readonly ((findings: Findings) => Judged | null)[] = [
@@ -120,6 +137,7 @@ const RULES: readonly ((findings: Findings) => Judged | null)[] = [
   ifUndecided,
   ifDebug,
   ifWord,
+  ifWarned,
 ];
 
 function judge(findings: Findings): Judged {
@@ -195,4 +213,16 @@ function ifWord({ id, claims }: Findings): Judged | null {
     ? "In debug mode it is not known which code states this."
     : "No policy pins the image, so these are statements of an unknown image.";
   return { state: "word", reason: `${why} ${WORTHLESS}` };
+}
+
+/** Checks whose warning takes the place of "Proven". */
+const WARNED: Readonly<Partial<Record<LinkId, CheckId>>> = { anchor: "chain.anchor", key: "bind.commitment" };
+
+function ifWarned(findings: Findings): Judged | null {
+  const { id, checks, trustedBy } = findings;
+  const warned = checks.find((check) => check.id === WARNED[id] && check.status === "warn");
+  if (warned === undefined) return null;
+  const warnings = [warned.detail];
+  const word = id === "anchor" ? `Trusted by the ${trustedBy}, not AWS's` : "Warning: legacy";
+  return { state: "warned", word, warnings, reason: heldText({ ...findings, warnings }) };
 }

@@ -1,6 +1,6 @@
 /** Draws a chain as a picture. Each state has its own shape and word, so the reader need not tell colours apart. */
 import type { Link } from "./chain.js";
-import { type LinkState, STATE_WORDS } from "./links.js";
+import type { LinkState } from "./links.js";
 import { type Markup, element } from "./markup.js";
 
 /** Shapes around 0, 0 with a radius of 20. */
@@ -8,6 +8,10 @@ const SHAPES: Readonly<Record<LinkState, readonly Markup[]>> = {
   proven: [
     element("circle", { class: "solid", r: "18" }),
     element("path", { class: "sign", d: "M-8.5 .5l6 6 11-12.5" }),
+  ],
+  warned: [
+    element("path", { class: "solid", d: "M0-19L21 16H-21Z" }),
+    element("path", { class: "sign", d: "M0-6V4M0 10.500V11" }),
   ],
   failed: [
     element("path", { class: "solid", d: "M-8-19H8L19-8V8L8 19H-8L-19 8V-8Z" }),
@@ -31,7 +35,7 @@ const WARNING = element(
 );
 
 function shape({ state, warnings }: Pick<Link, "state" | "warnings">): Markup[] {
-  return [...SHAPES[state], ...(warnings.length > 0 ? [WARNING] : [])];
+  return [...SHAPES[state], ...(warnings.length > 0 && state !== "warned" ? [WARNING] : [])];
 }
 
 /** Draws the icon of a link. Screen readers skip it, since the text next to it says the same. */
@@ -44,13 +48,14 @@ const STEP = 116;
 
 /** Draws the chain from left to right, for wide pages. `id` makes its element ids unique in the page. */
 export function overview(links: readonly Link[], id: string): Markup {
-  const width = STEP * links.length;
-  const said = links.map(({ title, state, warnings }) => {
-    return `${title}: ${STATE_WORDS[state]}${warnings.length > 0 ? ", with a warning" : ""}`;
+  const lines = Math.max(...links.map(({ word }) => wordLines(word).length));
+  const viewBox = `0 0 ${STEP * links.length} ${92 + 16 * lines}`;
+  const said = links.map(({ title, word, warnings }) => {
+    return `${title}: ${word}${warnings.length > 0 ? ", with a warning" : ""}`;
   });
   return element(
     "svg",
-    { class: "overview", viewBox: `0 0 ${width} 108`, role: "img", "aria-labelledby": `${id}-title ${id}-desc` },
+    { class: "overview", viewBox, role: "img", "aria-labelledby": `${id}-title ${id}-desc` },
     element("title", { id: `${id}-title` }, "The chain of trust, from its anchor"),
     element("desc", { id: `${id}-desc` }, `${said.join("; ")}.`),
     links.slice(1).map((link, index) => connector(link, index)),
@@ -61,10 +66,17 @@ export function overview(links: readonly Link[], id: string): Markup {
         place,
         shape(link),
         element("text", { class: "name", y: "42", "text-anchor": "middle" }, link.title),
-        element("text", { class: "state", y: "60", "text-anchor": "middle" }, STATE_WORDS[link.state]),
+        wordLines(link.word).map((line, index) => {
+          return element("text", { class: "state", y: String(60 + 16 * index), "text-anchor": "middle" }, line);
+        }),
       );
     }),
   );
+}
+
+/** Returns words in lines that fit under a shape. */
+function wordLines(word: string): string[] {
+  return word.match(/\S.{0,14}(?=\s|$)/g) ?? [word];
 }
 
 /** Draws the line to the next link: solid if that link is proven, dashed otherwise. */

@@ -5,6 +5,7 @@ export const IDS = {
   evidence: EVIDENCE_ID,
   script: "bootproof-script",
   again: "verify-again",
+  againHint: "verify-again-hint",
   answer: "verify-answer",
   other: "another-result",
   drop: "drop",

@@ -24,11 +24,15 @@ export type LinkId = keyof typeof LINKS;
 /** Names of states, also for screen readers. */
 export const STATE_WORDS = {
   proven: "Proven",
+  warned: "Warning",
   failed: "Failed",
   word: "Image's word",
   open: "Not checked",
   unproven: "Not proven",
 } as const;
+
+/** Word for claims, such as addresses, that app proofs prove, but that were not compared with a request. */
+export const NOT_COMPARED = "Not compared";
 
 export type LinkState = keyof typeof STATE_WORDS;
 

@@ -20,6 +20,24 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
+/** Limit of text whose words are looked at. */
+const MAX_WORDS = 2000;
+
+/** Puts words with hyphens, such as dates and ids, into elements, because browsers break lines after hyphens. */
+export function unbroken(node: MarkupNode): MarkupNode {
+  if (typeof node === "string" || node.tag === "svg") return node;
+  return element(
+    node.tag,
+    node.attributes,
+    node.children.flatMap((child) => (typeof child === "string" ? wordsOf(child) : unbroken(child))),
+  );
+}
+
+function wordsOf(text: string): MarkupNode[] {
+  if (text.length > MAX_WORDS || !text.includes("-")) return [text];
+  return text.split(/(\s+)/).map((word) => (word.includes("-") ? element("span", { class: "whole" }, word) : word));
+}
+
 /** Limit of parts before they are joined, since each small string takes memory. */
 const MAX_PARTS = 4096;
 

@@ -27,13 +27,13 @@ import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
 import { IDS } from "./ids.js";
-import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
+import { type Markup, type MarkupNode, element, toHtml, unbroken } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
 import { type JudgedPage, NO_PROVENANCE } from "./verify.js";
 import { NOTHING_VERIFIED, verifierView } from "./verifier-view.js";
 import { shownReport, titleOf, titleText } from "./shown.js";
-import { thisPage } from "./this-page.js";
+import { statedBy, thisPage } from "./this-page.js";
 
 const WHOLE_STYLE = STYLE + PAGE_STYLE;
 
@@ -75,7 +75,8 @@ export async function pageWith(script: string | (() => Promise<string>), content
   const isBare = isDocument(evidence);
   const verified = { evidence, report, bundle };
   const carried = isBare ? documentText(evidence) : await bundleText(evidence, options, verified);
-  const body = [...(await shownReport(verified, makersNotes(report))), "\n", thisPage(isBare ? "document" : "report")];
+  const kind = isBare ? "document" : "report";
+  const body = [statedBy(report, kind), ...(await shownReport(verified, makersNotes(report))), "\n", thisPage(kind)];
   return documentOf({ title: titleOf(verified), body, carried }, typeof script === "string" ? script : await script());
 }
 
@@ -217,7 +218,7 @@ async function documentOf({ title, body, carried }: Document, script: string): P
     ...(carried === null ? [] : [element("script", { type: "text/plain", id: IDS.evidence }, carried)]),
     element("script", { id: IDS.script }, content),
   ];
-  const main = element("main", {}, "\n", ...body, "\n");
+  const main = element("main", {}, "\n", ...body.map(unbroken), "\n");
   const page = element(
     "html",
     { lang: "en" },

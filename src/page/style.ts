@@ -35,6 +35,7 @@ a { color: var(--link); }
 code { font-family: var(--mono); font-size: .875em; overflow-wrap: anywhere; }
 h1, h2, h3, h4, p, li, dt, dd, a, summary, strong, span, code { unicode-bidi: isolate-override; }
 code.hex { word-break: break-all; }
+.whole { display: inline-block; max-width: 100%; word-break: break-all; }
 section { margin-top: 2.5rem; }
 summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
@@ -50,32 +51,35 @@ mark { background: var(--mark); color: inherit; font-weight: 700; }
 /** Style of the verdict. Its colours are the same in both schemes, and warnings follow directly below. */
 const VERDICT = `
 .verdict { border-radius: .75rem; overflow: hidden; }
-.verdict-band { padding: clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }
+.verdict-band { padding: clamp(.9rem, 2.5vw, 1.5rem) clamp(1.25rem, 4vw, 2.5rem); background: #3d4653; color: #ffffff; }
 .verdict-verified .verdict-band { background: #0a6b3d; }
 .verdict-authentic .verdict-band { background: #ffc533; color: #1c1500; }
 .verdict-rejected .verdict-band { background: #a90f1c; }
 .verdict > .values, .verdict > .first-failure { margin: 0; padding: .75rem 1.25rem; background: var(--card); }
 .verdict > .first-failure { list-style: none; border-left: .4rem solid var(--failed); }
 .verdict h1 { display: flex; flex-wrap: wrap; align-items: center; gap: .1em .28em; line-height: 1;
-  font-size: clamp(2.6rem, 11vw, 5rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
+  font-size: clamp(2.4rem, 7vw, 3.75rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
 .verdict h1 .icon { width: .95em; height: .95em; flex: none; --state: currentColor; }
 .verdict h1 .icon g { --state: currentColor; --on: #0a6b3d; }
 .verdict-rejected h1 .icon g { --on: #a90f1c; }
 .verdict h1 .count { font-size: .42em; letter-spacing: 0; font-weight: 750; padding: .25em .55em; border-radius: .3em;
   background: #ffc533; color: #1c1500; }
 .verdict-authentic h1 .count { background: #1c1500; color: #ffffff; }
-.verdict .sentence { margin-top: .9rem; font-size: clamp(1.1rem, 2.2vw, 1.4rem); line-height: 1.4; max-width: 60rem;
+.verdict .sentence, .verdict .age { margin-top: .5rem; font-size: clamp(1.0625rem, 2vw, 1.25rem); line-height: 1.4;
   text-wrap: pretty; }
-.verdict .counts { margin-top: .75rem; font-size: 1rem; }
-.verdict .left { margin-top: .5rem; font-size: clamp(1.1rem, 2.2vw, 1.4rem); font-weight: 750; }
+.verdict .counts, .verdict .left { margin-top: .4rem; }
+.verdict .left { font-weight: 750; }
 .verdict .left a { color: inherit; text-underline-offset: .2em; }
 .verdict :focus-visible { outline-color: currentColor; }
-.buts { list-style: none; padding: 0; background: #ffc533; color: #1c1500; }
-.buts li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .2rem 1rem; align-items: center;
-  padding: .9rem clamp(1.25rem, 4vw, 2.5rem); font-size: clamp(1.1rem, 2vw, 1.3rem); line-height: 1.4; }
-.buts li + li, .verdict-authentic .buts { border-top: 2px solid #1c1500; }
-.buts strong { font-size: clamp(1.6rem, 3.4vw, 2.4rem); font-weight: 850; line-height: 1; }
-@media (max-width: 34rem) { .buts li { grid-template-columns: minmax(0, 1fr); } }
+.gist { display: flex; flex-wrap: wrap; }
+.gist > div { padding: .75rem clamp(1.25rem, 4vw, 2.5rem); min-width: 0; line-height: 1.45; }
+.gist strong { font-size: 1.25rem; font-weight: 850; }
+.warnings { flex: 100 1 30rem; background: #ffc533; color: #1c1500; }
+.verdict-authentic .warnings { border-top: 2px solid #1c1500; }
+.warnings li + li { margin-top: .25rem; }
+.addresses { flex: 1 1 28rem; background: var(--card); }
+.addresses ul { list-style: none; padding: 0; }
+.first-failure .holds:has(+ .detail), .first-failure .check:not(:last-child) .advice { display: none; }
 .notices { list-style: none; padding: 1rem 0 0; }
 .notices .notice-item { padding-left: 1.5rem; }`;
 
@@ -100,6 +104,7 @@ const STATEMENTS = `
 
 const CHAIN = `
 .state-proven { --state: var(--proven); --tint: var(--proven-tint); }
+.state-warned { --state: var(--warning); --tint: var(--warning-tint); }
 .state-failed { --state: var(--failed); --tint: var(--failed-tint); }
 .state-word { --state: var(--word); --tint: var(--word-tint); }
 .state-open, .state-unproven { --state: var(--grey); --tint: var(--grey-tint); }
@@ -124,6 +129,7 @@ const CHAIN = `
 .overview .state { fill: var(--state); font: 600 12.500px var(--sans); }
 .connector { fill: none; stroke: var(--grey); stroke-width: 3; stroke-dasharray: 3 6; }
 .connector.to-proven { stroke: var(--proven); stroke-dasharray: none; }
+.connector.to-warned { stroke: var(--warning); stroke-dasharray: none; }
 .connector.to-failed { stroke: var(--failed); stroke-dasharray: 10 8; }
 @media (min-width: 60rem) { .overview { display: block; } }
 .chain { list-style: none; padding: 0; margin-top: 1rem; }
@@ -131,7 +137,7 @@ const CHAIN = `
   padding-bottom: 1rem; }
 .link::before { content: ""; position: absolute; left: calc(1.375rem - 2px); top: 3rem; bottom: .25rem; width: 0;
   border-left: 4px dotted var(--grey); }
-.link.state-proven::before { border-left: 4px solid var(--proven); }
+.link.state-proven::before, .link.state-warned::before { border-left: 4px solid var(--state); }
 .link.state-failed::before { border-left: 4px dashed var(--failed); }
 .link:last-child::before { display: none; }
 .link-text { padding: .8rem clamp(.9rem, 2vw, 1.25rem) .9rem; background: var(--card); border: 1px solid var(--line);
@@ -238,10 +244,10 @@ const PAPER = `
   :root { color-scheme: light; --page: #ffffff; --well: #f3f4f6; }
   html { font-size: 10pt; }
   main { max-width: none; padding: 0; }
-  .verdict, .buts, .link-text, .state, svg, mark { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .verdict-band, .buts { border: 2px solid #1c1500; }
+  .verdict, .warnings, .link-text, .state, svg, mark { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .verdict-band, .warnings { border: 2px solid #1c1500; }
   .overview { display: none; }
-  .verdict, .link, .check, .statements section, .buts li { break-inside: avoid-page; }
+  .verdict, .link, .check, .statements section, .warnings li { break-inside: avoid-page; }
   h2, h3, h4 { break-after: avoid-page; }
   .facts:not([open])::details-content, .checks:not([open])::details-content, .boot:not([open])::details-content {
     content-visibility: visible; display: block; height: auto; }

@@ -42,11 +42,15 @@ export function verifierView(): Markup[] {
         "JavaScript is off: this page cannot verify. bootproof verify needs no browser.",
       ),
     ),
-    element("section", { class: "form-part", "aria-labelledby": "evidence-title" }, ...filesPart()),
-    element("section", { class: "form-part asked", "aria-labelledby": "expected-title" }, ...expectedPart()),
-    element("div", { role: "alert", id: IDS.faults, class: "message bad" }),
-    element("p", { class: "verify" }, element("button", { type: "button", id: IDS.verify, disabled: "" }, "Verify")),
-    element("div", { role: "status", id: IDS.said, class: "message" }),
+    element(
+      "div",
+      { class: "asking" },
+      element("section", { class: "form-part", "aria-labelledby": "evidence-title" }, ...filesPart()),
+      element("section", { class: "form-part asked", "aria-labelledby": "expected-title" }, ...expectedPart()),
+      element("div", { role: "alert", id: IDS.faults, class: "message bad" }),
+      element("p", { class: "verify" }, element("button", { type: "button", id: IDS.verify, disabled: "" }, "Verify")),
+      element("div", { role: "status", id: IDS.said, class: "message" }),
+    ),
     element("div", { id: IDS.result, class: "result", tabindex: "-1" }),
   ];
 }

@@ -1,10 +1,12 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
+import type { Check } from "../checks.js";
+import { isJsonObject } from "../decode/json.js";
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { isGoodVerdict } from "../report/accepted.js";
-import { type Notice, countsOf, headlineFacts, isBad, isGood, warningsOf } from "../report/facts.js";
-import { printable, quoted } from "../report/printable.js";
+import { type Notice, countsOf, headlineFacts, isBad, isGood, numbered, warningsOf } from "../report/facts.js";
+import { printable, printableStart, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
-import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
+import { capitalized, isVouchedFor, provenStatements, unprovenWords } from "../report/statements.js";
 import { verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
@@ -47,6 +49,9 @@ function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
   const sentence = verdictSentence(report, notices);
   const end = sentence.indexOf(":");
   const [, word, count] = /^(.*?)( with \d+ warnings?)?$/.exec(sentence.slice(0, end))!;
+  const said = capitalized(sentence.slice(end + 1).trim());
+  const failures = failuresInSight(report);
+  const { age, lines, verifiedAt } = headlineFacts(report);
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
   const shown = isGood(report) || !isGoodVerdict(report.verdict) ? report.verdict : "rejected";
   const state = isKnown ? VERDICT_SHAPES[shown] : "unproven";
@@ -63,33 +68,56 @@ function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
         element("span", { class: "word" }, word!),
         count === undefined ? null : element("span", { class: "count" }, count),
       ),
-      element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
+      element("p", { class: "sentence" }, failures === null ? said : said.replace(NAMED_FAILURE, "$1.")),
+      age === null ? null : element("p", { class: "age" }, age),
       element("p", { class: "counts" }, countsOf(report, notices)),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
-    firstFailure(report),
-    valueList(headRows(report)),
-    warnings.length === 0
-      ? null
-      : element(
-          "ul",
-          { class: "buts" },
-          warnings.map((text) => {
-            return element("li", {}, element("strong", {}, "WARNING"), " ", element("span", {}, printable(text)));
-          }),
-        ),
+    failures,
+    element("div", { class: "gist" }, warningPart(warnings), addressPart(report)),
+    valueList([...lines.map((line) => ["Enclave", line] as const), ["Verified at", verifiedAt]]),
   );
 }
 
-function headRows(report: Report): (readonly [string, string])[] {
-  const { lines, verifiedAt } = headlineFacts(report);
-  return [...lines.map((line) => ["Enclave", line] as const), ["Verified at", verifiedAt]];
+/** The end of a sentence that names the first failed check, which is shown in full below it. */
+const NAMED_FAILURE = /(checks? failed)(?:, the first is|:) .*$/s;
+
+/** Shows the first failed check. If it compared no values, the failed check of its subject that did follows. */
+function failuresInSight(report: Report): Markup | null {
+  const [first, ...others] = report.checks.filter(isBad);
+  if (first === undefined) return null;
+  const hasValues = ({ expected, about }: Check): boolean => expected !== undefined && about === first.about;
+  const shown = [first, ...(hasValues(first) ? [] : others.filter(hasValues).slice(0, 1))];
+  const items = shown.map((check) => checkItem(check, report));
+  return element("ul", { class: "first-failure" }, items);
 }
 
-function firstFailure({ checks, ...report }: Report): Markup | null {
-  const [first] = checks.filter(isBad);
-  if (first === undefined) return null;
-  return element("ul", { class: "first-failure" }, checkItem(first, { checks, ...report }));
+function warningPart(warnings: readonly string[]): Markup[] {
+  if (warnings.length === 0) return [];
+  const sentences = warnings.map((text) => printable(text.charAt(0).toUpperCase() + text.slice(1)));
+  const title = element("p", {}, element("strong", {}, numbered(warnings.length, "warning")));
+  return [element("div", { class: "warnings" }, title, statementList(sentences))];
+}
+
+/** Limit of addresses beside the verdict. All of them are under "Proven". */
+const MAX_ADDRESSES = 3;
+
+/** Shows the addresses that app proofs prove, and none that only an image states. */
+function addressPart({ claims }: Report): Markup[] {
+  const vouchedFor = claims?.bootProofs.map(isVouchedFor) ?? [];
+  const all = (claims?.appProofs ?? []).flatMap(({ bootProof, type, payload: { addressDerivationProof: derived } }) => {
+    const isProven = vouchedFor[bootProof] === true && type === "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+    return isProven && isJsonObject(derived) ? (derived["address"] ?? []) : [];
+  });
+  const addresses = [...new Set(all)];
+  if (addresses.length === 0) return [];
+  const shown = addresses
+    .slice(0, MAX_ADDRESSES)
+    .map((address) => element("li", {}, element("code", {}, printableStart(String(address), 120))));
+  const rest = addresses.length - shown.length;
+  const title = addresses.length === 1 ? "1 proven address" : `${addresses.length} proven addresses`;
+  const list = element("ul", {}, shown, rest > 0 ? element("li", {}, `and ${rest} more`) : null);
+  return [element("div", { class: "addresses" }, element("p", {}, element("strong", {}, title)), list)];
 }
 
 /** Returns a link to the part about what is not proven, which is further down on a narrow page. */

@@ -81,6 +81,12 @@ function optionsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value].flat())]);
 }
 
+const { deployments } = policyFile;
+const OTHER_POLICY = fileOf(
+  { ...policyFile, deployments: deployments.map((one) => ({ ...(one as object), pivotHash: "ab".repeat(32) })) },
+  "other-policy.json",
+);
+
 const ours = { "boot-proof": MADE.boot, policy: MADE.policy, now: at };
 const theirs = { "boot-proof": BOOT_1, "no-policy": true, now: NOW } as const;
 const bare = { attestation: MADE.document, "no-policy": true } as const;
@@ -92,6 +98,7 @@ export const CASES: Readonly<Record<string, readonly [verdict: string, stale: bo
   verified: ["verified", false, ...optionsOf({ ...ours, "app-proof": MADE.app })],
   authentic: ["authentic", false, ...optionsOf({ ...theirs, "app-proof": APP_1 })],
   rejected: ["rejected", false, ...optionsOf({ ...theirs, "app-proof": APP_2 })],
+  "another release": ["rejected", false, ...optionsOf({ ...ours, policy: OTHER_POLICY, "app-proof": MADE.app })],
   stale: [
     "rejected",
     true,

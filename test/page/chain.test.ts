@@ -19,6 +19,8 @@ const passed = (id: CheckId): Check => ({
 });
 const ALL_PASSED = CHECK_IDS.filter((id) => !/^(?:app|activity)\./.test(id)).map(passed);
 const TOP = { anchor: "proven", certificates: "proven", document: "proven" };
+/** The lab's root is not AWS's. */
+const LAB_TOP = { ...TOP, anchor: "warned" };
 
 describe.each(Object.entries(SHOWN))("the chains of %s", (_, make) => {
   it("have every check, each in its place and nothing proven that is not", async () => {
@@ -41,9 +43,10 @@ describe("the states", () => {
   const states = async (name: string) => statesOf(chainOf((await SHOWN[name]!()).report, 0));
 
   it("of verified evidence are proven", async () => {
-    const proven = { ...TOP, measurements: "proven", manifest: "proven", approvals: "proven", key: "proven" };
-    expect(await states("verified")).toEqual({ ...proven, "app-proofs": "proven", claims: "proven", policy: "proven" });
-    const unasked = { ...proven, "app-proofs": "open", claims: "open", policy: "proven" };
+    const held = { measurements: "proven", manifest: "proven", approvals: "proven" };
+    const legacy = { ...TOP, ...held, key: "warned", "app-proofs": "proven", claims: "proven", policy: "proven" };
+    expect(await states("verified")).toEqual(legacy);
+    const unasked = { ...LAB_TOP, ...held, key: "proven", "app-proofs": "open", claims: "open", policy: "proven" };
     expect(await states("verified, with warnings")).toEqual(unasked);
   });
 
@@ -56,7 +59,7 @@ describe("the states", () => {
       claims: "open",
       policy: "open",
     });
-    const debug = { ...TOP, measurements: "unproven", ...word, claims: "open", policy: "word" };
+    const debug = { ...LAB_TOP, measurements: "unproven", ...word, claims: "open", policy: "word" };
     expect(await states("verified, debug allowed")).toEqual(debug);
   });
 
@@ -156,12 +159,36 @@ describe("a link is not proven", () => {
   });
 });
 
+describe("the words of a link do not contradict what stands beside it", () => {
+  const linkOf = async (name: string, id: LinkId): Promise<Link> =>
+    chainOf((await SHOWN[name]!()).report, 0).find((link) => link.id === id)!;
+
+  it("another anchor than that of AWS is trusted by the policy, or by the caller without one", async () => {
+    expect(await linkOf("an activity", "anchor")).toMatchObject({ word: "Trusted by the policy, not AWS's" });
+    expect(await linkOf("hostile", "anchor")).toMatchObject({ word: "Trusted by the caller, not AWS's" });
+    expect(await linkOf("verified", "anchor")).toMatchObject({ state: "proven", word: "Proven" });
+  });
+
+  it("a legacy key has its warning", async () => {
+    const { word, warnings } = await linkOf("verified", "key");
+    expect([word, warnings]).toEqual(["Warning: legacy", [expect.stringMatching(/^legacy: no PCR commits/)]]);
+    expect(await linkOf("an activity", "key")).toMatchObject({ word: "Proven", warnings: [] });
+  });
+
+  it("claims with proven addresses were not compared, and without app proofs not checked", async () => {
+    expect(await linkOf("an activity", "claims")).toMatchObject({ state: "open", word: "Not compared" });
+    expect(await linkOf("verified, with warnings", "claims")).toMatchObject({ state: "open", word: "Not checked" });
+    expect(await linkOf("rejected: another release", "claims")).toMatchObject({ word: "Not checked" });
+    expect(await linkOf("an activity, as it was asked for", "claims")).toMatchObject({ word: "Proven" });
+  });
+});
+
 it("tells what a check warns of, and what was not asked, of a link that is proven", () => {
   const warned: Check = { ...passed("chain.anchor"), status: "warn", detail: "starts at a root of your own" };
   const skipped: Check = { ...passed("policy.age"), status: "skip" };
   const others = ALL_PASSED.filter(({ id }) => id !== "chain.anchor" && id !== "policy.age");
   const shown = report({ checks: [...others, warned, skipped] });
-  expect(chainOf(shown, 0)[0]).toMatchObject({ state: "proven", warnings: ["starts at a root of your own"] });
+  expect(chainOf(shown, 0)[0]).toMatchObject({ state: "warned", warnings: ["starts at a root of your own"] });
   expect(reasonOf(shown, "anchor")).toBe("One check held, with a warning.");
   expect(reasonOf(shown, "policy")).toBe("20 checks held. Not checked: policy.age.");
 });

@@ -95,7 +95,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   }
 
   const answer = async (page: Page): Promise<string> => {
-    await page.getByRole("button", { name: "Verify again in this browser" }).click();
+    await page.getByRole("button", { name: "Run this page's own check" }).click();
     const status = page.locator("#verify-answer");
     await status.locator(".message").waitFor();
     return (await status.textContent()) ?? "";
@@ -194,13 +194,53 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     );
   });
 
-  it("is readable without JavaScript, and says that the button needs it", async () => {
+  it("is readable without JavaScript, and has no button then", async () => {
     const { page } = await open(pageFile(pageOf("rejected"), "page.html"), { javaScriptEnabled: false });
     const text = await page.locator("body").innerText();
+    expect(text).toMatch(/^Stated by whoever made this file, under no policy\.\n+Verify it yourself: bootproof verify/);
     expect(text).toContain("REJECTED");
-    expect(text).toContain("JavaScript is off, so this page cannot verify again.");
-    expect(text).toContain("bootproof verify FILE --policy POLICY");
-    expect(await page.getByRole("button", { name: "Verify again in this browser" }).isDisabled()).toBe(true);
+    expect(text).not.toContain("own check\nIt proves nothing");
+    expect(await page.getByRole("button").count()).toBe(0);
+    expect(await page.locator("#verify-again").isVisible()).toBe(false);
+  });
+
+  /** What is on the first screen of each width, in its order. */
+  const WORD = [".stated", "h1"];
+  const SCREENS: [string, readonly string[], readonly string[]][] = [
+    ["verified", [...WORD, ".age", ".warnings", ".addresses"], [...WORD, ".age"]],
+    ["an activity", [...WORD, ".age", ".warnings", ".addresses"], [...WORD, ".age"]],
+    ["a bare document", [...WORD, ".age"], [...WORD, ".age"]],
+    ["6 boot proofs", [...WORD, ".age", ".warnings"], [...WORD, ".age"]],
+    ["rejected", [...WORD, ".first-failure .check"], [...WORD, ".first-failure .detail"]],
+    ["another release", [...WORD, '.values dt:text("actual")'], [...WORD, '.values dt:text("actual")']],
+  ];
+  it.each(SCREENS)("%s: the first screen says whose word it is, and all that matters", async (name, wide, narrow) => {
+    for (const javaScriptEnabled of [true, false]) {
+      const { page } = await open(pageFile(pageOf(name), "page.html"), { javaScriptEnabled });
+      for (const [width, parts] of [
+        [1280, wide],
+        [390, narrow],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        const boxes = await Promise.all(parts.map(async (part) => (await page.locator(part).first().boundingBox())!));
+        const tops = boxes.map(({ y }) => y);
+        expect(tops, `${width}`).toEqual(tops.toSorted((one, other) => one - other));
+        for (const [index, { y, height }] of boxes.entries())
+          expect([parts[index], y >= 0 && y + height <= 900]).toEqual([parts[index], true]);
+      }
+      const button = page.getByRole("button", { name: "Run this page's own check" });
+      expect(await button.count()).toBe(javaScriptEnabled && name !== "a bare document" ? 1 : 0);
+    }
+  });
+
+  it("the button says that it proves nothing if the maker lied, and is smaller than the verdict’s word", async () => {
+    const { page } = await open(pageFile(pageOf("verified"), "page.html"));
+    const button = page.getByRole("button", { name: "Run this page's own check" });
+    const described = await button.getAttribute("aria-describedby");
+    expect(await page.locator(`#${described}`).innerText()).toBe("It proves nothing if the maker lied.");
+    const { height } = (await button.boundingBox())!;
+    // 24 pixels are the least size of a target (WCAG 2.2, 2.5.8).
+    expect([height >= 24, height < 36]).toEqual([true, true]);
   });
 
   it("lets nothing else run, and nothing out", async () => {
@@ -313,7 +353,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       const text = await result(page);
       expect(text).toContain("AUTHENTIC");
       expect(text).not.toContain("VERIFIED");
-      expect(text).toContain("the policy came with the bundle");
+      expect(text).toContain("The policy came with the bundle");
     });
 
     it("rejects, in words, an activity of another organization", async () => {
@@ -384,6 +424,38 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       await page.getByRole("button", { name: "Remove error.json" }).click();
       expect(await listed(page)).toEqual([expect.stringMatching(/^key\.json/)]);
       expect(await page.locator("#said").innerText()).toBe("error.json removed.");
+    });
+
+    it("keeps the list of files in view, and shows the reason beside a wrong file", async () => {
+      const { page } = await verifier();
+      const broken = fileOf(readFileSync(MADE.policy, "utf8").replace('"pivotHash"', '"pivotHush"'), "broken.json");
+      await give(page, MADE.boot, MADE.app, broken, MADE.anchor, fileOf("hello", "notes.txt"));
+      for (const [width, height] of [
+        [1280, 900],
+        [390, 844],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        const [fault] = await refusal(page);
+        expect(fault).toMatch(/^broken\.json: not a usable policy: /);
+        const item = page.locator("#file-list li").nth(2);
+        expect(await item.locator(".reason").allInnerTexts()).toEqual([fault!.slice("broken.json: ".length)]);
+        expect(await page.locator("#file-list li.wrong strong").allInnerTexts()).toEqual(["broken.json", "notes.txt"]);
+        await page.locator("#verify").scrollIntoViewIfNeeded();
+        await item.locator(".reason").scrollIntoViewIfNeeded();
+        const [list, button] = [page.locator("#file-list"), page.locator("#verify")];
+        const [shown, pressed] = [(await list.boundingBox())!, (await button.boundingBox())!];
+        expect([shown.y >= -1, shown.y + 60 <= height, pressed.y <= height]).toEqual([true, true, true]);
+      }
+      expect(await axe(page)).toEqual([]);
+      await page.getByRole("button", { name: "Remove broken.json" }).click();
+      expect(await page.locator(".reason").count()).toBe(0);
+      expect(await page.locator("#faults li").count()).toBe(0);
+    });
+
+    it("lists a file that is too large with its reason", async () => {
+      const { page } = await verifier();
+      await give(page, fileOf(" ".repeat(8 * 1024 * 1024 + 1), "large.json"));
+      expect(await listed(page)).toEqual(["large.json larger than 8 MiB, the limit of a file; not used"]);
     });
 
     it("takes what is dropped on it", async () => {

@@ -1,6 +1,6 @@
 /** The page read back by a parser that is not ours, and the page whole, for a browser. */
 import { type DefaultTreeAdapterTypes, parse } from "parse5";
-import { type MarkupNode, element, toHtml } from "../../src/page/markup.js";
+import { type MarkupNode, element, toHtml, unbroken } from "../../src/page/markup.js";
 import { STYLE } from "../../src/page/style.js";
 import { type Shown, reportView } from "../../src/page/view.js";
 
@@ -21,7 +21,7 @@ function htmlOf(nodes: readonly MarkupNode[]): string {
     element("title", {}, "a report"),
     element("style", {}, STYLE),
   );
-  const html = element("html", { lang: "en" }, head, element("body", {}, element("main", {}, nodes)));
+  const html = element("html", { lang: "en" }, head, element("body", {}, element("main", {}, nodes.map(unbroken))));
   return `<!doctype html>${toHtml([html])}`;
 }
 

@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { element, toHtml } from "../../src/page/markup.js";
+import { PAGE_STYLE } from "../../src/page/page-style.js";
 import { printable } from "../../src/report/printable.js";
 import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { REJECTED_FLEETS, SHOWN } from "./evidence.js";
@@ -95,7 +96,7 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     const shown = await SHOWN["a bare document"]!();
     const page = await browser.newPage();
     await page.setContent(await pageOf({ ...shown, notices: [{ kind: "warning", text: "\u05d0\u05d1 (1) \u05d2" }] }));
-    const lefts = await page.locator(".buts span").evaluate((span) => {
+    const lefts = await page.locator(".warnings li").evaluate((span) => {
       const node = span.firstChild!;
       return [...node.textContent!].map((_, index) => {
         const range = document.createRange();
@@ -106,6 +107,105 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     });
     expect(lefts).toHaveLength(8);
     expect(lefts).toEqual(lefts.toSorted((one, other) => one - other));
+    await page.close();
+  });
+
+  it.each(["an activity", "verified, with warnings"])("%s: no date and no id is on two lines", async (name) => {
+    const page = await browser.newPage();
+    await page.setContent(await pageOf(await SHOWN[name]!()));
+    for (const width of [390, 420, 460, 768, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      const { seen, broken } = await page.evaluate(() => {
+        const texts = [...document.querySelectorAll("header, .statements, .origin, .notices")].flatMap((part) => {
+          const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+          const nodes: Text[] = [];
+          while (walker.nextNode()) nodes.push(walker.currentNode as Text);
+          return nodes;
+        });
+        const words = texts.flatMap((node) =>
+          [...node.data.matchAll(/\S*\d\S*-\S+|\S+-\S*\d\S*/g)].map(({ 0: word, index }) => {
+            const range = document.createRange();
+            range.setStart(node, index);
+            range.setEnd(node, index + word.length);
+            return { word, lines: new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size };
+          }),
+        );
+        // On a narrow page an id may be wider than a line.
+        const most = document.documentElement.clientWidth < 768 ? 32 : 80;
+        const broken = words.filter(({ word, lines }) => lines > 1 && word.length <= most).map(({ word }) => word);
+        return { seen: words.length, broken };
+      });
+      expect(seen).toBeGreaterThan(5);
+      expect(broken, `${width}`).toEqual([]);
+    }
+    await page.close();
+  });
+
+  it("an id that is wider than the page fills its line, and is not broken at its hyphen", async () => {
+    const shown = await SHOWN["a bare document"]!();
+    const id = `i-${"0".repeat(20)}-${"1".repeat(120)}`;
+    const page = await browser.newPage({ viewport: { width: 390, height: 900 } });
+    await page.setContent(await pageOf({ ...shown, notices: [{ kind: "note", text: `module ${id}` }] }));
+    const first = await page.locator(".notices .whole").evaluate((span) => {
+      const range = document.createRange();
+      const top = span.getClientRects()[0]!.top;
+      for (let end = 1; end <= span.textContent!.length; end++) {
+        range.setStart(span.firstChild!, end - 1);
+        range.setEnd(span.firstChild!, end);
+        if (range.getBoundingClientRect().top > top + 10) return span.textContent!.slice(0, end - 1);
+      }
+      return "";
+    });
+    expect(first.length).toBeGreaterThan(26);
+    expect(await widthOf(page)).toBeLessThanOrEqual(390);
+    await page.close();
+  });
+
+  it("the two links in a card have one baseline", async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.setContent((await pageOf(await SHOWN["an activity"]!())).replace("</style>", `${PAGE_STYLE}</style>`));
+    const tops = await page
+      .locator(".link .more")
+      .evaluateAll((all) =>
+        all.map((more) =>
+          [...more.querySelectorAll(":scope > details > summary")].map((one) => one.getBoundingClientRect().top),
+        ),
+      );
+    expect(tops.filter(({ length }) => length === 2).length).toBeGreaterThan(5);
+    for (const [one, other = one] of tops) expect(other).toBe(one);
+    await page.close();
+  });
+
+  it("many warnings leave the addresses and the first of them in sight", async () => {
+    const shown = await SHOWN["an activity"]!();
+    const warning = { kind: "warning", text: "the policy came out of the bundle itself. ".repeat(3) } as const;
+    const notices = Array.from({ length: 12 }, (_, index) => ({ ...warning, text: `${index} ${warning.text}` }));
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.setContent(await pageOf({ ...shown, notices }));
+    expect(await page.locator(".warnings li").count()).toBe(13);
+    for (const part of [".addresses", ".warnings li"]) {
+      const { y } = (await page.locator(part).first().boundingBox())!;
+      expect(y).toBeLessThan(600);
+    }
+    const [warnings, addresses] = [page.locator(".warnings"), page.locator(".addresses")];
+    const [one, other] = [(await warnings.boundingBox())!, (await addresses.boundingBox())!];
+    expect([one.y === other.y, one.x + one.width <= other.x]).toEqual([true, true]);
+    await page.close();
+  });
+
+  it("the words under the shapes of a chain are inside its picture, and do not touch", async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.setContent(await pageOf(await SHOWN["an activity"]!()));
+    const { outer, boxes } = await page.locator(".overview").evaluate((svg) => {
+      const box = (one: Element): DOMRect => one.getBoundingClientRect();
+      return { outer: box(svg).toJSON(), boxes: [...svg.querySelectorAll("text")].map((one) => box(one).toJSON()) };
+    });
+    expect(boxes.length).toBeGreaterThan(20);
+    for (const { left, right, top, bottom } of boxes) {
+      expect([left >= outer.left, right <= outer.right, bottom <= outer.bottom]).toEqual([true, true, true]);
+      const near = boxes.filter((other) => other.left > left && Math.abs(other.top - top) < 5);
+      expect(near.every((other) => other.left > right)).toBe(true);
+    }
     await page.close();
   });
 

@@ -1,4 +1,5 @@
 /** Pages: what they carry, and what is taken out of them again. */
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { evidenceInPage } from "../../src/bundle/page.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
@@ -99,9 +100,26 @@ describe("a page", () => {
       await expect(verifierWith(script)).rejects.toThrow(/script/);
   });
 
-  it("shows the command that verifies its evidence", async () => {
-    expect(html).toContain("bootproof verify FILE --policy POLICY");
-    expect(await verifierWith(SCRIPT)).not.toContain("bootproof verify FILE");
+  it("says first whose word it is, under which policy, and shows the command that verifies its evidence", async () => {
+    const startOf = (page: string): string =>
+      page
+        .slice(page.indexOf("<main>"))
+        .replace(/<[^>]*>/g, "")
+        .slice(0, 300);
+    const digest = createHash("sha256").update(JSON.stringify(policyFile)).digest("hex");
+    const stated = "Stated by whoever made this file, under ";
+    const command = "Verify it yourself: bootproof verify report.html --policy yours.json";
+    expect(startOf(html).trim()).toMatch(new RegExp(`^${stated}the policy SHA-256 ${digest}\\.${command}`));
+    const none = await pageOf({ bootProofs: [forged.bootProof] }, { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors });
+    expect(startOf(none).trim()).toMatch(new RegExp(`^${stated}no policy\\.${command}`));
+    expect(startOf(await verifierWith(SCRIPT))).not.toContain(stated);
+  });
+
+  it("has no button until its script shows it", () => {
+    const [part] = /<p hidden="">.*?<\/p>/.exec(html)!;
+    expect(part).toContain('<button type="button" id="verify-again"');
+    expect(part).toContain("It proves nothing if the maker lied.");
+    expect(html).not.toContain("<noscript>");
   });
 });
 
@@ -220,7 +238,8 @@ describe("the bundle of a page", () => {
     const made = await verifyBundle(decoded, { policy: isCallers ? policy : POLICY_OF_THE_BUNDLE, ...given });
     const options = plainOptions({ policy: isCallers ? policy : decoded.judgement!.policy!, ...given });
     const page = await pageWith(SCRIPT, { evidence: decoded.evidence, options, report: made.report, bundle: made });
-    expect(page.includes("the policy came with the bundle")).toBe(!isCallers);
+    expect(page.includes("The policy came with the bundle")).toBe(!isCallers);
+    expect(page.includes("under the policy that came with the evidence")).toBe(!isCallers);
     const again = await verifyBundle(bundleOf(page), { policy: POLICY_OF_THE_BUNDLE, now, trustAnchors });
     const verdict = isCallers ? "verified" : "authentic";
     expect([again.report.verdict, again.packed]).toEqual([
@@ -235,7 +254,8 @@ describe("the bundle of a page", () => {
       const { report } = await verifyAttestation(evidence, options);
       const page = await pageWith(SCRIPT, { evidence, options: plainOptions(options), report });
       expect(Buffer.from(evidenceInPage(page)).toString()).toBe(Buffer.from(forged.document).toString("base64"));
-      expect(page).not.toContain("Verify again");
+      expect(page).not.toContain("own check</button>");
+      expect(html).toContain("own check</button>");
     }
   });
 

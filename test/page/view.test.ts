@@ -12,6 +12,7 @@ import { provenStatements, unprovenWords } from "../../src/report/statements.js"
 import { verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { CHALLENGE, HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
 import { decodeServiceForm } from "../support/provisioning.js";
@@ -40,17 +41,22 @@ describe.each(NAMES)("the page of %s", (name) => {
     const sentence = verdictSentence(judged, notices);
     const [word, rest] = [sentence.slice(0, sentence.indexOf(":")), sentence.slice(sentence.indexOf(":") + 1).trim()];
     expect(textOf(elements.find(({ tagName }) => tagName === "h1")!)).toBe(word);
-    expect(textOf(classed(elements, "sentence")[0]!).toLowerCase()).toBe(rest.toLowerCase());
-    const warnings = warningsOf(judged, notices);
-    expect(texts(elements.filter((one) => attribute(one, "class") === "buts").flatMap(items))).toEqual(
-      warnings.map((text) => `WARNING ${printable(text)}`),
-    );
+    const above = textOf(classed(elements, "sentence")[0]!).toLowerCase();
+    const [failed] = judged.checks.filter(({ status }) => status === "fail");
+    // The first failed check is shown whole below the sentence, which does not repeat it.
+    if (failed === undefined) expect(above).toBe(rest.toLowerCase());
+    else expect(rest.toLowerCase().startsWith(above.slice(0, -1)) && !above.includes(failed.id)).toBe(true);
+    const warnings = warningsOf(judged, notices).map(printable);
+    const listed = texts(classed(elements, "warnings").flatMap(items));
+    expect(listed.map((text) => text.toLowerCase())).toEqual(warnings.map((text) => text.toLowerCase()));
+    expect(listed.filter((text) => !/^\p{Lu}.*\.$/su.test(text))).toEqual([]);
     expect(texts(statements(elements, "proven"))).toEqual(provenStatements(judged));
     const words = unprovenWords(judged).flatMap((said) => said.statements);
     expect(texts(statements(elements, "not-proven"))).toEqual([...words, ...unprovenStatements(judged)]);
     for (const { heading } of unprovenWords(judged))
       expect(texts(classed(elements, "image-word")).join()).toMatch(new RegExp(heading, "i"));
-    for (const { text } of notices) expect(texts(elements).some((shownText) => shownText.includes(text))).toBe(true);
+    const all = texts(elements).join("\n").toLowerCase();
+    for (const { text } of notices) expect(all).toContain(text.toLowerCase());
   });
 
   it("says which enclave it is, of when, how old, and when it was verified, before the first heading", async () => {
@@ -262,10 +268,65 @@ it("counts the warnings beside the verdict, and leads from there to what is not 
   expect(texts(classed(stale.elements, "link")).at(-1)).toMatch(/^Policy Failed: too old/);
 });
 
+it("says the age in words above the first heading, and beside rejected evidence nothing of it", async () => {
+  const { elements, shown } = await shownPage("verified");
+  expect(texts(classed(elements, "age"))).toEqual([headlineFacts(shown.report).age]);
+  expect(texts(classed(elements, "age"))[0]).toMatch(/^This enclave started \d+ \w+ ago; /);
+  expect(classed((await shownPage("stale")).elements, "age")).toEqual([]);
+});
+
+describe("addresses beside the verdict", () => {
+  const proofsOf = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      bootProof: 0,
+      type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+      time: "2026-03-04T05:06:07.000Z",
+      payload: { addressDerivationProof: { address: `0x${index}` } },
+      expectation: null,
+      answers: null,
+    }));
+  const addressesOf = async (count: number, image: object = {}): Promise<string[]> => {
+    const { claims } = reportOf({ image });
+    const judged = reportOf({ image }, { claims: { ...claims!, appProofs: proofsOf(count) } });
+    const elements = parsed(await pageOf({ report: judged, evidence: { bootProofs: [] }, notices: [] }));
+    return texts(classed(elements, "addresses").flatMap((one) => one.childNodes as Element[]));
+  };
+
+  it("are those of the app proofs, at most three, and a count of the others", async () => {
+    expect(await addressesOf(1)).toEqual(["1 proven address", "0x0"]);
+    expect(await addressesOf(3)).toEqual(["3 proven addresses", "0x00x10x2"]);
+    expect(await addressesOf(5)).toEqual(["5 proven addresses", "0x00x10x2and 2 more"]);
+    expect(texts(classed((await shownPage("an activity")).elements, "addresses"))).toEqual([
+      `1 proven address${LAB_ADDRESS.address}`,
+    ]);
+  });
+
+  it("are none that only an image states", async () => {
+    expect(await addressesOf(3, { pinned: false })).toEqual([]);
+    expect(classed((await shownPage("authentic")).elements, "addresses")).toEqual([]);
+    expect(await addressesOf(0)).toEqual([]);
+  });
+});
+
+it("shows beside a rejection the check that compared the values, with its advice once", async () => {
+  const { elements, shown } = await shownPage("rejected: another release");
+  const items = classed(elements, "first-failure")
+    .flatMap(within)
+    .filter((one) => classed([one], "check").length > 0);
+  const ids = items.map((one) => texts(classed(within(one), "id")).join());
+  expect(ids).toEqual(["policy.deployment", "policy.pivot"]);
+  const { expected, actual } = shown.report.checks.find(({ id }) => id === "policy.pivot")!;
+  for (const value of [expected!, actual!]) expect(textOf(items[1]!)).toContain(value);
+  const forged = classed((await shownPage("rejected: a forged signature")).elements, "first-failure").flatMap(within);
+  expect(texts(classed(forged, "id"))).toEqual(["cose.signature"]);
+});
+
 it("marks the bytes that differ", async () => {
   const { elements } = await shownPage("rejected: another release");
   const marks = texts(elements.filter(({ tagName }) => tagName === "mark"));
-  expect(marks).toHaveLength(2);
+  // Beside the verdict, and in the chain.
+  expect(marks).toHaveLength(4);
+  expect(marks.slice(2)).toEqual(marks.slice(0, 2));
   expect(marks[0]).toMatch(/^\[[0-9a-f]{2}\]$/);
   expect(marks[0]).not.toBe(marks[1]);
 });
