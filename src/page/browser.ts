@@ -196,6 +196,7 @@ class Verifier {
     show(list, items);
     for (const [index, button] of [...list.querySelectorAll("button")].entries())
       button.addEventListener("click", () => this.#remove(index));
+    list.querySelector(".reason")?.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   #remove(index: number): void {

@@ -3,8 +3,8 @@ export const PAGE_STYLE = `
 .stated { display: grid; gap: .4rem; margin-bottom: .75rem; padding: .6rem 1rem; background: var(--card);
   border: 1px solid var(--line); border-left: .35rem solid var(--warning-line); border-radius: .5rem;
   font-size: .9375rem; line-height: 1.4; }
-.stated button { min-height: 1.75rem; padding: .1rem .6rem; border-width: 1px; background: none; color: inherit;
-  font-size: .875rem; font-weight: 600; }
+.stated button, .given button { min-height: 1.75rem; padding: .1rem .6rem; border-width: 1px; background: none;
+  color: inherit; font-size: .875rem; font-weight: 600; }
 .this-page { display: grid; gap: .75rem; max-width: 60rem; }
 #another-result { margin-bottom: 1rem; font-weight: 700; }
 .command { margin: 0; padding: .6rem .75rem; background: var(--well); border-radius: .4rem; overflow-x: auto; }
@@ -33,7 +33,7 @@ details.more > * + * { margin-top: .75rem; }
 .given > li { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; padding: .5rem .75rem;
   background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
 .given .about { color: var(--soft); }
-.given > li > span { flex: 1 1 16rem; min-width: 0; }
+.given > li > span { flex: 1 1 10rem; min-width: 0; }
 .given > li > .reason { flex: 1 0 100%; font-weight: 600; }
 .given > li.wrong { border-color: var(--warning-line); background: var(--warning-tint); }
 #verify-answer > * + * { margin-top: .5rem; }
