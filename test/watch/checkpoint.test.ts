@@ -278,8 +278,11 @@ describe("two checkpoints", () => {
 
   it("have to be verified, as the one before a log", async () => {
     const unverified = { ...of(2), isVerified: false };
-    for (const pair of [[unverified, of(2)] as const, [of(2), unverified] as const])
-      await expect(compareCheckpoints(...pair)).rejects.toThrow(/isVerified: .*true/);
+    for (const [one, other] of [
+      [unverified, of(2)],
+      [of(2), unverified],
+    ] as const)
+      await expect(compareCheckpoints(one, other)).rejects.toThrow(/isVerified: .*true/);
     await expect(verifyLog(log(2), { after: unverified })).rejects.toThrow(/options.after: its signature was not ver/);
     expect(await verifyLog(log(2), { after: of(2) })).toMatchObject({ complete: true, entries: 4, lastEntry: 6 });
   });

@@ -394,7 +394,7 @@ describe("a log after an entry that was verified before", () => {
     ["ends before it", ["b"], end(7), /^the log ends with entry 4, and the checkpoint is of entry 7/],
     ["follows another one", ["b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the checkpoint has abab/],
     ["has another one", ["b.2", "b.3"], end(6, wrong), /^entry 6 has the hash .*, and the checkpoint has abab/],
-    ["has another one, from entry 1", ["b", "b.2", "b.3"], end(4, wrong), /^entry 4 has the hash .*, and the checkpoint/],
+    ["has another one, from entry 1", ["b", "b.2", "b.3"], end(4, wrong), /^entry 4 has .*, and the checkpoint has/],
   ])("is not intact where it %s", async (_, names, after, message) => {
     const { intact, complete, fault } = await verifiedFiles(names, after);
     expect([intact, complete, fault?.kind]).toEqual([false, false, "checkpoint"]);
