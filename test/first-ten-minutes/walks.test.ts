@@ -56,8 +56,11 @@ function withStandIns(text: string): string {
   return lines.join("\n");
 }
 
-const ended = { status: 0, stdout: "", stderr: "" };
-type Ended = typeof ended;
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 /** A user: a home of its own with an empty npm cache, no variable of npm or bootproof, and the CPU that it took. */
 class User {
