@@ -37,9 +37,7 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("Warning: legacy: no PCR commits");
     expect(stderr).toContain("Warning: legacy: any application of that role and image");
     expect(stderr).toContain("Warning: the manifest set identifies no owner");
-    expect(stderr).toContain(
-      "Warning: manifestHash is pinned: only this manifest passes, and no later one",
-    );
+    expect(stderr).toContain("Warning: manifestHash is pinned: only this manifest passes, and no later one");
   });
 
   it("keeps another trust anchor in the policy", async () => {
