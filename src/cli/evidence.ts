@@ -13,6 +13,7 @@ import { withBuilds } from "../inputs.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { type InputFiles, type ReadEvidence, nameOf } from "./files.js";
+import type { EvidenceKind } from "../inspect/kinds.js";
 import { type Io, UsageError } from "./io.js";
 import { jsonOfKind, ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
@@ -167,13 +168,16 @@ async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io)
   const { kindOf } = await import("../inspect/kinds.js");
   if (page && kindOf(read!.bytes) === "attestation document")
     return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
-  if (/^boot proofs?$/.test((read && kindOf(read.bytes)) ?? "") && !page)
-    return judgeBootProofs(asked, file, files, io);
+  if (read?.page === null && isOfBootProofs(kindOf(read.bytes))) return judgeBootProofs(asked, file, files, io);
   const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
   const { isBundle } = await import("../bundle/file.js");
   if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
   files.throwFaults();
   return { ...(await judgeBundle(asked, { file, json, bytes: read!.page ?? read!.bytes }, files, io)), ...page };
+}
+
+function isOfBootProofs(kind: EvidenceKind | null): boolean {
+  return kind === "boot proof" || kind === "boot proofs";
 }
 
 /**

@@ -7,8 +7,15 @@ const YAML_START = /^(?:---(?:[ \t].*)?|%YAML\b.*|- .*|(?:[\w.-]+|"[^"]*"|'[^']*
 /** Matches the end of a truncated text, from the parser's fault on: nothing, or the start of a word or an escape. */
 const CUT_OFF = /^(?:tr?u?|fa?l?s?|nu?l?|-|\\.{0,4})?$/;
 
-const PEM_LINE = '"-----BEGIN ';
-const COMMENT_OF_A_POLICY = ' (a policy may have "comment": "…" in any object)';
+/** Hints by the parser's fault and the text from there on. */
+const HINTS: readonly (readonly [fault: RegExp, rest: RegExp, hint: string])[] = [
+  [/^/, /^(?:\/[/*]|#)/, 'JSON has no comments: remove it (a policy may have "comment": "…" in any object)'],
+  [/^expected a member name/, /^\}/, "remove the comma before it"],
+  [/^expected a value/, /^\]/, "remove the comma before it"],
+  [/^a control character/, /^[\r\n]/, "write line breaks as \\n, also those of PEM"],
+  [/^text after the end/, /^[{[]/, "several JSON documents in one file: put them into one array (jq -s .)"],
+  [/^/, CUT_OFF, "the file is truncated: write or fetch it again"],
+];
 
 /** Returns why the bytes are not JSON, with a likely cause. `fault` is the message of the parser. */
 export function brokenJson(bytes: Uint8Array, fault: string): string {
@@ -21,13 +28,8 @@ export function brokenJson(bytes: Uint8Array, fault: string): string {
   if (YAML_START.test(first)) return "this looks like YAML: convert it (yq -o json)";
   const rest = restFrom(text, fault);
   if (rest === null) return fault;
-  if (/^(?:\/[/*]|#)/.test(rest)) return `${fault}: JSON has no comments: remove it${COMMENT_OF_A_POLICY}`;
-  if (/^[}\]]/.test(rest) && !fault.startsWith("text after")) return `${fault}: remove the comma before it`;
-  if (fault.startsWith("a control character in a string") && text.includes(PEM_LINE))
-    return `${fault}: write the line breaks of PEM as \\n, or give the file's name: {"file": "root.pem"}`;
-  if (fault.startsWith("text after the end") && /^[{[]/.test(rest))
-    return `${fault}: several JSON documents in one file: put them into one array (jq -s .)`;
-  return CUT_OFF.test(rest) ? `${fault}: the file is truncated: write or fetch it again` : fault;
+  const hint = HINTS.find(([what, from]) => what.test(fault) && from.test(rest))?.[2];
+  return hint === undefined ? fault : `${fault}: ${hint}`;
 }
 
 /** Returns the text from the position in the parser's message, or null if it has none. */

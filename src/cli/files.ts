@@ -174,7 +174,7 @@ const [MOST_NAMES, MOST_LETTERS, MOST_NEAR] = [1000, 64, 3];
 export function absentAdvice(path: string, error: unknown): string | undefined {
   if (!/^(?:ENOENT|ENOTDIR)$/.test(String((error as { readonly code?: unknown }).code))) return undefined;
   if (/^https?:\/\//i.test(path))
-    return `${path} is a URL, and a file is expected: download it (curl -fsSO ${path}), or fetch evidence with --app NAME`;
+    return `${path} is a URL, and a file is expected: download it (curl -fsSO ${path}), or use --app NAME`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
   const names = namesIn(folder);
   if (names === null) return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;

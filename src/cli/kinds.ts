@@ -76,13 +76,14 @@ async function refusal(
   const piece = rows.find(isTakenHere)?.piece;
   const holders = piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && holders.length > 0);
+  const { SERVICE_ERROR, describeUnrecognised } = await import("../inspect/unrecognised.js");
   if (!isTaken) return [await otherKind(kind, place)];
   if ([json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError))
-    return [`this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`];
-  const says = entryOfLog(json) ?? (piece ? moreThanTaken(json, piece, place) : null);
+    return [`this is ${SERVICE_ERROR}`];
+  const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
   if (says !== null) return [says];
-  return kind === null && holders.length === 0 && isForeign({ bytes, json }, place, piece)
-    ? [(await import("../inspect/unrecognised.js")).describeUnrecognised(bytes), await whatIsTaken(place.option)]
+  return isForeign(kind, { bytes, json }, place)
+    ? [describeUnrecognised(bytes), await whatIsTaken(place.option)]
     : null;
 }
 
@@ -104,38 +105,32 @@ export async function whatIsTaken(option: FileOption): Promise<string | undefine
   return taken && `${subject} ${taken.is}: ${taken.made!}`;
 }
 
-/** Members by which content of no known kind is still judged as evidence, and rejected. */
-const MEMBERS: Readonly<Record<Piece, readonly string[]>> = {
-  "boot proof": Object.keys(bootProofMembers(null)),
-  "app proof": APP_PROOF_MEMBERS,
-  activity: [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS].filter((name) => name !== "id" && name !== "type"),
-};
-/** Commands that judge such content in any case, as the library does. */
-const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
 const POLICY_MEMBERS = ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"];
-/** Members of which the JSON of other options has at least one. */
-const OTHER_MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
+/** Members of which JSON has at least one if it is of the option, however broken it is. */
+const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
+  "--boot-proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
+  "--app-proof": [...APP_PROOF_MEMBERS, ...wrappersOf("app proof")],
+  "--activity": [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS, ...wrappersOf("activity")].filter((name) => name !== "type"),
   "--policy": POLICY_MEMBERS,
   "--add-to": POLICY_MEMBERS,
   POLICY: POLICY_MEMBERS,
   "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
 };
+/** Commands that judge any JSON, as the library does. */
+const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
 
 /** Returns whether content of no known kind has nothing of what the option takes, so that it was named by mistake. */
-function isForeign({ bytes, json }: Content, { files, option }: FilePlace, piece: Piece | undefined): boolean {
-  if (option === "--attestation") return json !== undefined || OF_NO_ENCODING.test(fromUtf8(bytes)?.trim() ?? "");
-  if (option === "--trust-anchor") return !(fromUtf8(bytes) ?? PEM_START).includes(PEM_START);
-  if (json === undefined) return false;
-  const others = OTHER_MEMBERS[option];
-  if (piece === undefined) return others !== undefined && !hasOneOf(json, others);
-  if (JUDGING.includes(files.command)) return false;
-  // An empty list, and one that is too long, have faults of their own.
-  if (Array.isArray(json) && (json.length === 0 || json.length > MAX_BUNDLE_BOOT_PROOFS)) return false;
-  return ![json].flat().some((one) => hasOneOf(one as JsonValue, [...MEMBERS[piece], ...wrappersOf(piece)]));
-}
-
-function hasOneOf(json: JsonValue, names: readonly string[]): boolean {
-  return isJsonObject(json) && names.some((name) => Object.hasOwn(json, name));
+function isForeign(kind: EvidenceKind | null, { bytes, json }: Content, { files, option }: FilePlace): boolean {
+  if (kind !== null) return false;
+  const text = fromUtf8(bytes);
+  if (option === "--attestation") return OF_NO_ENCODING.test(text ?? "");
+  if (option === "--trust-anchor") return text?.includes(PEM_START) === false;
+  const names = MEMBERS[option];
+  if (json === undefined || names === undefined || JUDGING.includes(files.command)) return false;
+  // A list that is empty, or too long, has a fault of its own.
+  const all = Array.isArray(json) ? json : [json];
+  if (all.length === 0 || all.length > MAX_BUNDLE_BOOT_PROOFS) return false;
+  return !all.some((one) => isJsonObject(one) && names.some((name) => Object.hasOwn(one, name)));
 }
 
 /** Matches a printable character that is neither in hex nor in base64, so that a document which was cut is judged. */
@@ -150,7 +145,12 @@ function entryOfLog(json: JsonValue | undefined): string | null {
 }
 
 /** Returns a message if the file also has other evidence, which would not be verified; otherwise null. */
-function moreThanTaken(json: JsonValue | undefined, piece: Piece, { files, path, option }: FilePlace): string | null {
+function moreThanTaken(
+  json: JsonValue | undefined,
+  piece: Piece | undefined,
+  { files, path, option }: FilePlace,
+): string | null {
+  if (piece === undefined) return null;
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(
     ({ path }) => path || [],

@@ -197,11 +197,14 @@ function sourceOf(
   if (kind === undefined) refuseIdleConnection(args);
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (isGiven) return { kind: attestation === undefined ? "files" : "attestation" };
-  // Without a connection, `--activity` and `--ephemeral-key` may lack a boot proof.
-  const isFetched = kind === "apps" || flags.activityId !== undefined;
-  if (kind === undefined || (!isFetched && !isConfigured(args, io))) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
+  if (kind === undefined || mayLackBootProof(args, flags, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags));
   const connection = kind && connectionOf(args, flags, io);
   return connection && { kind: kind!, connection };
+}
+
+/** Returns whether --activity or --ephemeral-key, without a connection, may be for a boot proof that is missing. */
+function mayLackBootProof(args: ArgumentReader, { app, activityId }: Flags<"verify">, io: Io): boolean {
+  return app.length === 0 && activityId === undefined && !isConfigured(args, io);
 }
 
 /** Returns evidence to fetch. Undefined if no option names any. */

@@ -92,7 +92,7 @@ class FolderWalk {
   requireFolder(root: string, shown: string): void {
     const stats = onDisk(shown, () => lstatSync(root));
     if (stats.isSymbolicLink()) throw new ReleaseFolderError(shown, LINK);
-    if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is not a folder: expected a folder of releases, or of one release");
+    if (!stats.isDirectory()) throw new ReleaseFolderError(shown, "is not a folder of releases");
   }
 
   /**

@@ -57,7 +57,7 @@ const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, 
   report: ["this is a report, which proves nothing: verify the evidence itself", null, []],
   release: ["this is a published release", "--release", ["pin"]],
   request: ["this is a request", "--request", ["verify"]],
-  key: ["this is an API key file", "--api-key-file", ["verify", "fetch"]],
+  key: ["this is an API key file", "--api-key-file", ["verify", "fetch", "pin"]],
 };
 
 /** Where each option stands, and the files that it takes. */

@@ -186,7 +186,7 @@ describe("fetch", () => {
       expect(await online("fetch", "--activity", file)).toEqual({
         code: 2,
         stdout: "",
-        stderr: `bootproof: ${file}: no such file\n`,
+        stderr: expect.stringContaining(`bootproof: ${file}: no such file\nNo activity`) as string,
       });
   });
 
@@ -505,6 +505,28 @@ describe("verify --app", () => {
       expect(stderr).toContain(part);
     const bundle = await online("verify", "bundle.json", "--app", "signer", "--policy", policy);
     expect([bundle.code, bundle.stderr]).toEqual([2, expect.stringContaining("bundle.json: a file without an option")]);
+  });
+});
+
+describe("pin --app", () => {
+  const anchor = (): string => fileOf(lab.trustAnchorPem);
+
+  it("fetches the newest boot proof, verifies and pins it, and says how old it is", async () => {
+    const { code, stdout, stderr } = await online("pin", "--app", "signer", "--trust-anchor", anchor());
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^These values come from the evidence itself, .*\nThis enclave started \d+ \w+ ago; /);
+    const boot = await online("fetch", "--app", "signer");
+    expect((await offline("verify", fileOf(boot.stdout), "--policy", fileOf(stdout))).code).toBe(0);
+  });
+
+  it("pins nothing that is rejected, and is exit code 3 where nothing is fetched", async () => {
+    await refused(1, online("pin", "--app", "signer"), /^Not pinned\./, "chain.anchor");
+    await refused(3, online("pin", "--app", "nobody"), "no boot proof of this application");
+  });
+
+  it("says so where https is asked of a service without TLS", async () => {
+    const https = connection.map((word) => word.replace(/^http:/, "https:"));
+    await refused(3, offline("pin", "--app", "signer", ...https), "This port speaks no TLS: use http:// for a service");
   });
 });
 

@@ -37,9 +37,16 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("Warning: legacy: no PCR commits");
     expect(stderr).toContain("Warning: legacy: any application of that role and image");
     expect(stderr).toContain("Warning: the manifest set identifies no owner");
-    expect(stderr).toContain(
-      "Warning: manifestHash is pinned: only this manifest passes, and no later one",
-    );
+    expect(stderr).toContain("Warning: manifestHash is pinned: only this manifest passes, and no later one");
+  });
+
+  it("writes maxAge only where it is asked for, and refuses one that its own evidence exceeds", async () => {
+    expect((await pinned("--boot-proof", BOOT_1)).maxAge).toBeUndefined();
+    expect((await pinned("--boot-proof", BOOT_1, "--max-age", "30d")).maxAge).toBe("30d");
+    const exceeded = bootproof(["pin", "--boot-proof", BOOT_1, "--max-age", "1h"]);
+    await refused(2, exceeded, "--max-age 1h: the policy would reject its own evidence: policy.age: ");
+    const added = bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", "policy.json", "--max-age", "1h"]);
+    await refused(2, added, "--max-age is for a new policy");
   });
 
   it("keeps another trust anchor in the policy", async () => {

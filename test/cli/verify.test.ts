@@ -171,11 +171,7 @@ describe("--attestation", () => {
   });
 
   it("rejects one that is damaged, in whatever way", async () => {
-    for (const content of [
-      document.subarray(0, 100),
-      toBase64(document).slice(0, -2),
-      new Uint8Array(1000),
-    ]) {
+    for (const content of [document.subarray(0, 100), toBase64(document).slice(0, -2), new Uint8Array(1000)]) {
       const { code, stdout } = await bootproof(
         words`verify --attestation ${fileOf(content)} --no-policy --format json`,
       );
@@ -469,7 +465,9 @@ describe("wrong usage", () => {
       ["bundle.json", ...asked],
       [...asked, "--", "bundle.json"],
     ])
-      expect(await usage(...argv)).toMatch(/^bootproof: bundle\.json: no such file\nNo bundle\.json in the current folder /);
+      expect(await usage(...argv)).toMatch(
+        /^bootproof: bundle\.json: no such file\nNo bundle\.json in the current folder /,
+      );
   });
 });
 

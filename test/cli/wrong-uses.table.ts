@@ -127,7 +127,7 @@ const ROWS: readonly Row[] = [
     `verify ${BY_POLICY} pem-lines.json`,
     2,
     "a control character in a string",
-    "write the line breaks of PEM as \\n",
+    "write line breaks as \\n, also those of PEM",
     NOT_PEM,
   ],
   [
@@ -407,7 +407,7 @@ const ROWS: readonly Row[] = [
     "release check package.json --no-manifest-set",
     2,
     "package.json: is not a folder",
-    "expected a folder of releases, or of one release",
+    "of releases",
   ],
   [
     "files in the wrong order",

@@ -92,6 +92,14 @@ describe.each(FILE_OPTIONS)("bootproof %s, with every kind of file", (line) => {
   });
 });
 
+it("policy check notes a policy without maxAge, and only that", async () => {
+  const check = async (name: string): Promise<string> => inOneLine((await bootproof(["policy", "check", name])).stdout);
+  const limited = JSON.stringify({ ...(JSON.parse(String(FILES["policy.json"])) as object), maxAge: "30d" });
+  writeFileSync("limited.json", limited);
+  expect(await check("policy.json")).toContain("note there is no maxAge, so an enclave passes however long ago");
+  expect(await check("limited.json")).not.toContain("there is no maxAge");
+});
+
 describe("explain", () => {
   function membersIn(schema: JsonValue): string[] {
     if (Array.isArray(schema)) return schema.flatMap(membersIn);

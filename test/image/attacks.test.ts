@@ -53,7 +53,11 @@ const signature = signed(signer).at(-1)!;
 
 /** The broken rule, the image, and its exact faults. */
 const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
-  ["another magic", { sections: SECTIONS, magic: ".elf" }, ["not an enclave image file: one begins with .eif (nitro-cli build-enclave makes one)"]],
+  [
+    "another magic",
+    { sections: SECTIONS, magic: ".elf" },
+    ["not an enclave image file: one begins with .eif (nitro-cli build-enclave makes one)"],
+  ],
   ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: expected 2, 3 or 4"]],
   ["version 5", { sections: SECTIONS, version: 5 }, ["header.version: 5: expected 2, 3 or 4"]],
   ["a flag", { sections: SECTIONS, flags: 3 }, ["header.flags: 0x3: bits without a meaning are set"]],
