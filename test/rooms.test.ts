@@ -245,7 +245,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/appraise/siblings.ts KEEPING": "each of its pins has a test",
   "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/option-table.ts COMMAND_OPTIONS": "the table of the documentation is compared with it",
-  "src/cli/option-table.ts OPTIONS": "the table of the documentation is compared with it",
   "src/audit/entry.ts TOO_LONG_REASON": "the reason of entries that are made too long",
   "src/client/operations.ts CAIP2_CHAINS": "each of them is sent",
   "src/client/operations.ts queryBody": "what is sent is read by it",
