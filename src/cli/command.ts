@@ -76,8 +76,8 @@ export function commandOf<C extends CommandName, Operands extends unknown[] = []
   work: (task: Task<C>, ...operands: Operands) => Promise<number>,
 ): AddCommand {
   return (command, io, finish) => {
-    const isByTopic = topics !== undefined && io.helpTopic !== null;
-    const after = isByTopic ? topicHelp(command, topics, io.helpTopic) : help;
+    const topic = io.helpTopic ?? null;
+    const after = topics !== undefined && topic !== null ? topicHelp(command, topics, topic) : help;
     command.description(description).allowExcessArguments(takesFiles).addHelpText("after", after);
     command.allowUnknownOption(takesOptions);
     if (usage !== undefined) command.usage(usage);

@@ -114,10 +114,16 @@ function setting(
   return (flags[name] ?? io.env[ENV[name]]) || args.fault(REQUIRED[name]);
 }
 
+/** Refuses keys on the command line, also where no connection is needed. Returns whether there was one. */
+export function refuseExposedKeys(args: ArgumentReader): boolean {
+  const exposed = KEY_OPTIONS.filter((name) => args.has(name));
+  if (exposed.length > 0) args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
+  return exposed.length > 0;
+}
+
 /** Reads where the key is. Reports all faults, and never quotes a key. */
 export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
-  const exposed = KEY_OPTIONS.filter((name) => args.has(name));
-  if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
+  if (refuseExposedKeys(args)) return undefined;
   const { apiKeyFile: file } = flags;
   if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)

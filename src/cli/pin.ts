@@ -11,7 +11,7 @@ import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { commandOf } from "./command.js";
-import { CONNECTION_HELP, CONNECTION_OPTIONS, type Connection, connectionOf } from "./connection.js";
+import { CONNECTION_HELP, CONNECTION_OPTIONS, type Connection, connectionOf, refuseExposedKeys } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
@@ -149,6 +149,7 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
   refuseProvenance(args, flags);
   refuseValues(args, flags);
   await refuseTargets(args, flags);
+  if (source !== "service") refuseExposedKeys(args);
   const connection = source === "service" ? connectionOf(args, flags, io) : undefined;
   args.throwFaults();
   return connection;

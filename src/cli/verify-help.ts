@@ -66,7 +66,7 @@ ${CONNECTION_HELP}`,
   },
   formats: {
     about: "reports for CI and machines, and how much text is written",
-    options: ["ear-key", "summary", "fail-on-warning"],
+    options: ["out", "ear-key", "summary", "fail-on-warning"],
     examples: `
 --format FORMAT is one of text, json, html, junit, sarif, github, markdown, ear and vsa. Text at a terminal is the
 summary; a pipe or a file gets the whole text.

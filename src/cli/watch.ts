@@ -240,7 +240,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     };
     const summary = await watching(options, request, io);
     reportEnd(summary, flags, io);
-    return exitCodeOf(summary);
+    return watchExitCode(summary);
   } finally {
     await health?.close();
     await log?.close();
@@ -354,7 +354,7 @@ async function watching(
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
-export function exitCodeOf(summary: WatchSummary): number {
+export function watchExitCode(summary: WatchSummary): number {
   const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isLogWritable } = summary;
   if (!isLogWritable) return EXIT.usage;
   if (silent.length > 0) return EXIT.unreachable;

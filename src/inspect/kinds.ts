@@ -315,6 +315,7 @@ export const KINDS = {
   "enclave image": { is: "an enclave image", takenBy: [], advice: IMAGE_ADVICE, binary: ["EIF", isImageStart] },
 } as const satisfies Readonly<Record<EvidenceKind, KindRow>>;
 
+const LINE_ENDS = "\n\r\u2028\u2029";
 const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
 
 /** Returns a sentence about a file, such as `this is a boot proof`. */
@@ -326,11 +327,14 @@ function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) =>
   return (bytes) => attempt(() => decode(bytes)).value !== undefined;
 }
 
-/** A block begins a line. A certificate within a policy or a script does not. */
-const PEM_LINE = new RegExp(`^\\ufeff?${PEM_START}`, "gm");
-
+/** Counts blocks that begin a line. A certificate within a policy or a script does not. */
 function pemBlocks(text: string): number {
-  return text.match(PEM_LINE)?.length ?? 0;
+  let blocks = 0;
+  for (let at = text.indexOf(PEM_START); at !== -1; at = text.indexOf(PEM_START, at + PEM_START.length)) {
+    const before = text[at - 1] === "\ufeff" ? text[at - 2] : text[at - 1];
+    if (before === undefined || LINE_ENDS.includes(before)) blocks += 1;
+  }
+  return blocks;
 }
 
 function isReleasedApplication(value: JsonValue): boolean {

@@ -142,10 +142,10 @@ function sideLines(title: string, values: readonly string[], page: Page): string
   return shown.flatMap((value, index) => wrapped(page, sideStart(index === 0 ? title : ""), value));
 }
 
-export function sideStart(title: string): string {
+function sideStart(title: string): string {
   return `${DEEP_INDENT}${title.padEnd("expected".length)}  `;
 }
 
-export function markDifferences(line: string, styles: readonly Style[], { paint }: Page): string {
+function markDifferences(line: string, styles: readonly Style[], { paint }: Page): string {
   return line.replace(/\[(?:[0-9a-f]{2})+\]/g, (bytes) => paint(bytes, ...styles));
 }

@@ -120,13 +120,9 @@ export function headlineFacts(report: Report, most = 3): HeadlineFacts {
 }
 
 /**
- * Returns how long an enclave has run, and what shows that it still runs. Times are in RFC 3339. `newestAppProof` is
- * the time of the newest app proof of this enclave, or null if there is none with a time.
- * @example
- * ```ts
- * ageSentence("2026-03-01T00:00:00Z", "2026-03-13T00:00:00Z");
- * // this enclave started 12 days ago; that it still runs is shown by app proofs
- * ```
+ * Returns how long an enclave has run, and what shows that it still runs, such as `this enclave started 12 days ago;
+ * that it still runs is shown by app proofs`. Times are in RFC 3339. `newestAppProof` is the time of the newest app
+ * proof of this enclave, or null if there is none with a time.
  */
 export function ageSentence(
   documentTime: string,

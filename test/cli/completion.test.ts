@@ -67,7 +67,6 @@ describe("completion", () => {
       "name",
       "type",
       "url",
-      "address",
       "payload",
       "time",
       "seconds",

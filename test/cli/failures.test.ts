@@ -151,7 +151,7 @@ describe("--fail-on-warning", () => {
       expect(await shown("text", "--fail-on-warning", ...detail)).toMatch(
         /^REFUSED with \d warnings?: the verdict "verified" is not accepted with warnings\.\nWARNING the deployment /,
       );
-    expect((await shown("text", "--fail-on-warning", "--summary")).split("\n").length).toBeLessThanOrEqual(25);
+    expect((await shown("text", "--fail-on-warning", "--summary")).split("\n").length).toBeLessThanOrEqual(36);
     const vsa = JSON.parse(await shown("vsa", "--fail-on-warning")) as {
       predicate: { verificationResult: string };
     };

@@ -18,7 +18,7 @@ describe("the program", () => {
     [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey"],
     [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option --api-key-fil (did you mean --api-key-file?)"],
     [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
-    [["pin", `--api-private-key=${SHORT}`], SHORT, "unknown option --api-private-key"],
+    [["pin", `--api-private-key=${SHORT}`], SHORT, "--api-private-key: every process"],
     [[`--api-key=${SHORT}`], SHORT, "unknown option --api-key"],
     [["verify", `-k${SHORT}`], SHORT, "unknown option -k"],
     [["verify", "--apikey", SHORT], SHORT, "unknown option --apikey"],

@@ -1,7 +1,7 @@
 /** What watch refuses of a command line, and what it says of an entry. */
 import { describe, expect, it } from "vitest";
 import { entryText } from "../../src/cli/watch-text.js";
-import { exitCodeOf } from "../../src/cli/watch.js";
+import { watchExitCode } from "../../src/cli/watch.js";
 import { eventLineAfter, lineAfter, unrecordedLine } from "../../src/watch/entry.js";
 import type { Report } from "../../src/report/report.js";
 import type { WatchSummary } from "../../src/watch/index.js";
@@ -149,7 +149,7 @@ describe("the exit code", () => {
     ["a name that was not fetched", { unfetched }, 3],
     ["a name that was not seen", { unseen: [watched] }, 3],
     ["good names", {}, 0],
-  ])("is that of %s", (_, more, code) => expect(exitCodeOf({ ...good, ...more })).toBe(code));
+  ])("is that of %s", (_, more, code) => expect(watchExitCode({ ...good, ...more })).toBe(code));
 });
 
 describe("a line with evidence", () => {

@@ -48,8 +48,8 @@ describe("an option whose value is missing", () => {
     expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", "-"], { stdin: "{}" })).stderr).toContain(
       "stdin: ",
     );
-    expect((await bootproof(["verify", "--boot-proof=--x.json", "--no-policy"])).stderr).toBe(
-      "bootproof: --x.json: no such file\n",
+    expect((await bootproof(["verify", "--boot-proof=--x.json", "--no-policy"])).stderr).toMatch(
+      /^bootproof: --x\.json: no such file\n/,
     );
   });
 });
@@ -87,7 +87,7 @@ describe("a word that asks for help or the version", () => {
   });
 
   it("is an operand after --", async () => {
-    expect((await bootproof(["inspect", "--", "--help"])).stderr).toBe("bootproof: --help: no such file\n");
+    expect((await bootproof(["inspect", "--", "--help"])).stderr).toMatch(/^bootproof: --help: no such file\n/);
   });
 
   it.each([

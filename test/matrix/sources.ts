@@ -159,6 +159,7 @@ export const FORM: Readonly<Partial<Record<OptionName, keyof typeof IDS>>> = {
 
 /** Parts of the form that are evidence, a choice that loosens, or no demand. */
 export const NO_DEMANDS: readonly (keyof typeof IDS)[] = [
-  ...(["evidence", "script", "again", "answer", "other", "drop", "files", "list", "policyFile", "policyNone"] as const),
-  ...(["policyBundle", "addValue", "now", "nowHint", "allowDebug", "verify", "faults", "said", "result"] as const),
+  ...(["evidence", "script", "again", "againHint", "answer", "other", "drop", "files", "list"] as const),
+  ...(["policyFile", "policyNone", "policyBundle", "addValue"] as const),
+  ...(["now", "nowHint", "allowDebug", "verify", "faults", "said", "result"] as const),
 ];
