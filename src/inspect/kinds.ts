@@ -315,7 +315,8 @@ export const KINDS = {
   "enclave image": { is: "an enclave image", takenBy: [], advice: IMAGE_ADVICE, binary: ["EIF", isImageStart] },
 } as const satisfies Readonly<Record<EvidenceKind, KindRow>>;
 
-const LINE_ENDS = "\n\r\u2028\u2029";
+/** What may be before a block: the end of a line, or of another block. */
+const BEFORE_BLOCK = "\n\r\u2028\u2029-";
 const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
 
 /** Returns a sentence about a file, such as `this is a boot proof`. */
@@ -332,7 +333,7 @@ function pemBlocks(text: string): number {
   let blocks = 0;
   for (let at = text.indexOf(PEM_START); at !== -1; at = text.indexOf(PEM_START, at + PEM_START.length)) {
     const before = text[at - 1] === "\ufeff" ? text[at - 2] : text[at - 1];
-    if (before === undefined || LINE_ENDS.includes(before)) blocks += 1;
+    if (before === undefined || BEFORE_BLOCK.includes(before)) blocks += 1;
   }
   return blocks;
 }

@@ -114,7 +114,7 @@ describe("bundle", () => {
     [
       "a policy that is none",
       ["--boot-proof", BOOT_1, "--policy", fileOf({})],
-      "deployments: expected an array, got nothing",
+      "--policy takes a policy: bootproof pin makes one",
     ],
     [
       "evidence as a policy",
@@ -219,7 +219,7 @@ describe("verify FILE", () => {
 
   it.each<[string, () => string[], RegExp]>([
     ["what is not a bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
-    ["a boot proof", () => [BOOT_1], /bootproof-1\.json: this is a boot proof; --boot-proof takes it\n$/],
+    ["a boot proof, which has no policy", () => [BOOT_1], /--bundle-policy: \S+bootproof-1\.json has no policy/],
     [
       "another version",
       () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],
