@@ -173,7 +173,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     row: "a malformed response",
     ways: answers(() => answer(200, JSON_TYPE, '{"code":13,"message":"internal error","details":[]}')),
     ...NOT_JSON,
-    said: /bootProof:? (?:is missing|missing|expected an object, got nothing)/,
+    said: /bootProof:? (?:is missing|missing|expected an object, got nothing)|has no member of a boot proof/,
   },
   "gzip that is cut off": {
     row: "a malformed response",
