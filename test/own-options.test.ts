@@ -1000,7 +1000,7 @@ const LOOSENING = {
   ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onStatus", "onLine"),
   ...each(never, "onSegment", "onEnd"),
   ...each(1, "height", "timeoutMs", "maxResponseBytes", "batchEntries", "intervalMs", "outageRepeatMs"),
-  ...each(1, "heartbeatMs"),
+  ...each(1, "heartbeatMs", "maxAgeMs", "maxGapMs"),
   ...each(1, "maxSilenceMs", "maxBodyBytes"),
   ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
   ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),

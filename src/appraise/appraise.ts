@@ -239,7 +239,8 @@ function appraiseAge(
     return checklist.fail("policy.age", `the boot proof was made at ${made}, later than now (${now.toISOString()})`, {
       advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
     });
-  const most = `at most ${durationText(limit.milliseconds)}${limit.from === "caller" ? ", as the caller demands," : ""}`;
+  const demanded = limit.from === "caller" ? ", as the caller demands," : "";
+  const most = `at most ${durationText(limit.milliseconds)}${demanded}`;
   const within = limit.from === "caller" ? `made at ${made}, ${most.slice(0, -1)}` : `made at ${made}`;
   if (age <= limit.milliseconds) return checklist.pass("policy.age", within);
   return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {

@@ -152,7 +152,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   // The handler is set before any work, so that no signal is missed.
   const interruption = new Interruption();
   const progress = new AuditProgressLine(io);
-  let health: (Health) | null = null;
+  let health: Health | null = null;
   let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files);

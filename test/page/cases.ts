@@ -81,9 +81,9 @@ function optionsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) => [`--${name}`, ...(value === true ? [] : [value].flat())]);
 }
 
-const { deployments } = policyFile;
+const { deployments } = policyFile as unknown as { readonly deployments: readonly object[] };
 const OTHER_POLICY = fileOf(
-  { ...policyFile, deployments: deployments.map((one) => ({ ...(one as object), pivotHash: "ab".repeat(32) })) },
+  { ...policyFile, deployments: deployments.map((one) => ({ ...one, pivotHash: "ab".repeat(32) })) },
   "other-policy.json",
 );
 
