@@ -36,26 +36,36 @@ type Statement = string | { readonly text: string; readonly alike: string };
 export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
-  return [...statementsBeside(report, claims, wording), ...activityStatements(claims, coverageStatements)];
+  return [
+    ...enclaveStatements(report, claims, wording),
+    ...signedStatements(claims),
+    ...activityStatements(claims, coverageStatements),
+  ];
 }
 
-/** Returns the statements for a summary: those on the activity first, with a row for each address. */
+/** Returns the statements for a summary: those on the activity, or on app proofs alone, and their addresses first. */
 export function provenRows(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
   const rows = ({ coveredAddresses }: ActivityClaims): string[] =>
     coveredAddresses.map((address) => `address ${printableStart(address, 120)}: backed by an app proof.`);
-  return [...activityStatements(claims, rows), ...statementsBeside(report, claims, wording)];
+  const enclaves = enclaveStatements(report, claims, wording);
+  // A row has one line, so what was signed comes before its time.
+  if (claims.activity === null) return [...signedStatements(claims, payloadStatement), ...enclaves];
+  return [...activityStatements(claims, rows), ...enclaves, ...signedStatements(claims)];
 }
 
-/** Returns the statements on all evidence beside the activity. */
-function statementsBeside(report: Report, claims: Claims, wording: Wording): string[] {
+function enclaveStatements(report: Report, claims: Claims, wording: Wording): string[] {
   const all = claims.bootProofs.map((boot, index) => bootStatements(report, boot, index, wording));
   return [
     ...mergedStatements(all, wording).map(capitalized),
     ...(claims.provenance ?? []).map((build) => capitalized(buildStatement(build, wording))),
-    ...appProofStatements(claims, isVouchedFor).map(capitalized),
   ];
+}
+
+/** Returns the statements on what app proofs say. */
+function signedStatements(claims: Claims, statement = appProofStatement): string[] {
+  return appProofStatements(claims, isVouchedFor, statement).map(capitalized);
 }
 
 /** Returns a statement about the binary. Statements about the manifest name the enclave that runs it. */
@@ -323,10 +333,14 @@ function shareStatement(
   };
 }
 
-function appProofStatements(claims: Claims, holds: (boot: BootProofClaims) => boolean): string[] {
+function appProofStatements(
+  claims: Claims,
+  holds: (boot: BootProofClaims) => boolean,
+  statement = appProofStatement,
+): string[] {
   return claims.appProofs.flatMap((proof, index) => {
     const boot = claims.bootProofs[proof.bootProof];
-    return boot !== undefined && holds(boot) ? [appProofStatement(proof, index, claims)] : [];
+    return boot !== undefined && holds(boot) ? [statement(proof, index, claims)] : [];
   });
 }
 

@@ -37,6 +37,10 @@ describe("the demo", () => {
     expect(list).not.toContain("the deployment ");
   });
 
+  it("says first what the app proof says, since nothing else is about an address", () => {
+    expect(stdout).toMatch(/\nProven\n {2}- The address 0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC was derived for/);
+  });
+
   it("changes one byte, and shows the check that fails", () => {
     const [one, other] = ["app-proof.json", "changed-app-proof.json"].map((name) => readFileSync(join(folder, name)));
     expect(one!.length).toBe(other!.length);
