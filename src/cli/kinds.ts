@@ -76,15 +76,17 @@ async function refusal(
   const piece = rows.find(isTakenHere)?.piece;
   const holders = piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && holders.length > 0);
-  const { SERVICE_ERROR, describeUnrecognised } = await import("../inspect/unrecognised.js");
   if (!isTaken) return [await otherKind(kind, place)];
-  if ([json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError))
-    return [`this is ${SERVICE_ERROR}`];
+  const isError = [json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError);
   const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
-  if (says !== null) return [says];
-  return isForeign(kind, { bytes, json }, place)
-    ? [describeUnrecognised(bytes), await whatIsTaken(place.option)]
-    : null;
+  if (!isError && says !== null) return [says];
+  return isError || isForeign(kind, { bytes, json }, place) ? unknown(bytes, place, isError) : null;
+}
+
+/** Describes a file of no known kind. What describes it is loaded only here, since every start would load it. */
+async function unknown(bytes: Uint8Array, { option }: FilePlace, isError: boolean): Promise<Refusal> {
+  const { SERVICE_ERROR, describeUnrecognised } = await import("../inspect/unrecognised.js");
+  return isError ? [`this is ${SERVICE_ERROR}`] : [describeUnrecognised(bytes), await whatIsTaken(option)];
 }
 
 async function otherKind(kind: EvidenceKind, { files: { command }, path }: FilePlace): Promise<string> {

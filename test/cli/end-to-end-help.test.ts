@@ -115,7 +115,7 @@ describe("the first minutes", () => {
     ]);
     expect(stdout).toContain("policy.nonce");
     // What pin says of a policy that it has just made, and nothing else.
-    expect(stderr).toMatch(/^Pinned what this boot proof shows/m);
+    expect(stderr).toMatch(/^These values come from the evidence itself/m);
     expect(stderr).not.toContain("bootproof: ");
   });
 });
