@@ -81,7 +81,7 @@ describe("the life of a policy", () => {
       );
       const isKilled = what.includes("SIGKILL");
       for (const args of [
-        ["pin", "--boot-proof", NEW, "--out", "policy.json"],
+        ["pin", "--boot-proof", NEW, "--out", "policy.json", "--force"],
         ["pin", "--boot-proof", NEW, "--add-to", "policy.json"],
       ]) {
         const ran = built(args, at, preload);
@@ -116,7 +116,9 @@ describe("the life of a policy", () => {
     const write = async (file: string): Promise<unknown> =>
       (
         await once(
-          spawn(process.execPath, [COMMAND, "pin", "--boot-proof", file, "--out", "policy.json"], { cwd: at }),
+          spawn(process.execPath, [COMMAND, "pin", "--boot-proof", file, "--out", "policy.json", "--force"], {
+            cwd: at,
+          }),
           "exit",
         )
       )[0];
