@@ -74,13 +74,17 @@ async function refusal(
   const rows: readonly KindRow[] = Object.values(KINDS);
   const isTakenHere = ({ takenBy }: KindRow): boolean => takenBy.includes(place.option);
   const piece = rows.find(isTakenHere)?.piece;
-  const holders = piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
+  const holders = holdersIn(json, piece);
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && holders.length > 0);
   if (!isTaken) return [await otherKind(kind, place)];
   const isError = [json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError);
   const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
   if (!isError && says !== null) return [says];
   return isError || isForeign(kind, { bytes, json }, place) ? unknown(bytes, place, isError) : null;
+}
+
+function holdersIn(json: Content["json"], piece: KindRow["piece"]): readonly string[] {
+  return piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
 }
 
 /** Describes a file of no known kind. What describes it is loaded only here, since every start would load it. */
