@@ -54,8 +54,9 @@ describe("an auditor and a verification", () => {
     const text = JSON.stringify(given);
     // These are malformed in an entry, or need the setting's boot proofs.
     if (given.bootProofs.length === 0 || given.activity === null) return;
-    const { policy, now, at, trustAnchors, allowDebug } = optionsOf(evidence, judge);
-    const more = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
+    const { policy, now, at, trustAnchors, allowDebug, maxAgeMs } = optionsOf(evidence, judge);
+    const loosened = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
+    const more = { ...loosened, ...(maxAgeMs !== undefined && { maxAgeMs }) };
     const setting = auditSetting({ policy, now, ...(at && { at }), ...more });
     const key = await settingDigest(setting);
     const auditor = auditors.get(key) ?? (await Auditor.of(setting, verifier));
