@@ -165,7 +165,8 @@ const DOORS: Readonly<Record<Door, Judging>> = {
       const result = await auditOf(source);
       const verdicts = { ...NO_ENTRIES.verdicts, [result.verdict]: 1 };
       const summary = { ...NO_ENTRIES, entries: 1, accepted: isAccepted(result) ? 1 : 0, verdicts };
-      return summaryText({ end: "done", summary, before: 0, emptyLines: 0, slowest: null, unmet: null } as never);
+      const counts = { summary, added: summary, before: 0, included: 0, emptyLines: 0 };
+      return summaryText({ end: "done", ...counts, slowest: null, unmet: null } as never);
     },
     looksGood: (shown) => /^1 entry: 1 (?:verified|authentic)$/m.test(shown),
   },
@@ -232,7 +233,8 @@ describe.each(Object.entries(REASONS))("a warning for %s", (name, row) => {
     expect(await goodIn(refused)).toEqual([]);
     for (const demand of [requireVerified, requireAuthentic]) expect(() => demand(refused.report)).toThrow();
     expect(isRefusal(await watched(sourceOf(refused)))).toBe(true);
-    const words = refusedFor![0]!.slice(0, 12);
+    // A page begins each warning with a capital.
+    const words = refusedFor![0]!.slice(1, 12);
     for (const door of NAMES.filter((one) => !/^(?:audit, summary|markdown)$/.test(one))) {
       const shown = await DOORS[door].written(sourceOf(refused));
       const read = /ear/i.test(door) ? Buffer.from(shown.split(".")[1]!, "base64url").toString() : shown;
