@@ -1,4 +1,5 @@
 /** Detects a file of a kind that its option does not take, and names the option that takes it. */
+import type { PolicyFile } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { ACTIVITY_MEMBERS, RESULT_MEMBERS } from "../decode/activity.js";
 import { APP_PROOF_MEMBERS } from "../decode/app-proof.js";
@@ -111,7 +112,14 @@ export async function whatIsTaken(option: FileOption): Promise<string | undefine
   return taken && `${subject} ${taken.is}: ${taken.made!}`;
 }
 
-const POLICY_MEMBERS = ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"];
+const POLICY_MEMBERS: readonly (keyof PolicyFile)[] = [
+  "policy",
+  "deployments",
+  "trustAnchors",
+  "maxAge",
+  "appProofs",
+  "allowDebug",
+];
 /** Members of which JSON has at least one if it is of the option, however broken it is. */
 const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   "--boot-proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
