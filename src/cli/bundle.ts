@@ -99,7 +99,7 @@ async function bundle(
       "the bundle would be larger than 8 MiB, which verify does not read: pack the evidence into several bundles",
     ]);
   const { briefOf } = await import("../formats/reports.js");
-  io.stderr.write([...briefOf({ report, bundle: null }, messageOptions(io)), ""].join("\n"));
+  io.stderr.write(briefOf({ report, bundle: null }, messageOptions(io)));
   await deliver(text, flags.out, io);
   return EXIT.good;
 }

@@ -29,33 +29,32 @@ interface CommandText {
   readonly topics?: Topics;
 }
 
-export interface HelpTopic {
-  readonly about: string;
-  readonly options: readonly OptionName[];
-  readonly examples: string;
-}
-
-type Topics = Readonly<Record<string, HelpTopic>>;
+/** The topics by name. Each has the options from the one that it names to that of the next topic. */
+export type Topics = Readonly<
+  Record<string, { readonly about: string; readonly from: OptionName; readonly examples: string }>
+>;
 /** The topic of all options. */
 const ALL = "all";
 
-/** Leaves only the options of the topic in the help, and returns the text after them. The first needs no name. */
+/** Hides the options of other topics in the help, and returns the text after the options. */
 function topicHelp(command: Command, topics: Topics, topic: string): string {
-  const chosen = Object.entries(topics).filter(([name]) => topic === ALL || topic === name);
+  const rows = Object.entries(topics);
+  const chosen = rows.filter(([name]) => topic === ALL || topic === name);
   if (chosen.length === 0) {
     const known = [...Object.keys(topics), ALL].join(", ");
     throw new UsageError([`--help ${topic}: expected one of ${known}`], seeHelpOf(command));
   }
-  const shown: readonly string[] = chosen.flatMap(([, { options }]) => options);
-  for (const option of command.options) if (!shown.includes(option.long!.slice(2))) option.hideHelp();
-  const row = ([name, about]: readonly [string, string]): string => `  ${name.padEnd(12)}${about}`;
-  const abouts = Object.entries(topics)
-    .map(([name, { about }]) => [name, about] as const)
-    .slice(1);
+  let isShown = false;
+  for (const option of command.options) {
+    const begun = rows.find(([, { from }]) => option.long === `--${from}`);
+    if (begun) isShown = chosen.includes(begun);
+    if (!isShown) option.hideHelp();
+  }
   return [
     ...chosen.map(([, { examples }]) => examples),
     `\nMore: bootproof ${command.name()} --help TOPIC, where TOPIC is`,
-    ...[...abouts, [ALL, "everything"] as const].map(row),
+    ...rows.map(([name, { about }]) => `  ${name.padEnd(12)}${about}`),
+    `  ${ALL.padEnd(12)}everything`,
   ].join("\n");
 }
 

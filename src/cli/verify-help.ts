@@ -1,38 +1,25 @@
 /** The help of `bootproof verify`: the common options, and the others by topic. */
-import type { HelpTopic } from "./command.js";
+import type { Topics } from "./command.js";
 import { CONNECTION_HELP } from "./connection.js";
 
-const EXIT_CODES = `
-Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
-warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`;
-
-/** Each option is in exactly one topic. `common` is shown without a topic. */
-export const VERIFY_TOPICS: Readonly<Record<string, HelpTopic>> = {
+/** The topics in the order of the options in `option-table.ts`. `common` is shown without a topic. */
+export const VERIFY_TOPICS: Topics = {
   common: {
     about: "what is usual",
-    options: [
-      "boot-proof",
-      "app-proof",
-      "activity",
-      "app",
-      "policy",
-      "no-policy",
-      "max-age",
-      "format",
-      "verbose",
-      "quiet",
-    ],
+    from: "boot-proof",
     examples: `
   An activity with its app proofs, against a pinned policy:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json --organization-id ID
 
   Fetch from the service and verify:
     $ bootproof verify --app signer --policy policy.json
-${EXIT_CODES}`,
+
+Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
+warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`,
   },
   expected: {
     about: "is it the result of my request, the image that I built?",
-    options: ["image", "ephemeral-key", "activity-id", "nonce", "request", "address", "payload", "challenge"],
+    from: "image",
     examples: `
   Is it the result of my request? Compare the organization, the request as it was sent, and the addresses:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
@@ -43,7 +30,7 @@ ${EXIT_CODES}`,
   },
   evidence: {
     about: "bundles and pages, a bare document, the service, pipes",
-    options: ["attestation", "bundle-policy", "base-url", "organization-id", "api-key-file", "timeout"],
+    from: "attestation",
     examples: `
   An activity with its app proofs, the boot proof from a pipe, the report as JSON:
     $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
@@ -66,7 +53,7 @@ ${CONNECTION_HELP}`,
   },
   formats: {
     about: "reports for CI and machines, and how much text is written",
-    options: ["out", "ear-key", "summary", "fail-on-warning"],
+    from: "out",
     examples: `
 --format FORMAT is one of text, json, html, junit, sarif, github, markdown, ear and vsa. Text at a terminal is the
 summary; a pipe or a file gets the whole text.
@@ -84,14 +71,14 @@ summary; a pipe or a file gets the whole text.
   },
   provenance: {
     about: "which workflow of which repository built the application",
-    options: ["provenance"],
+    from: "provenance",
     examples: `
   Which workflow of which repository built the application? The policy demands it (provenance), offline:
     $ bootproof verify --boot-proof boot.json --provenance build.sigstore.json --policy policy.json`,
   },
   time: {
     about: "another present, other roots, debug mode: what loosens",
-    options: ["at", "now", "allow-debug", "trust-anchor"],
+    from: "at",
     examples: `
   Was it good at that time? Ages are counted from --now, and certificates are valid at the time of the document:
     $ bootproof verify --boot-proof boot.json --policy policy.json --now 2026-03-04T05:06:07Z

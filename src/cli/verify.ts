@@ -59,7 +59,7 @@ function tellVerdict(judged: VerifiedSource, request: VerifyRequest, io: Io): vo
   const isFailure = !isAccepted(judged.report);
   const isQuiet = request.level === "quiet";
   const isElsewhere = isReportWanted(request) || (isFailure && (isQuiet || io.stdout.isTTY !== true));
-  if (isElsewhere && (isFailure || !isQuiet)) io.stderr.write([...briefOf(judged, messageOptions(io)), ""].join("\n"));
+  if (isElsewhere && (isFailure || !isQuiet)) io.stderr.write(briefOf(judged, messageOptions(io)));
 }
 
 async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promise<VerifiedSource> {

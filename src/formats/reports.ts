@@ -3,7 +3,7 @@ import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
-import { type Detail, type TextOptions, pageOf } from "../report/layout.js";
+import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
 import { renderReport, verdictBrief } from "../report/text.js";
@@ -66,9 +66,9 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   },
 };
 
-/** Returns the lines of the verdict, for where the report does not show it: at most six. */
-export function briefOf(judged: Pick<VerifiedSource, "report" | "bundle">, options: TextOptions): readonly string[] {
-  return verdictBrief(judged.report, noticesOf(judged), pageOf(options));
+/** Returns the verdict in at most six lines, for where the report does not show it. */
+export function briefOf(judged: Pick<VerifiedSource, "report" | "bundle">, options: TextOptions): string {
+  return verdictBrief(judged.report, noticesOf(judged), options);
 }
 
 function noticesOf({ report, bundle }: Pick<VerifiedSource, "report" | "bundle">): readonly Notice[] {

@@ -46,12 +46,10 @@ const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
 /** Shows the verdict. A good verdict that is not accepted looks like a rejection. */
 function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
   const warnings = warningsOf(report, notices);
-  const sentence = verdictSentence(report, notices);
+  const sentence = verdictSentence(report, notices, false);
   const end = sentence.indexOf(":");
   const [, word, count] = /^(.*?)( with \d+ warnings?)?$/.exec(sentence.slice(0, end))!;
-  const said = capitalized(sentence.slice(end + 1).trim());
-  const failures = failuresInSight(report);
-  const { age, lines, verifiedAt } = headlineFacts(report);
+  const { age, lines } = headlineFacts(report);
   const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
   const shown = isGood(report) || !isGoodVerdict(report.verdict) ? report.verdict : "rejected";
   const state = isKnown ? VERDICT_SHAPES[shown] : "unproven";
@@ -68,19 +66,16 @@ function verdictHeader(report: Report, notices: readonly Notice[]): Markup {
         element("span", { class: "word" }, word!),
         count === undefined ? null : element("span", { class: "count" }, count),
       ),
-      element("p", { class: "sentence" }, failures === null ? said : said.replace(NAMED_FAILURE, "$1.")),
+      element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
       age === null ? null : element("p", { class: "age" }, age),
       element("p", { class: "counts" }, countsOf(report, notices)),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
-    failures,
+    failuresInSight(report),
     element("div", { class: "gist" }, warningPart(warnings), addressPart(report)),
-    valueList([...lines.map((line) => ["Enclave", line] as const), ["Verified at", verifiedAt]]),
+    valueList([...lines.map((line) => ["Enclave", line] as const), ["Verified at", printable(report.verifiedAt)]]),
   );
 }
-
-/** The end of a sentence that names the first failed check, which is shown in full below it. */
-const NAMED_FAILURE = /(checks? failed)(?:, the first is|:) .*$/s;
 
 /** Shows the first failed check. If it compared no values, the failed check of its subject that did follows. */
 function failuresInSight(report: Report): Markup | null {

@@ -67,7 +67,7 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
 /** Returns the lines of a check. `prefix` precedes the detail. `shown` collects advice, so that none is repeated. */
 export function checkLines(check: ShownCheck, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
-  if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];
+  if (check.status === "fail") return [...lines, ...comparedLines(check, page), ...adviceLines(check, page, shown)];
   const value = page.detail === "verbose" ? check.actual : undefined;
   return value === undefined ? lines : [...lines, ...wholeLines("value", value, page)];
 }
@@ -105,28 +105,21 @@ export function adviceLines(check: ShownCheck, page: Page, shown = new Set<strin
   return wrapped(page, `${DEEP_INDENT}-> `, printableStart(advice, MAX_DETAIL));
 }
 
-function comparisonLines({ expected, actual }: ShownCheck, page: Page): string[] {
+/** Returns the compared values: with `verbose` in full, and in a summary a line each. */
+export function comparedLines({ expected, actual }: ShownCheck, page: Page): string[] {
   if (expected === undefined || actual === undefined) return [];
   if (page.detail === "verbose")
     return [...wholeLines("expected", expected, page), ...wholeLines("actual", actual, page)];
   const sides = sideBySide(expected, actual);
-  return [
-    ...sideLines("expected", sides.expected, page).map((line) => markDifferences(line, ["green"], page)),
-    ...sideLines("actual", sides.actual, page).map((line) => markDifferences(line, ["bold", "red"], page)),
-    ...(sides.note === null ? [] : sideLines("", [sides.note], page)),
-  ];
-}
-
-/** Returns the compared values of a check, a line each. */
-export function comparedLines({ expected, actual }: Check, page: Page): string[] {
-  if (expected === undefined || actual === undefined) return [];
-  const sides = sideBySide(expected, actual);
-  const line = (title: "expected" | "actual"): string[] =>
-    clipped(page, sideStart(title), sides[title].join(", ").replace(WHOLE_HEX, page.hex), 1);
-  return [
-    ...line("expected").map((text) => markDifferences(text, ["green"], page)),
-    ...line("actual").map((text) => markDifferences(text, ["bold", "red"], page)),
-  ];
+  const isShort = page.detail === "summary";
+  const side = (title: "expected" | "actual", ...styles: Style[]): string[] => {
+    const lines = isShort
+      ? clipped(page, sideStart(title), sides[title].join(", ").replace(WHOLE_HEX, page.hex), 1)
+      : sideLines(title, sides[title], page);
+    return lines.map((line) => line.replace(/\[(?:[0-9a-f]{2})+\]/g, (bytes) => page.paint(bytes, ...styles)));
+  };
+  const note = sides.note === null || isShort ? [] : sideLines("", [sides.note], page);
+  return [...side("expected", "green"), ...side("actual", "bold", "red"), ...note];
 }
 
 /** Long hex without differing bytes in brackets. */
@@ -144,8 +137,4 @@ function sideLines(title: string, values: readonly string[], page: Page): string
 
 function sideStart(title: string): string {
   return `${DEEP_INDENT}${title.padEnd("expected".length)}  `;
-}
-
-function markDifferences(line: string, styles: readonly Style[], { paint }: Page): string {
-  return line.replace(/\[(?:[0-9a-f]{2})+\]/g, (bytes) => paint(bytes, ...styles));
 }

@@ -102,21 +102,18 @@ interface HeadlineFacts {
   readonly age: string | null;
   /** Facts of each boot proof. There are none for rejected evidence, because nothing about it is proven. */
   readonly enclaves: readonly EnclaveFacts[];
-  /** Time of verification in RFC 3339. */
-  readonly verifiedAt: string;
   /**
-   * The facts as text without the time of verification. Each boot proof has a line; more than `most` share one line.
-   * For rejected evidence, the text only names the boot proofs.
+   * The facts as text. Each boot proof has a line; more than `most` share one line. For rejected evidence, the text
+   * only names the boot proofs.
    */
   readonly lines: readonly string[];
 }
 
 /** Returns the facts of the head. More than `most` boot proofs share a line. */
 export function headlineFacts(report: Report, most = 3): HeadlineFacts {
-  const verifiedAt = printable(report.verifiedAt);
-  if (report.claims === null) return { age: null, enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
+  if (report.claims === null) return { age: null, enclaves: [], lines: [rejectedLine(report)] };
   const enclaves = report.claims.bootProofs.map((boot, index) => enclaveFacts(boot, index, report));
-  return { age: oldestAge(report, report.claims), enclaves, verifiedAt, lines: enclaveLines(enclaves, most) };
+  return { age: oldestAge(report, report.claims), enclaves, lines: enclaveLines(enclaves, most) };
 }
 
 /**
@@ -130,9 +127,9 @@ export function ageSentence(
   newestAppProof: string | null = null,
   enclave = "this enclave",
 ): string {
-  const started = `${enclave} started ${agoText(documentTime, verifiedAt)}`;
+  const started = `${enclave} started ${ageText(documentTime, verifiedAt, "ago")}`;
   if (newestAppProof === null) return `${started}; that it still runs is shown by app proofs`;
-  const when = `${agoText(newestAppProof, verifiedAt)} (${printable(newestAppProof)})`;
+  const when = `${ageText(newestAppProof, verifiedAt, "ago")} (${printable(newestAppProof)})`;
   return `${started}; its newest app proof shows that it still ran ${when}`;
 }
 
@@ -143,7 +140,7 @@ function oldestAge(report: Report, { bootProofs, appProofs }: Claims): string | 
   if (oldest === undefined) return null;
   const which = (what: string): string =>
     bootProofs.length === 1 ? `this ${what}` : `the oldest of ${bootProofs.length} ${what}s`;
-  const made = `${which("document")} was made ${agoText(timeOf(oldest), report.verifiedAt)}`;
+  const made = `${which("document")} was made ${ageText(timeOf(oldest), report.verifiedAt, "ago")}`;
   if (carriesNonce(report, oldest)) return capitalized(`${made}, after you chose its nonce.`);
   const boot = bootProofs[oldest]!;
   if (boot.image.manifest === null) return capitalized(`${made}; nothing shows that its enclave still runs.`);
@@ -162,7 +159,7 @@ function enclaveFacts(boot: BootProofClaims, index: number, report: Report): Enc
     namespaceSaidBy: image.manifest && speakerOf(boot),
     deployment,
     documentDate: printable(hardware.documentTime),
-    age: ageText(Date.parse(report.verifiedAt) - Date.parse(hardware.documentTime)),
+    age: ageText(hardware.documentTime, report.verifiedAt, "old"),
   };
 }
 
@@ -174,21 +171,12 @@ const UNITS: readonly (readonly [name: string, length: number])[] = [
 ];
 
 /** Returns an age, rounded down. The document's clock may be ahead of the verifier's. */
-function ageText(milliseconds: number): string {
-  if (Number.isNaN(milliseconds)) return "of unknown age";
-  return milliseconds < 0 ? `${spanText(milliseconds)} in the future` : `${spanText(milliseconds)} old`;
-}
-
-function agoText(time: string, now: string): string {
+function ageText(time: string, now: string, past: "old" | "ago"): string {
   const milliseconds = Date.parse(now) - Date.parse(time);
-  if (Number.isNaN(milliseconds)) return "at an unknown time";
-  return milliseconds < 0 ? `${spanText(milliseconds)} in the future` : `${spanText(milliseconds)} ago`;
-}
-
-function spanText(milliseconds: number): string {
+  if (Number.isNaN(milliseconds)) return past === "old" ? "of unknown age" : "at an unknown time";
   const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
   const count = Math.floor(Math.abs(milliseconds) / length);
-  return `${count} ${count === 1 ? unit.slice(0, -1) : unit}`;
+  return `${count} ${count === 1 ? unit.slice(0, -1) : unit} ${milliseconds < 0 ? "in the future" : past}`;
 }
 
 /** Returns the line for rejected evidence. It has no claims, because a reader would take them for findings. */

@@ -1,4 +1,4 @@
-/** The report on one screen. Each part has its share of the lines, and anything that does not fit is counted. */
+/** The report in short. Each part has at most a number of lines, and anything that does not fit is counted. */
 import type { Check } from "../checks.js";
 import { INDENT, adviceLines, besideId, comparedLines } from "./check-lines.js";
 import { type Notice, countsOf, numbered, warningsOf } from "./facts.js";
@@ -11,83 +11,53 @@ import { grouped, provenRows } from "./statements.js";
 import { WANTED, factLines, originLines, paintedVerdict, verdictSentence } from "./text.js";
 import { unprovenStatements } from "./unproven.js";
 
-/** Most lines, without warnings beyond four. */
-const LINES = 30;
-const FAILURE = 7;
+/** Most lines of each part. Warnings are never truncated. */
+const MAX_HEADLINE = 4;
+const MAX_FACT = 3;
+const MAX_FAILURES = 16;
+const MAX_FAILURE = 7;
 const MAX_ADVICE = 3;
 const MAX_ROWS = 10;
-/** Number of lines after the failures: two empty lines, a heading, a line beneath it, and the last line. */
-const AFTER = 5;
+const MAX_OPEN = 4;
 const MAX_TEXT = 400;
 const MORE = "More: --verbose, or a pipe or file without --summary.";
 
-const MAX_HEADLINE = 4;
-/** Number of lines for warnings. Warnings are never truncated, so more lines make the summary longer. */
-const WARNING_LINES = 4;
-const MAX_FACTS = 3;
-
 /**
- * Renders the report in at most 30 lines, at any width, with a line feed at its end: verdict, warnings, age, enclaves,
- * policy, the first failures, up to ten rows of what is proven, and the topics that are not. Warnings are never
- * truncated, so more than four lines of them make it longer. `notices` are those of `renderReport`, without notes.
- * Throws TypeError for a value that is not a report.
+ * Renders the report in a few lines at any width, with a line feed at its end: verdict, warnings, age, enclaves,
+ * policy, the first failures, up to ten rows of what is proven, and the topics that are not. Only warnings are never
+ * truncated. `notices` are those of `renderReport`, without notes. Throws TypeError for a value that is not a report.
  */
 export function renderSummary(report: Report, options: SummaryOptions = {}, notices: readonly Notice[] = []): string {
   const own = notices.map(({ kind, text }) => ({ kind, text }));
-  return `${summaryOf(report, options, own)}\n${MORE}\n`;
-}
-
-/** Renders as {@link renderSummary} does, without the last line. */
-function summaryOf(report: Report, options: SummaryOptions, notices: readonly Notice[]): string {
   const page = pageOf({ ...options, detail: "summary" });
-  return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
+  return renderWhole(report, WANTED, () => `${summaryLines(report, own, page).join("\n")}\n`);
 }
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const warnings = warningsOf(report, notices).flatMap((text) => warningLines(text, page));
-  const above = aboveAll(report, notices, page);
-  const counted = [...above.verdict, ...warnings.slice(0, WARNING_LINES), ...above.rest].length;
-  const left = LINES - counted - AFTER;
-  const failures = failureLines(report, page, left);
-  const proven = provenLines(report, page, left - failures.length);
-  const room = left - failures.length - proven.length + 1;
+  const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
   return [
-    ...above.verdict,
-    ...warnings,
-    ...above.rest,
-    ...failures,
-    ...proven,
+    ...paintedVerdict(clipped(page, "", verdictSentence(report, notices, false), MAX_HEADLINE), page),
+    ...warningsOf(report, notices).flatMap((text) => warningLines(text, page)),
+    ...factLines(report, 1).flatMap((text) => clipped(page, "", text, report.claims === null ? 1 : MAX_FACT)),
+    ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, MAX_FACT)),
+    ...failureLines(report, page),
+    ...provenLines(report, page),
     "",
     ...headingLines("Not proven", page),
-    ...clipped(page, INDENT, topics(unprovenStatements(report)), room),
+    ...clipped(page, INDENT, topics(unprovenStatements(report)), MAX_OPEN),
+    "",
+    MORE,
   ];
 }
 
-function aboveAll(
-  report: Report,
-  notices: readonly Notice[],
-  page: Page,
-): { readonly verdict: string[]; readonly rest: string[] } {
-  const counts = `${countsOf(report, notices)}; evidence: ${numbered(report.evidence.length, "item")}`;
-  const facts = factLines(report, 1);
-  return {
-    verdict: paintedVerdict(clipped(page, "", verdictSentence(report, notices, false), MAX_HEADLINE), page),
-    rest: [
-      ...facts.flatMap((text) => clipped(page, "", text, report.claims === null ? 1 : MAX_FACTS)),
-      ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, MAX_FACTS)),
-    ],
-  };
-}
-
 /** Returns an empty line, the first failures, and the number of others. */
-function failureLines(report: Report, page: Page, room: number): string[] {
+function failureLines(report: Report, page: Page): string[] {
   const failed = report.checks.filter(({ status }) => status === "fail");
   const alike = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()];
   const lines: string[] = [];
   let shown = 0;
   for (const group of alike) {
-    // Two more lines are needed: an empty line, and the number of the other failures.
-    if (lines.length + FAILURE + 2 > room) break;
+    if (lines.length + MAX_FAILURE > MAX_FAILURES) break;
     lines.push(...failureOf(group, report, page));
     shown += group.length;
   }
@@ -99,16 +69,16 @@ function failureOf(group: readonly Check[], report: Report, page: Page): string[
   const [first] = group as [Check];
   const below = [...comparedLines(first, page), ...cutTo(MAX_ADVICE, adviceLines(first, page), page)];
   const text = `${printableStart(first.detail, MAX_TEXT)} (${whoText(group, report)})`;
-  return [...cutTo(FAILURE - below.length, besideId(first, text, page), page), ...below];
+  return [...cutTo(MAX_FAILURE - below.length, besideId(first, text, page), page), ...below];
 }
 
 /** Returns a line for each statement that is proven, and the number of others. */
-function provenLines(report: Report, page: Page, room: number): string[] {
+function provenLines(report: Report, page: Page): string[] {
   const rows = provenRows(report, page);
-  const shown = rows.slice(0, Math.min(MAX_ROWS, room - 4));
-  const more = rows.length === shown.length ? [] : [`${INDENT}and ${rows.length - shown.length} more`];
-  const lines = shown.flatMap((row) => clipped(page, `${INDENT}- `, row, 1));
-  return lines.length === 0 ? [] : ["", ...headingLines("Proven", page), ...lines, ...more];
+  if (rows.length === 0) return [];
+  const lines = rows.slice(0, MAX_ROWS).flatMap((row) => clipped(page, `${INDENT}- `, row, 1));
+  const more = rows.length > MAX_ROWS ? [`${INDENT}and ${rows.length - MAX_ROWS} more`] : [];
+  return ["", ...headingLines("Proven", page), ...lines, ...more];
 }
 
 /** Returns the words before the colon of each statement, or a single statement in full. */

@@ -155,12 +155,15 @@ const MAX_BRIEF = 6;
  * Returns the verdict in at most six lines: the sentence, which names the first failed check and its reason, then what
  * was expected and found, or the warnings for which the caller refuses it.
  */
-export function verdictBrief(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const first = report.checks.find(({ status }) => status === "fail");
-  const reasons = (report.refusedFor ?? []).flatMap((text) => cutTo(2, warningLines(text, page), page));
-  const compared = first === undefined ? reasons : comparedLines(first, page);
-  const sentence = headlineLines(report, notices, page);
-  return [...cutTo(Math.max(3, MAX_BRIEF - compared.length), sentence, page), ...compared].slice(0, MAX_BRIEF);
+export function verdictBrief(report: Report, notices: readonly Notice[], options: TextOptions): string {
+  const page = pageOf({ ...options, detail: "summary" });
+  const compared = report.checks.filter(({ status }) => status === "fail").slice(0, 1);
+  const below = [
+    ...compared.flatMap((check) => comparedLines(check, page)),
+    ...(report.refusedFor ?? []).flatMap((text) => warningLines(text, page)),
+  ];
+  const sentence = cutTo(MAX_BRIEF - 2, headlineLines(report, notices, page), page);
+  return paragraphs([cutTo(MAX_BRIEF, [...sentence, ...below], page)]);
 }
 
 /** Returns lines with the policy, the time and the tool. */

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { renderGithub, renderMarkdown } from "../../src/formats/index.js";
 import { ageSentence, headlineFacts } from "../../src/report/facts.js";
-import { pageOf } from "../../src/report/layout.js";
 import { type Report, refusedReport } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";
 import { renderReport, renderText, verdictBrief } from "../../src/report/text.js";
@@ -59,7 +58,6 @@ describe("the head", () => {
     expect(headlineFacts(rejected)).toEqual({
       age: null,
       enclaves: [],
-      verifiedAt: "2026-03-05T06:07:08.000Z",
       lines: ["not proven: namespace, deployment and date of boot[0]"],
     });
     expect(firstParagraph(renderSummary(rejected))).toContain("not proven: namespace, deployment and date of boot[0]");
@@ -143,7 +141,7 @@ describe("the verdict in brief", () => {
   const LONG = "a reason ".repeat(90);
   const failed = { id: "policy.pivot", subject: "policy", about: "boot[0]", status: "fail", detail: LONG } as const;
   const compared = { ...failed, expected: "00".repeat(32), actual: "ff".repeat(32) };
-  const brief = (made: Report, width: number): string[] => verdictBrief(made, [], pageOf({ width }));
+  const brief = (made: Report, width: number): string[] => verdictBrief(made, [], { width }).trimEnd().split("\n");
   it.each([60, 80, 200])("has at most six lines of %i columns", (width) => {
     const rejected = report({ verdict: "rejected", claims: null, checks: [compared, failed] });
     const refused = refusedReport(report({}), [LONG, LONG, LONG, LONG]);
