@@ -63,10 +63,7 @@ export interface VerifyOptions {
    * Throws TypeError without a policy, since age is one of its checks.
    */
   readonly maxAgeMs?: number;
-  /**
-   * Returns named evidence that shares `value` and `bytes` instead of copying them. No caller may keep a reference to
-   * them.
-   */
+  /** Whether only boot proofs are requested. Rules about app proofs and activities are then not applied. */
   readonly bootProofsOnly?: boolean;
   /** Cache of valid signatures. Share it between verifications to make them cheaper. */
   readonly cache?: SignatureCache;
@@ -231,7 +228,8 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
   const setting = readWithoutDemands(options, isOnlyOne);
   if (setting.policy !== null && setting.provenanceVerifier === null && demandsProvenance(setting.policy))
     throw new TypeError(NO_VERIFIER);
-  if (setting.policy === null && setting.maxAgeMs !== null) throw new TypeError(NO_AGE_CHECK);
+  if (setting.policy === null && setting.maxAgeMs !== null)
+    throw new TypeError("options.maxAgeMs: requires a policy, since age is one of its checks");
   return setting;
 }
 
@@ -239,8 +237,6 @@ export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySett
 export function demandsProvenance(policy: Pick<Policy, "deployments">): boolean {
   return demandingDeployment(policy) !== undefined;
 }
-
-const NO_AGE_CHECK = "options.maxAgeMs: requires a policy, since age is one of its checks";
 
 const NO_VERIFIER =
   "provenanceVerifier: required, since the policy demands provenance: await sigstoreVerifier() of " +

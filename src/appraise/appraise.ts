@@ -10,7 +10,6 @@ import {
   type Appraisal,
   type AppraisalSetting,
   type AppraisedPiece,
-  type AgeLimit,
   MANIFEST_PINS,
   type MatchedDeployment,
   ageLimit,
@@ -64,7 +63,7 @@ export function provenanceDemands(
 ): HeldDemand[] {
   if (policy.deployments.every(({ provenance }) => provenance === undefined)) return [];
   return bootProofs.flatMap((bootProof, position) => {
-    const match = bootProof && appraiseDeployment(bootProof, policy, { now, limit: null }, new Checklist("policy"));
+    const match = bootProof && appraiseDeployment(bootProof, policy, { now, maxAgeMs: null }, new Checklist("policy"));
     if (!match) return [];
     const { pivot, workloads } = factsOf(bootProof).bootProof!;
     return (match.pins.provenance ?? []).map((demand, index): HeldDemand => {
@@ -88,7 +87,7 @@ function appraisedPiece(
     return { checklist, pins: null, deployment: null };
   }
   const appraisePiece = (): AppraisedPiece => {
-    const match = appraiseDeployment(bootProof, policy, { now, limit: ageLimit(policy.maxAge, maxAgeMs) }, checklist);
+    const match = appraiseDeployment(bootProof, policy, { now, maxAgeMs }, checklist);
     return { checklist, pins: match && match.pins, deployment: match && matchedDeployment(match) };
   };
   return appraised?.of(bootProof, [index, policy, now.getTime(), maxAgeMs], appraisePiece) ?? appraisePiece();
@@ -134,12 +133,12 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
 function appraiseDeployment(
   evidence: VerifiedBootProof | VerifiedAttestation,
   policy: Policy,
-  age: AgeRule,
+  setting: Pick<AppraisalSetting, "now" | "maxAgeMs">,
   checklist: Checklist,
 ): Compared | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
-  appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, age, checklist);
+  appraiseAge({ timestamp, isSetup: facts.bootProof?.commitment === "setup" }, policy, setting, checklist);
   const [kind, what] =
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
@@ -228,9 +227,11 @@ const OLD_SETUP =
 /** Checks age. Without a limit, a setup document causes a warning, because shares could be released for an old one. */
 function appraiseAge(
   { timestamp, isSetup }: { readonly timestamp: number; readonly isSetup: boolean },
-  { now, limit }: AgeRule,
+  policy: Policy,
+  { now, maxAgeMs }: Pick<AppraisalSetting, "now" | "maxAgeMs">,
   checklist: Checklist,
 ): boolean {
+  const limit = ageLimit(policy.maxAge, maxAgeMs);
   if (limit === null && isSetup) return checklist.warn("policy.age", OLD_SETUP);
   if (limit === null) return checklist.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
@@ -248,11 +249,6 @@ function appraiseAge(
     actual: `made at ${made}`,
     stale: true,
   });
-}
-
-interface AgeRule {
-  readonly now: Date;
-  readonly limit: AgeLimit | null;
 }
 
 /** An app proof and the deployment of its enclave, which is null if none matched. */

@@ -1,19 +1,14 @@
 /** Description of a policy without evidence: the pins that decide the three questions, and what is left open. */
 import { type Fault, MalformedError } from "../errors.js";
 import { type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { type AppProofRules, type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
-import { type DeploymentKind, PIN_NAMES, type PinName, commonPcrs } from "./pins.js";
+import { type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
+import { PIN_NAMES, type PinName, commonPcrs } from "./pins.js";
 import { type ParsePolicyOptions, parsePolicy } from "./policy.js";
-import { type Answers, type Question, scopeOf } from "./questions.js";
+import { type Answers, scopeOf } from "./questions.js";
 
 /** A policy's description as plain data. Durations are in milliseconds, as in {@link Policy}. */
-export interface PolicyDescription {
-  readonly name: string | null;
+export interface PolicyDescription extends Pick<Policy, "name" | "maxAge" | "appProofs" | "allowDebug"> {
   readonly trustAnchors: readonly DescribedAnchor[];
-  /** Maximum age. Null means that evidence of any age passes. */
-  readonly maxAge: number | null;
-  readonly appProofs: AppProofRules;
-  readonly allowDebug: boolean;
   /** Sentences on weaknesses of the policy as a whole. */
   readonly warnings: readonly string[];
   /** Sentences on what the policy does not limit. */
@@ -29,20 +24,14 @@ export interface DescribedAnchor {
   readonly notAfter: string;
 }
 
-export interface DescribedDeployment {
-  readonly name: string;
-  readonly kind: DeploymentKind;
+export interface DescribedDeployment extends Pick<DeploymentPins, "name" | "kind" | "open" | "appProofTypes"> {
   /** The pins that decide each question. The list is empty if none does. */
   readonly answers: Answers;
-  /** The questions that are declared open. */
-  readonly open: readonly Question[];
   /** Warnings of `policy.scope` as sentences: what is open or weakly pinned, and what an attacker can do. */
   readonly reasons: readonly string[];
   readonly pinned: readonly PinName[];
   /** The PCRs pinned for every accepted image. */
   readonly pcrs: readonly number[];
-  /** Types of app proof that its enclaves may sign. Null means any that the policy allows. */
-  readonly appProofTypes: readonly string[] | null;
 }
 
 /**

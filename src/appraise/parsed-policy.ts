@@ -15,6 +15,7 @@ export interface Policy {
   /** Trust anchors. Each read returns new copies. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
+  /** Null means that evidence of any age passes. */
   readonly maxAge: number | null;
   readonly appProofs: AppProofRules;
   readonly allowDebug: boolean;
@@ -25,6 +26,7 @@ export interface DeploymentPins extends Pins {
   /** Name of the deployment. Default: its place in the file, for example `deployments[0]`. */
   readonly name: string;
   readonly kind: DeploymentKind;
+  /** The questions that are declared open. */
   readonly open: readonly Question[];
   /** Types of app proof that its enclaves may sign. Null means any that the policy allows. */
   readonly appProofTypes: readonly string[] | null;

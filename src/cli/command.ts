@@ -30,9 +30,7 @@ interface CommandText {
 }
 
 /** The topics by name. Each has the options from the one that it names to that of the next topic. */
-export type Topics = Readonly<
-  Record<string, { readonly about: string; readonly from: OptionName; readonly examples: string }>
->;
+export type Topics = Readonly<Record<string, Readonly<{ about: string; from: OptionName; examples: string }>>>;
 /** The topic of all options. */
 const ALL = "all";
 

@@ -69,18 +69,13 @@ export function entryTimeoutOf(args: ArgumentReader, text: string | undefined): 
 }
 
 /** Reads a greatest age in the syntax of a policy. */
-export function maxAgeOf(args: ArgumentReader, { maxAge: text }: { readonly maxAge?: string }): MaxAge {
+export function maxAgeOf(args: ArgumentReader, { maxAge: text }: { readonly maxAge?: string }): { maxAgeMs?: number } {
   if (text === undefined || args.isEmpty("max-age")) return {};
   if (args.has("no-policy")) args.fault("--max-age requires --policy: age is a check of the policy");
   const maxAgeMs = readShape(duration, text).value;
   if (maxAgeMs !== undefined) return { maxAgeMs };
   args.fault(`--max-age ${text}: expected a duration such as 12h or 30d`);
   return {};
-}
-
-/** Options of a verification with the age that `--max-age` names, if it is given. */
-export interface MaxAge {
-  readonly maxAgeMs?: number;
 }
 
 export function portOf(args: ArgumentReader, text: string): number | undefined {

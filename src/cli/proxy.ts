@@ -17,7 +17,7 @@ import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { type MaxAge, maxAgeOf, portOf } from "./option-values.js";
+import { maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
@@ -26,7 +26,7 @@ interface ProxyRequest {
   readonly port: number;
   /** The key that fetches evidence. Undefined means that boot proofs come from files. */
   readonly key: Connection["key"] | undefined;
-  readonly age: MaxAge;
+  readonly age: ReturnType<typeof maxAgeOf>;
   readonly timeoutMs: number;
 }
 

@@ -94,7 +94,7 @@ async function rendered(
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
   const policyFile = typeof flags.policy === "string" ? flags.policy : undefined;
   const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey, policyFile };
-  await warnBeside(judged, format, options, io);
+  await warnBeside(judged, format, earKey !== undefined, io);
   if (format === "github") await summarize(judged, options, io);
   try {
     return await REPORT_RENDERERS[format](judged, options);
@@ -107,16 +107,11 @@ async function rendered(
 }
 
 /** Warns of what the report in this format does not say. */
-async function warnBeside(
-  judged: VerifiedSource,
-  format: ReportFormat,
-  { earKey }: RenderOptions,
-  io: Io,
-): Promise<void> {
+async function warnBeside(judged: VerifiedSource, format: ReportFormat, isSigned: boolean, io: Io): Promise<void> {
   // Only the text format shows whose policy was used.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
+  if (format === "ear" && !isSigned) io.stderr.write(UNSIGNED);
   if (format === "vsa") await warnOfFailed(judged, io);
 }
 

@@ -18,14 +18,14 @@ import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { type MaxAge, countOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
+import { countOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
   readonly times: Times;
-  readonly age: MaxAge;
+  readonly age: ReturnType<typeof maxAgeOf>;
   readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;

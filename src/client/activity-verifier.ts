@@ -21,19 +21,13 @@ import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, with
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
-export interface VerificationOptions extends DemandedBuilds {
+export interface VerificationOptions extends DemandedBuilds, Pick<VerifyOptions, "cache" | "acceptance" | "maxAgeMs"> {
   /** Limit of cached boot proofs. Over the limit, the least recently used one is dropped. Default: 256. */
   readonly bootProofLimit?: number;
   /**
    * Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates again. Default: an hour.
    */
   readonly bootProofMaxAgeMs?: number;
-  /** Cache of valid signatures, which other verifications may share. */
-  readonly cache?: SignatureCache;
-  /** `strict` rejects a good verdict that anything weakens, as in `VerifyOptions`. Default: `standard`. */
-  readonly acceptance?: "standard" | "strict";
-  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
-  readonly maxAgeMs?: number;
 }
 
 export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {

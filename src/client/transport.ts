@@ -18,22 +18,37 @@ import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
-export interface Transport {
-  /** The service's address, without a trailing slash. */
+export interface ClientOptions {
+  /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
+  /** Default organization of calls. */
   readonly organizationId: string;
+  /**
+   * The result of `apiKeyStamper(…)` or `webauthnStamper(…)`, a session's stamper, or a published stamper for this
+   * family of services.
+   */
   readonly stamper: AnyStamper;
-  readonly fetch: Fetch;
-  readonly now: () => Date;
+  readonly fetch?: Fetch;
+  readonly now?: () => Date;
   /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
-  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  readonly random: () => number;
-  /** Milliseconds until an attempt times out, including the whole response. */
-  readonly timeoutMs: number;
-  readonly maxRetries: number;
-  readonly resendSubmits: boolean;
-  readonly maxResponseBytes: number;
+  readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
+  /** Returns a number in [0, 1) for the jitter between retries. */
+  readonly random?: () => number;
+  /** Milliseconds until one attempt times out. Default: 30,000. */
+  readonly timeoutMs?: number;
+  /** Number of times that a failed query is repeated. Default: 3. */
+  readonly maxRetries?: number;
+  /**
+   * Whether submits are repeated, too, with the same bytes and stamp. Set it only for a service that promises to make
+   * only one activity if a request is repeated. Default: false.
+   */
+  readonly resendSubmits?: boolean;
+  /** Limit of a decompressed response in bytes. Default: 8 MiB; for a boot proof never more than 1 MiB. */
+  readonly maxResponseBytes?: number;
 }
+
+/** Options with their defaults. The base URL has no trailing slash. */
+export interface Transport extends Required<ClientOptions> {}
 
 interface Target {
   readonly group: "submit" | "query";

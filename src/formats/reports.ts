@@ -3,7 +3,7 @@ import { type BundleFacts, bundleNotices, ofPage } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import type { Notice } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
-import type { Detail, TextOptions } from "../report/layout.js";
+import type { Detail, SummaryOptions, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
 import { renderReport, verdictBrief } from "../report/text.js";
@@ -20,11 +20,9 @@ export interface VerifiedSource {
   readonly options: VerifyOptions;
 }
 
-interface ReportOptions extends Omit<TextOptions, "detail"> {
+interface ReportOptions extends Omit<TextOptions, "detail">, SummaryOptions {
   readonly detail?: Detail;
   readonly earKey?: SigningJwk | undefined;
-  /** Name of the policy's file, for a summary. */
-  readonly policyFile?: string | undefined;
 }
 
 type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;

@@ -7,8 +7,6 @@ export const PAGE_STYLE = `
   color: inherit; font-size: .875rem; font-weight: 600; }
 .this-page { display: grid; gap: .75rem; max-width: 60rem; }
 #another-result { margin-bottom: 1rem; font-weight: 700; }
-.command { margin: 0; padding: .6rem .75rem; background: var(--well); border-radius: .4rem; overflow-x: auto; }
-.command code { white-space: pre; overflow-wrap: normal; }
 .asking { display: grid; grid-template-columns: minmax(0, 1fr); }
 /* The list of files stays in view beside the form, or above it where the window is narrow. */
 @media (min-width: 60rem) {
@@ -18,6 +16,7 @@ export const PAGE_STYLE = `
     overflow-y: auto; }
 }
 @media screen and (max-width: 59.99rem) {
+  .asking { margin-top: 1.5rem; }
   .asking > :first-child { display: contents; }
   .given { position: sticky; top: 0; z-index: 1; max-height: 40vh; overflow-y: auto; background: var(--page); }
 }
@@ -39,7 +38,6 @@ details.more > * + * { margin-top: .75rem; }
 #verify-answer > * + * { margin-top: .5rem; }
 [aria-busy="true"] { opacity: .6; }
 @media print {
-  .this-page .command { white-space: pre-wrap; }
   .form-part, .verify, .stated p:has(button) { display: none; }
   main:has(> .result > *) > :not(.result, .this-page) { display: none; }
   .result { margin-top: 0; }

@@ -1,7 +1,7 @@
 /** How a verification is shown. A page's file shows it in the same way as a page that verifies again. */
 import { bundleNotices } from "../bundle/text.js";
 import { subjectLabel } from "../checks.js";
-import { type Notice, headlineFacts, isGood, numbered, warningsOf } from "../report/facts.js";
+import { type Notice, isGood, numbered, warningsOf } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { MarkupNode } from "./markup.js";
@@ -41,7 +41,7 @@ function subjectOf(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
   const [first] = boots;
   const named = boots.length === 1 ? nameOf(first!) : `${boots.length} boot proofs`;
-  const deployments = headlineFacts(report).enclaves.flatMap(({ deployment }) => deployment ?? []);
+  const deployments = report.claims?.bootProofs.flatMap(({ deployment }) => deployment ?? []);
   const [deployment, ...others] = new Set(deployments);
   return deployment === undefined || others.length > 0 ? named : `${named}, deployment ${quoted(deployment)}`;
 }

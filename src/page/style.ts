@@ -41,8 +41,6 @@ summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 svg { display: block; }
 mark { background: var(--mark); color: inherit; font-weight: 700; }
-.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
-  white-space: nowrap; }
 @media (prefers-reduced-motion: reduce) {
   html { scroll-behavior: auto; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
@@ -55,8 +53,10 @@ const VERDICT = `
 .verdict-verified .verdict-band { background: #0a6b3d; }
 .verdict-authentic .verdict-band { background: #ffc533; color: #1c1500; }
 .verdict-rejected .verdict-band { background: #a90f1c; }
-.verdict > .values, .verdict > .first-failure { margin: 0; padding: .75rem 1.25rem; background: var(--card); }
+.verdict > .values, .verdict > .first-failure { margin: 0; padding: .75rem clamp(1.25rem, 4vw, 2.5rem);
+  background: var(--card); }
 .verdict > .first-failure { list-style: none; border-left: .4rem solid var(--failed); }
+.first-failure .check:first-child { border-top: 0; }
 .verdict h1 { display: flex; flex-wrap: wrap; align-items: center; gap: .1em .28em; line-height: 1;
   font-size: clamp(2.4rem, 7vw, 3.75rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
 .verdict h1 .icon { width: .95em; height: .95em; flex: none; --state: currentColor; }

@@ -8,43 +8,43 @@ import { type Markup, type MarkupNode, element } from "./markup.js";
 
 type PageKind = "report" | "document" | "verifier";
 
-const LOADS_NOTHING = "It loads nothing and sends nothing, and works without a network";
-const CARRIES: Readonly<Record<PageKind, string>> = {
-  report: `It carries the evidence, the policy and the report as one bundle, and the program. ${LOADS_NOTHING}.`,
-  document: `It carries the attestation document. ${LOADS_NOTHING}.`,
-  verifier: `It carries the program that verifies. ${LOADS_NOTHING}: your files stay in this browser.`,
-};
-
 const COMMAND = "bootproof verify report.html --policy yours.json";
+const WORD =
+  "The maker of this file could have made it say anything: the verdict above, and the result of its own check.";
 
-const OF_EVIDENCE = {
-  word: "The maker of this file could have made it say anything: the verdict above, and the result of its own check.",
-  about:
-    "bootproof verify reads the evidence from the file, and verifies nothing else that the file shows. Without a " +
-    "policy of your own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is " +
-    "then “authentic” at best.",
-};
-
-const ADVICE: Readonly<Record<PageKind, typeof OF_EVIDENCE>> = {
-  report: OF_EVIDENCE,
-  document: { ...OF_EVIDENCE, about: "bootproof verify reads the document from the file, and verifies nothing else." },
+const TEXTS: Readonly<Record<PageKind, Readonly<Record<"carries" | "word", string> & { about: MarkupNode[] }>>> = {
+  report: {
+    carries: "It carries the evidence, the policy and the report as one bundle, and the program.",
+    word: WORD,
+    about: [
+      "bootproof verify reads the evidence from the file, and verifies nothing else that the file shows. Without a " +
+        "policy of your own give --no-policy, or --bundle-policy for the policy of this page’s maker: the verdict is " +
+        "then “authentic” at best.",
+    ],
+  },
+  document: {
+    carries: "It carries the attestation document.",
+    word: WORD,
+    about: ["bootproof verify reads the document from the file, and verifies nothing else."],
+  },
   verifier: {
+    carries: "It carries the program that verifies. Your files stay in this browser.",
     word: "The maker of this file could have made it say anything, whatever the evidence. So make your own:",
-    about: `Every page that ${TOOL.name} ${TOOL.version} makes with “bootproof page” is the same, byte for byte.`,
+    about: [
+      element("code", {}, "bootproof page > verifier.html"),
+      ` (every page that ${TOOL.name} ${TOOL.version} makes is the same, byte for byte).`,
+    ],
   },
 };
 
 export function thisPage(kind: PageKind): Markup {
-  const { word, about } = ADVICE[kind];
-  const code = element("code", {}, "bootproof page > verifier.html");
+  const { carries, word, about } = TEXTS[kind];
   return element(
     "section",
     { class: "this-page", "aria-labelledby": "this-page" },
     element("h2", { id: "this-page" }, "This page"),
-    element("p", {}, CARRIES[kind]),
+    element("p", {}, `${carries} It loads nothing and sends nothing, and works without a network.`),
     element("p", { class: "message warn" }, element("strong", {}, "A page cannot vouch for itself."), " ", word),
-    // With a tab index, wide text can be scrolled with the keyboard.
-    kind === "verifier" ? element("pre", { tabindex: "0", class: "command" }, code) : null,
     element("p", {}, about),
   );
 }

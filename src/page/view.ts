@@ -1,12 +1,11 @@
 /** A report on a page: verdict, what is proven and not, the chain of trust, the evidence. */
 import type { Check } from "../checks.js";
-import { isJsonObject } from "../decode/json.js";
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { isGoodVerdict } from "../report/accepted.js";
 import { type Notice, countsOf, headlineFacts, isBad, isGood, numbered, warningsOf } from "../report/facts.js";
-import { printable, printableStart, quoted } from "../report/printable.js";
+import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
-import { capitalized, isVouchedFor, provenStatements, unprovenWords } from "../report/statements.js";
+import { capitalized, provenAddresses, provenStatements, unprovenWords } from "../report/statements.js";
 import { verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
@@ -97,18 +96,10 @@ function warningPart(warnings: readonly string[]): Markup[] {
 /** Limit of addresses beside the verdict. All of them are under "Proven". */
 const MAX_ADDRESSES = 3;
 
-/** Shows the addresses that app proofs prove, and none that only an image states. */
 function addressPart({ claims }: Report): Markup[] {
-  const vouchedFor = claims?.bootProofs.map(isVouchedFor) ?? [];
-  const all = (claims?.appProofs ?? []).flatMap(({ bootProof, type, payload: { addressDerivationProof: derived } }) => {
-    const isProven = vouchedFor[bootProof] === true && type === "APP_PROOF_TYPE_ADDRESS_DERIVATION";
-    return isProven && isJsonObject(derived) ? (derived["address"] ?? []) : [];
-  });
-  const addresses = [...new Set(all)];
+  const addresses = claims === null ? [] : provenAddresses(claims);
   if (addresses.length === 0) return [];
-  const shown = addresses
-    .slice(0, MAX_ADDRESSES)
-    .map((address) => element("li", {}, element("code", {}, printableStart(String(address), 120))));
+  const shown = addresses.slice(0, MAX_ADDRESSES).map((address) => element("li", {}, element("code", {}, address)));
   const rest = addresses.length - shown.length;
   const title = addresses.length === 1 ? "1 proven address" : `${addresses.length} proven addresses`;
   const list = element("ul", {}, shown, rest > 0 ? element("li", {}, `and ${rest} more`) : null);

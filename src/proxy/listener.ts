@@ -4,20 +4,14 @@
  */
 import { type Headers, stampIn } from "../exchange/http.js";
 import { operationOf } from "../exchange/question.js";
+import type { RawRequest } from "./proxy.js";
 import { type Reply, refusal } from "./reply.js";
-
-interface RequestHead {
-  readonly method: string;
-  /** The raw request target. */
-  readonly target: string;
-  readonly headers: Headers;
-}
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const MAX_SHOWN = 100;
 
 /** Returns a refusal, or null if the request's body may be read. `port` is the one on which the proxy listens. */
-export function refusedHead({ method, target, headers }: RequestHead, port: number): Reply | null {
+export function refusedHead({ method, target, headers }: Omit<RawRequest, "body">, port: number): Reply | null {
   const misdirected = hostFault(valuesOf(headers, "host"), port);
   if (misdirected !== null) return refusal("misdirected", misdirected);
   if (isOfBrowser(headers)) return refusal("forbidden", `not sent: ${FOR_BROWSERS}`);

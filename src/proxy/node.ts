@@ -8,7 +8,7 @@ import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
-import { demandsProvenance } from "../inputs.js";
+import { type VerifyOptions, demandsProvenance } from "../inputs.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { MAX_REQUEST_BYTES } from "../exchange/http.js";
 import { printable } from "../report/printable.js";
@@ -18,7 +18,7 @@ import { type ForwardedRequest, type RawAnswer, type RawRequest, VerifyingProxy,
 import { type Reply, refusal } from "./reply.js";
 import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 
-export interface StartProxyOptions {
+export interface StartProxyOptions extends Pick<VerifyOptions, "maxAgeMs"> {
   /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
   /** Policy as plain data, because the command has its own copy of the library's classes. */
@@ -28,8 +28,6 @@ export interface StartProxyOptions {
   readonly port: number;
   readonly allowUnproven: boolean;
   readonly acceptance: "standard" | "strict";
-  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
-  readonly maxAgeMs?: number;
   /** Sigstore bundles, as JSON texts, of the builds for which the policy demands provenance. */
   readonly provenance: readonly string[];
   /** Milliseconds until an answer of the service times out. */

@@ -2,7 +2,7 @@
  * The verifying proxy without its sockets (proxy/README.md). It forwards requests, and replies as exchange/ decides.
  */
 import type { Policy } from "../appraise/policy.js";
-import { verifyEvidence } from "../bootproof.js";
+import { type VerifyOptions, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { ActivityVerifier } from "../client/activity-verifier.js";
 import type { DemandedBuilds } from "../client/builds.js";
@@ -17,16 +17,12 @@ import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../exchan
 import { inTurns } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
-interface ProxyOptions extends DemandedBuilds {
+interface ProxyOptions extends DemandedBuilds, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
   readonly policy: Policy;
   /** Source of boot proofs and missing app proofs. */
   readonly evidence: EvidenceSource;
   /** Whether submits without `generateAppProofs` are forwarded and their answers returned unverified. */
   readonly allowUnproven: boolean;
-  /** `strict` refuses a result whose report has a warning. Default: `standard`. */
-  readonly acceptance?: "standard" | "strict";
-  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
-  readonly maxAgeMs?: number;
 }
 
 /** A request as received, with names of headers in lower case. */

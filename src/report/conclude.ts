@@ -78,7 +78,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     evidence: await evidencePieces(given),
     checks: await reported(checks, given),
     notApplied: appraisal?.notApplied ?? [],
-    maxAge: setting.maxAgeMs === null ? null : ageLimit(setting.policy?.maxAge ?? null, setting.maxAgeMs),
+    ...(setting.maxAgeMs !== null && { maxAge: ageLimit(setting.policy?.maxAge ?? null, setting.maxAgeMs)! }),
     claims: verdict === "rejected" ? null : claims(),
   });
   return setting.acceptance === "strict" ? strictReport(report) : report;

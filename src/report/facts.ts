@@ -82,38 +82,28 @@ export function warningsOf(report: Report, notices: readonly Notice[]): string[]
   return [...new Set([...told, ...caveats(report), ...(report.refusedFor ?? [])])];
 }
 
-/** Facts of one boot proof in the head. */
-interface EnclaveFacts {
-  readonly label: string;
-  /** Namespace, or null for a bare document, which has no manifest. */
-  readonly namespace: string | null;
-  /** Source of an unproven namespace, or null if it is proven or absent. */
-  readonly namespaceSaidBy: "its image" | "its application" | null;
-  /** Matching deployment, or null without a policy. */
-  readonly deployment: string | null;
-  /** Time of the document in RFC 3339. */
-  readonly documentDate: string;
-  /** Age at the time of verification, such as `3 days old`. */
-  readonly age: string;
-}
-
-interface HeadlineFacts {
-  /** Sentence on the age of the oldest document, and what it means. Null for rejected evidence. */
-  readonly age: string | null;
-  /** Facts of each boot proof. There are none for rejected evidence, because nothing about it is proven. */
-  readonly enclaves: readonly EnclaveFacts[];
-  /**
-   * The facts as text. Each boot proof has a line; more than `most` share one line. For rejected evidence, the text
-   * only names the boot proofs.
-   */
-  readonly lines: readonly string[];
-}
-
-/** Returns the facts of the head. More than `most` boot proofs share a line. */
-export function headlineFacts(report: Report, most = 3): HeadlineFacts {
-  if (report.claims === null) return { age: null, enclaves: [], lines: [rejectedLine(report)] };
-  const enclaves = report.claims.bootProofs.map((boot, index) => enclaveFacts(boot, index, report));
-  return { age: oldestAge(report, report.claims), enclaves, lines: enclaveLines(enclaves, most) };
+/**
+ * Returns the facts of the head: a sentence on the age of the oldest document and what it means, which is null for
+ * rejected evidence, and a line for each boot proof. More than `most` boot proofs share a line. For rejected evidence,
+ * the line only names the boot proofs, because nothing about it is proven.
+ */
+export function headlineFacts(
+  report: Report,
+  most = 3,
+): { readonly age: string | null; readonly lines: readonly string[] } {
+  const { claims, verifiedAt } = report;
+  if (claims === null) return { age: null, lines: [rejectedLine(report)] };
+  const { bootProofs } = claims;
+  const lines =
+    bootProofs.length > Math.max(1, most)
+      ? [togetherLine(bootProofs, verifiedAt)]
+      : bootProofs.map((boot, index) => {
+          const subject = bootProofs.length === 1 ? "" : `${labelOf(`boot[${index}]`, report)}: `;
+          // The namespace is last, because the evidence chose it and the end of a line is truncated first.
+          const dates = datesText([boot], verifiedAt);
+          return `${subject}document of ${dates}; ${deploymentText(boot)}; ${namespaceText(boot)}`;
+        });
+  return { age: oldestAge(report, claims), lines };
 }
 
 /**
@@ -151,18 +141,6 @@ function oldestAge(report: Report, { bootProofs, appProofs }: Claims): string | 
   return capitalized(`${said}${speaker === null ? "" : `, as ${speaker} says`}.`);
 }
 
-function enclaveFacts(boot: BootProofClaims, index: number, report: Report): EnclaveFacts {
-  const { hardware, image, deployment } = boot;
-  return {
-    label: labelOf(`boot[${index}]`, report),
-    namespace: image.manifest && image.manifest.namespace,
-    namespaceSaidBy: image.manifest && speakerOf(boot),
-    deployment,
-    documentDate: printable(hardware.documentTime),
-    age: ageText(hardware.documentTime, report.verifiedAt, "old"),
-  };
-}
-
 /** Units in milliseconds. An age of at least two units uses that unit, so that rounding hides less than half of it. */
 const UNITS: readonly (readonly [name: string, length: number])[] = [
   ["days", 86_400_000],
@@ -186,33 +164,27 @@ function rejectedLine(report: Report): string {
   return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 
-/** Returns the lines. The namespace is last, because the evidence chose it and the end of a line is truncated first. */
-function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[] {
-  if (enclaves.length > Math.max(1, most)) return [togetherLine(enclaves)];
-  return enclaves.map((enclave) => {
-    const subject = enclaves.length === 1 ? "" : `${enclave.label}: `;
-    return `${subject}document of ${datesText([enclave])}; ${deploymentText(enclave)}; ${namespaceText(enclave)}`;
-  });
-}
-
 /** Returns a line with the oldest and newest document, and each deployment and namespace once. */
-function togetherLine(enclaves: readonly EnclaveFacts[]): string {
-  const each = (text: (enclave: EnclaveFacts) => string): string => shortList([...new Set(enclaves.map(text))]);
-  const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);
-  const byDate = [...enclaves].sort((one, other) => timeOf(one) - timeOf(other));
-  const dates = datesText([byDate[0]!, byDate.at(-1)!]);
-  return `${enclaves.length} boot proofs, documents of ${dates}; ${each(deploymentText)}; ${each(namespaceText)}`;
+function togetherLine(boots: readonly BootProofClaims[], now: string): string {
+  const each = (text: (boot: BootProofClaims) => string): string => shortList([...new Set(boots.map(text))]);
+  const timeOf = ({ hardware }: BootProofClaims): number => Date.parse(hardware.documentTime);
+  const byDate = [...boots].sort((one, other) => timeOf(one) - timeOf(other));
+  const dates = datesText([byDate[0]!, byDate.at(-1)!], now);
+  return `${boots.length} boot proofs, documents of ${dates}; ${each(deploymentText)}; ${each(namespaceText)}`;
 }
 
-function datesText(enclaves: readonly EnclaveFacts[]): string {
-  return [...new Set(enclaves.map(({ documentDate, age }) => `${documentDate}, ${age}`))].join(", to ");
+function datesText(boots: readonly BootProofClaims[], now: string): string {
+  const times = [...new Set(boots.map(({ hardware }) => hardware.documentTime))];
+  return times.map((time) => `${printable(time)}, ${ageText(time, now, "old")}`).join(", to ");
 }
 
-function deploymentText({ deployment }: EnclaveFacts): string {
+function deploymentText({ deployment }: BootProofClaims): string {
   return deployment === null ? "no deployment of a policy" : `deployment ${quoted(deployment)}`;
 }
 
-function namespaceText({ namespace, namespaceSaidBy }: EnclaveFacts): string {
-  if (namespace === null) return "no namespace (a bare document)";
-  return `namespace ${quoted(namespace)}${namespaceSaidBy === null ? "" : ` (not proven: ${namespaceSaidBy} says so)`}`;
+function namespaceText(boot: BootProofClaims): string {
+  const { manifest } = boot.image;
+  if (manifest === null) return "no namespace (a bare document)";
+  const speaker = speakerOf(boot);
+  return `namespace ${quoted(manifest.namespace)}${speaker === null ? "" : ` (not proven: ${speaker} says so)`}`;
 }

@@ -1,6 +1,6 @@
 /** Text from evidence that is safe to print, since it cannot control a terminal or imitate this tool's text. */
 import { UNPRINTABLE } from "../decode/json.js";
-import { startOf } from "../errors.js";
+import { shownName, startOf } from "../errors.js";
 
 /** Returns the text with each unprintable character written as `\u{hex}`. */
 export function printable(text: string): string {
@@ -9,19 +9,15 @@ export function printable(text: string): string {
 
 /** Returns at most `length` characters, with a mark if there are more. No surrogate pair is cut in two. */
 export function printableStart(text: string, length: number): string {
-  return printable(startOf(text, length)) + rest(text, length);
+  return printable(shownName(text, length));
 }
 
 /** Returns a name that evidence chose in double quotes, so that it does not run into the words around it. */
 export function quoted(text: string, length = 80): string {
-  return `"${printable(startOf(text, length).replace(/["\\]/g, "\\$&"))}"${rest(text, length)}`;
+  return `"${printable(startOf(text, length).replace(/["\\]/g, "\\$&"))}"${text.length > length ? "…" : ""}`;
 }
 
 /** Returns long hex as `ab12cd34…5678ef90`, and short hex in full. */
 export function shortHex(hex: string, digits = 8): string {
   return printable(hex.length <= 3 * digits ? hex : `${hex.slice(0, digits)}…${hex.slice(-digits)}`);
-}
-
-function rest(text: string, length: number): string {
-  return text.length > length ? "…" : "";
 }

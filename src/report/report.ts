@@ -258,11 +258,7 @@ export interface SignatureClaims {
   readonly open: string | null;
 }
 
-export interface ReportParts extends Omit<
-  Report,
-  "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor" | "maxAge"
-> {
-  readonly maxAge?: AgeLimit | null;
+export interface ReportParts extends Omit<Report, "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor"> {
   readonly verifiedAt: Date;
   readonly validationTime: Date | null;
 }
@@ -275,7 +271,7 @@ const REPORTS = /* @__PURE__ */ privateMark<Report>();
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
-  const { notApplied = [], maxAge = null } = parts;
+  const { notApplied = [], maxAge } = parts;
   refuseContradictions(parts);
   const report = REPORTS.on({
     format: "bootproof-report/1",
@@ -289,7 +285,7 @@ export function makeReport(parts: ReportParts): Report {
     evidence: [...evidence],
     checks: [...checks],
     ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
-    ...(maxAge !== null && { maxAge }),
+    ...(maxAge && { maxAge }),
     claims,
   });
   return deepFrozen(report);

@@ -38,34 +38,41 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
   if (claims === null) return [];
   return [
     ...enclaveStatements(report, claims, wording),
-    ...signedStatements(claims),
-    ...activityStatements(claims, coverageStatements),
-  ];
+    ...appProofStatements(claims, isVouchedFor),
+    ...activityStatements(claims),
+    ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(claims) : []),
+  ].map(capitalized);
 }
 
 /** Returns the statements for a summary: those on the activity, or on app proofs alone, and their addresses first. */
 export function provenRows(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
-  const rows = ({ coveredAddresses }: ActivityClaims): string[] =>
-    coveredAddresses.map((address) => `address ${printableStart(address, 120)}: backed by an app proof.`);
-  const enclaves = enclaveStatements(report, claims, wording);
-  // A row has one line, so what was signed comes before its time.
-  if (claims.activity === null) return [...signedStatements(claims, payloadStatement), ...enclaves];
-  return [...activityStatements(claims, rows), ...enclaves, ...signedStatements(claims)];
+  const isAlone = claims.activity === null;
+  return [
+    ...activityStatements(claims),
+    ...(isAlone ? [] : provenAddresses(claims).map((address) => `address ${address}: backed by an app proof.`)),
+    // A row has one line, so what was signed comes before its time.
+    ...(isAlone ? appProofStatements(claims, isVouchedFor, payloadStatement) : []),
+    ...enclaveStatements(report, claims, wording),
+    ...(isAlone ? [] : appProofStatements(claims, isVouchedFor)),
+  ].map(capitalized);
+}
+
+/** Returns each address that app proofs prove, and none that only an image states. */
+export function provenAddresses(claims: Claims): string[] {
+  const addresses = claims.appProofs.flatMap(({ bootProof, type, payload: { addressDerivationProof: derived } }) => {
+    const boot = claims.bootProofs[bootProof];
+    const isProven = boot !== undefined && isVouchedFor(boot) && type === "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+    return isProven && isJsonObject(derived) ? [member(derived, "address")] : [];
+  });
+  return [...new Set(addresses)];
 }
 
 function enclaveStatements(report: Report, claims: Claims, wording: Wording): string[] {
   const all = claims.bootProofs.map((boot, index) => bootStatements(report, boot, index, wording));
-  return [
-    ...mergedStatements(all, wording).map(capitalized),
-    ...(claims.provenance ?? []).map((build) => capitalized(buildStatement(build, wording))),
-  ];
-}
-
-/** Returns the statements on what app proofs say. */
-function signedStatements(claims: Claims, statement = appProofStatement): string[] {
-  return appProofStatements(claims, isVouchedFor, statement).map(capitalized);
+  const builds = (claims.provenance ?? []).map((build) => buildStatement(build, wording));
+  return [...mergedStatements(all, wording), ...builds];
 }
 
 /** Returns a statement about the binary. Statements about the manifest name the enclave that runs it. */
@@ -120,7 +127,7 @@ export function unprovenWords(report: Report, wording: Wording = SHORT): Unprove
       ...mergedStatements(own, wording),
       ...appProofStatements(claims, isUnder),
       // An activity is about all boot proofs together, so it is listed once.
-      ...(claims.activity === null || place > 0 ? [] : coverageStatements(claims.activity)),
+      ...(place > 0 ? [] : coverageStatements(claims)),
     ];
     return statements.length === 0 ? [] : [{ heading, statements }];
   });
@@ -391,21 +398,11 @@ function member(object: JsonObject, name: string): string {
   return printableStart(typeof value === "string" ? value : "?", 120);
 }
 
-/** Returns statements about an activity. Statements about addresses need proven images of all boot proofs. */
-function activityStatements(claims: Claims, addresses: (activity: ActivityClaims) => string[]): string[] {
-  const { activity } = claims;
+function activityStatements({ activity }: Claims): string[] {
   if (activity === null) return [];
-  const statements = [
-    ...(activity.asked.length === 0
-      ? []
-      : [
-          `activity ${quoted(activity.id)} matches your request in ` +
-            `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
-        ]),
-    ...(claims.bootProofs.every(isVouchedFor) ? addresses(activity) : []),
-    ...signatureStatements(activity),
-  ];
-  return statements.map(capitalized);
+  const asked = shortList(activity.asked.map((name) => printableStart(name, 40)));
+  const matches = `activity ${quoted(activity.id)} matches your request in ${asked}.`;
+  return [...(asked === "" ? [] : [matches]), ...signatureStatements(activity)];
 }
 
 /** Returns statements about signatures. They are proven without the image. */
@@ -420,7 +417,9 @@ function signatureStatements({ signatures = [] }: ActivityClaims): string[] {
   });
 }
 
-function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] {
+/** Returns the statement on the addresses of an activity. They need proven images of all boot proofs. */
+function coverageStatements({ activity }: Claims): string[] {
+  const { id, coveredAddresses } = activity ?? { id: "", coveredAddresses: [] };
   if (coveredAddresses.length === 0) return [];
   const addresses = coveredAddresses.map((address) => printableStart(address, 120));
   const [words, are] = addresses.length === 1 ? ["the address", "is"] : [`the ${addresses.length} addresses`, "are"];

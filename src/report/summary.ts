@@ -11,10 +11,10 @@ import { grouped, provenRows } from "./statements.js";
 import { WANTED, factLines, originLines, paintedVerdict, verdictSentence } from "./text.js";
 import { unprovenStatements } from "./unproven.js";
 
-/** Most lines of each part. Warnings are never truncated. */
+/** Most lines of each part, and most failures and rows. Warnings are never truncated. */
 const MAX_HEADLINE = 4;
 const MAX_FACT = 3;
-const MAX_FAILURES = 16;
+const MAX_FAILURES = 3;
 const MAX_FAILURE = 7;
 const MAX_ADVICE = 3;
 const MAX_ROWS = 10;
@@ -53,16 +53,11 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
 /** Returns an empty line, the first failures, and the number of others. */
 function failureLines(report: Report, page: Page): string[] {
   const failed = report.checks.filter(({ status }) => status === "fail");
-  const alike = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()];
-  const lines: string[] = [];
-  let shown = 0;
-  for (const group of alike) {
-    if (lines.length + MAX_FAILURE > MAX_FAILURES) break;
-    lines.push(...failureOf(group, report, page));
-    shown += group.length;
-  }
-  if (shown < failed.length) lines.push(`${INDENT}and ${failed.length - shown} more failed`);
-  return lines.length === 0 ? [] : ["", ...lines];
+  if (failed.length === 0) return [];
+  const shown = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()].slice(0, MAX_FAILURES);
+  const rest = failed.length - shown.flat().length;
+  const more = rest > 0 ? [`${INDENT}and ${rest} more failed`] : [];
+  return ["", ...shown.flatMap((group) => failureOf(group, report, page)), ...more];
 }
 
 function failureOf(group: readonly Check[], report: Report, page: Page): string[] {

@@ -1,5 +1,5 @@
 /** The setting of a watch, and how it is reloaded (watch/README.md, "Another setting"). */
-import { withoutPrototype } from "../decode/input.js";
+import { ownMembers, withoutPrototype } from "../decode/input.js";
 import { having, plain, requireShape } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -9,6 +9,7 @@ import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js"
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { cut } from "../errors.js";
+import type { VerifyOptions } from "../inputs.js";
 import {
   type PlainPolicy,
   type SettingParts,
@@ -48,11 +49,7 @@ export interface SettingReload {
 }
 
 /** Options that affect verdicts and stay the same while a watch runs. */
-interface Strictness {
-  readonly allowDebug?: boolean;
-  readonly acceptance?: "standard" | "strict";
-  readonly maxAgeMs?: number;
-}
+export interface Strictness extends Pick<VerifyOptions, "allowDebug" | "acceptance" | "maxAgeMs"> {}
 
 /** A setting after reading and checking. */
 export interface HeldSetting {
@@ -83,12 +80,7 @@ export async function holdSetting(setting: WatchSetting, strict: Strictness): Pr
   const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
   const { evidence, options } = buildsOf(policy, withoutPrototype(demanded));
-  const { allowDebug, acceptance, maxAgeMs } = strict;
-  const strictness = {
-    ...(allowDebug !== undefined && { allowDebug }),
-    ...(acceptance && { acceptance }),
-    ...(maxAgeMs !== undefined && { maxAgeMs }),
-  };
+  const strictness = ownMembers(strict, { allowDebug: true, acceptance: true, maxAgeMs: true });
   const parts = await settingParts({ policy: policyContent(policy), ...evidence, ...strictness });
   const [digest, bytes] = [await digestOfParts(parts), policy.bytes()];
   const policyDigest = bytes && toHex(await sha256(bytes));

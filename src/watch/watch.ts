@@ -40,17 +40,18 @@ import {
 } from "./outages.js";
 import { Places } from "./places.js";
 import { Recorder } from "./recorder.js";
-import { type HeldSetting, Reloads, type SettingReload, type WatchSetting, holdSetting } from "./setting.js";
+import {
+  type HeldSetting,
+  Reloads,
+  type SettingReload,
+  type Strictness,
+  type WatchSetting,
+  holdSetting,
+} from "./setting.js";
 import { Signs } from "./signs.js";
 import { type LogStore, type OutageEntry, memoryStore } from "./store.js";
 
-export interface WatchOptions extends WatchSetting {
-  /** Whether debug mode is accepted with a warning, even if the policy does not allow it. */
-  readonly allowDebug?: boolean;
-  /** `strict` refuses a boot proof if something weakens its verdict. Default: `standard`. */
-  readonly acceptance?: "standard" | "strict";
-  /** The greatest age of a boot proof in milliseconds. The smaller of this and the policy's `maxAge` counts. */
-  readonly maxAgeMs?: number;
+export interface WatchOptions extends WatchSetting, Strictness {
   /** Applications, each watched by its newest boot proof. */
   readonly apps?: readonly string[];
   /** Ephemeral keys in hex. */
