@@ -5,11 +5,11 @@ import { list, objectOf, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex } from "../bytes.js";
+import type { VerifyOptions } from "../bootproof.js";
 import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { cut } from "../errors.js";
-import type { VerifyOptions } from "../inputs.js";
 import {
   type PlainPolicy,
   type SettingParts,
