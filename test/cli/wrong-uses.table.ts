@@ -450,6 +450,21 @@ const ROWS: readonly Row[] = [
     "is a URL, and a file is expected",
     "curl -fsSO https://example.com/boot.json",
   ],
+  [
+    "a URL that a shell would break",
+    "verify --boot-proof https://example.com/boot.json?a=1&b=2 --policy policy.json",
+    2,
+    "is a URL, and a file is expected",
+    "curl -fsSO 'https://example.com/boot.json?a=1&b=2'",
+  ],
+  [
+    "a URL of a file",
+    "verify --boot-proof file:///boot.json --policy policy.json",
+    2,
+    "is a URL, and a file is expected",
+    "give a path",
+    ["There is no folder", "curl"],
+  ],
   ["a URL as a policy", `verify ${BY_POLICY} https://example.com/policy.json`, 2, "is a URL", "download it (curl"],
   ["a URL to inspect", "inspect http://example.com/boot.json", 2, "is a URL", "download it (curl"],
 
