@@ -227,7 +227,7 @@ describe("wrong usage", () => {
     [[], "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required"],
     [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "exclude each other"],
     [["--release", RELEASE], "--release requires --app NAME"],
-    [["--boot-proof", BOOT_1, "--app", "signer"], "--app requires --release"],
+    [["--boot-proof", BOOT_1, "--app", "signer"], "--boot-proof and --app exclude each other: give one"],
     [
       ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
       "--trust-anchor requires --boot-proof, --app, --image, --pcrs or --binary",
