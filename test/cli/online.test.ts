@@ -458,8 +458,8 @@ describe("verify --app", () => {
     );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
-      `bootproof: nobody: ${lab.baseUrl}: the service has no boot proof of this application\n` +
-        `bootproof: none\\u{1b}: ${lab.baseUrl}: the service has no boot proof of this application\n`,
+      `bootproof: nobody: ${lab.baseUrl}: the service has no boot proof of this application: check its name\n` +
+        `bootproof: none\\u{1b}: ${lab.baseUrl}: the service has no boot proof of this application: check its name\n`,
     );
   });
 
