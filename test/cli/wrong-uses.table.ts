@@ -388,6 +388,14 @@ const ROWS: readonly Row[] = [
     "--policy takes it",
   ],
   [
+    "a package.json as a key",
+    "stamp --api-key-file package.json",
+    2,
+    'JSON with "name"',
+    "--api-key-file takes an API key file: bootproof keygen makes one",
+  ],
+  ["a key that is not there", "stamp --api-key-file kez.json", 2, "kez.json: no such file", "did you mean key.json?"],
+  [
     "an image that is none",
     "verify --boot-proof boot.json --image package.json --policy policy.json",
     2,
