@@ -629,7 +629,7 @@ describe("the connection", () => {
   });
 
   it.each([
-    ["missing", () => "missing.json", /missing\.json: cannot be read/],
+    ["missing", () => "missing.json", /missing\.json: no such file\nNo missing\.json in the current folder/],
     ["no JSON", () => fileOf(`{"privateKey": "${SECRET}"`), /not a key file/],
     ["half a key", () => fileOf({ privateKey: SECRET }), /not a key file/],
     [
