@@ -964,3 +964,11 @@ describe("a proxy of the environment", () => {
     },
   );
 });
+
+it("watch --max-age refuses an enclave that started longer ago", async () => {
+  const watch = (...args: string[]): Promise<Answer> => online("watch", "--app", "signer", "--policy", policy, ...args);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const { code, stdout } = await watch("--once", "--max-age", "1s");
+  expect([code, stdout]).toEqual([1, expect.stringContaining("REJECTED signer only because of its age: policy.age")]);
+  expect((await watch("--once", "--max-age", "1d")).code).toBe(0);
+});
