@@ -219,8 +219,9 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
 /** Throws a fault that names the file's kind if that is not a key file; otherwise throws `error`. */
 async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
   const files = new InputFiles(io, "stamp");
-  // Only a regular file is read: unreadable files are already reported, and a key is never read from stdin.
-  if (path !== STDIN && existsSync(path) && statSync(path).isFile()) await ofKind(files, path, "--api-key-file");
+  // A key is never read from stdin, and a pipe or device was read already.
+  const isPipe = existsSync(path) && !statSync(path).isFile();
+  if (path !== STDIN && !isPipe) await ofKind(files, path, "--api-key-file");
   files.throwFaults();
   throw error;
 }

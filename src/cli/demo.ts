@@ -1,5 +1,5 @@
 /** `bootproof demo`: verifies a genuine pair of the package's own, and a copy of it with one changed byte. */
-import { mkdtemp } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pinPolicy } from "../appraise/pin.js";
@@ -58,7 +58,7 @@ export const addDemoCommand = commandOf(
   },
   async ({ args, flags, io }) => {
     args.throwFaults();
-    const folder = requireEmptyFolder(flags.out ?? (await mkdtemp(join(tmpdir(), "bootproof-demo-"))));
+    const folder = requireEmptyFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
     io.progress("verifying the evidence of the demo");
     const changed = APP_PROOF.replace(DIGITS, CHANGED);
     const now = new Date(CAPTURED);

@@ -26,7 +26,8 @@ export async function fetchLatestBootProofs(
   const fetched = await inTurns(apps, AT_ONCE, async (app) => {
     try {
       const bootProof = await reached(fetchLatestBootProof(query, app), connection);
-      if (bootProof === null) throw unreachable(connection, ["the service has no boot proof of this application"]);
+      if (bootProof === null)
+        throw unreachable(connection, ["the service has no boot proof of this application: check its name"]);
       return { app, bootProof: requireBootProof(bootProof, connection) };
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;

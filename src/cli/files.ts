@@ -12,6 +12,7 @@ import { printable } from "../report/printable.js";
 import { brokenJson } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import type { CommandName } from "./option-table.js";
+import { shellWord } from "./program-name.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
 export const STDIN = "-";
@@ -173,8 +174,10 @@ const [MOST_NAMES, MOST_LETTERS, MOST_NEAR] = [1000, 64, 3];
 /** Returns what to do about a missing file: where it was looked for, and which names are near. */
 export function absentAdvice(path: string, error: unknown): string | undefined {
   if (!/^(?:ENOENT|ENOTDIR)$/.test(String((error as { readonly code?: unknown }).code))) return undefined;
-  if (/^https?:\/\//i.test(path))
-    return `${path} is a URL, and a file is expected: download it (curl -fsSO ${path}), or use --app NAME`;
+  const remedy = /^https?:/i.test(path)
+    ? `download it (curl -fsSO ${shellWord(path)}), or use --app NAME`
+    : "give a path";
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) return `${path} is a URL, and a file is expected: ${remedy}`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
   const names = namesIn(folder);
   if (names === null) return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;

@@ -128,6 +128,7 @@ const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   "--policy": POLICY_MEMBERS,
   "--add-to": POLICY_MEMBERS,
   POLICY: POLICY_MEMBERS,
+  "--api-key-file": ["publicKey", "privateKey"],
   "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
 };
 /** Commands that judge any JSON, as the library does. */

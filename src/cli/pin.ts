@@ -106,7 +106,6 @@ const SEEN: readonly SourceName[] = ["boot-proof", "service"];
 const UNSEEN: readonly SourceName[] = ["release", "build"];
 /** The options that can be used only with some sources. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
-  ["app", ["release", "service"]],
   ["role-arn", ["build"]],
   ["commitment", UNSEEN],
   ["manifest-set", UNSEEN],
@@ -123,9 +122,9 @@ const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly Sourc
  * Returns the source that the options name. Without one, reports that a source is missing, and returns "boot-proof".
  */
 function sourceOf(args: ArgumentReader): SourceName {
-  const given = OWN_SOURCES.filter((name) => SOURCES[name].some((option) => args.has(option)));
+  const own = OWN_SOURCES.filter((name) => SOURCES[name].some((option) => args.has(option)));
+  const given = args.has("app") && !own.includes("release") ? [...own, "service" as const] : own;
   const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
-  if (given.length === 0 && args.has("app")) return "service";
   if (given.length === 0)
     args.fault("--release PATH, --image FILE, --app NAME or --boot-proof FILE is required: the source of the policy");
   if (given.length > 1)
@@ -262,7 +261,9 @@ async function withMaxAge(pinned: Pinned, maxAge: string | undefined): Promise<P
   ]);
   const report = pinned.verified ? await rejectedUnder(parsePolicy(policy), pinned.verified) : null;
   if (report !== null)
-    throw new UsageError([`--max-age ${maxAge}: the policy would reject its own evidence: ${failuresText(report)}`]);
+    throw new UsageError([
+      `--max-age ${maxAge}: the policy would reject its own evidence: ${failuresText(report)}: give a greater one`,
+    ]);
   return { ...pinned, made: { ...pinned.made, policy } };
 }
 

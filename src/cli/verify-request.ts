@@ -41,7 +41,7 @@ type Level = Detail | "quiet";
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is required: without a policy any enclave of any owner is accepted, with any code";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is required: the maker of the bundle chose its policy, and thus " +
+  "--policy FILE, --no-policy or --bundle-policy is required: the maker of a bundle chose its policy, and thus " +
   "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json

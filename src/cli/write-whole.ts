@@ -74,7 +74,7 @@ export function requireEmptyFolder(path: string): string {
     const folder = linked(path, 0);
     const found = statOf(folder);
     if (found?.isDirectory() === false) throw new Refusal("a file, not a folder");
-    if (found !== null && readdirSync(folder).length > 0) throw new Refusal("the folder is not empty");
+    if (found !== null && readdirSync(folder).length > 0) throw new Refusal("the folder is not empty: name a new one");
     if (folder === realpathSync(".")) throw new Refusal("the current folder would be replaced: name another one");
     if (statOf(dirname(folder))?.isDirectory() !== true) throw new Refusal("there is no folder to make it in");
     return folder;

@@ -190,7 +190,7 @@ describe("pin --image --binary", () => {
     [["--image", image, "--boot-proof", boot], "--boot-proof and --image exclude each other"],
     [["--image", image, "--release", "r.yaml", "--app", "x"], "--release and --image exclude each other"],
     [["--image", image, "--binary", app, "--nonce", "00"], "--nonce requires --boot-proof"],
-    [["--image", image, "--app", "signer"], "--app requires --release"],
+    [["--image", image, "--app", "signer"], "--image and --app exclude each other"],
     [["--boot-proof", boot, "--role-arn", ROLE], "--role-arn requires --image, --pcrs or --binary"],
     [["--binary", app, "--quorum-key", key], "--binary alone does not pin the image"],
     [["--binary", app, "--manifest-set", set, "--role-arn", ROLE], "--role-arn requires --image"],

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ORIGIN } from "../../src/cli/demo-evidence.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { APP_1, BOOT_1, bootproof, refused, vector } from "./support.js";
@@ -77,8 +77,17 @@ describe("the demo", () => {
     rmSync(made!, { recursive: true });
   });
 
+  it("says that the folder of temporary files is not there", async () => {
+    vi.stubEnv("TMPDIR", join(folder, "gone"));
+    try {
+      await refused(2, bootproof(["demo"]), "there is no folder to make it in");
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   it("refuses a folder with files, a file, and other words", async () => {
-    await refused(2, bootproof(["demo", "--out", folder]), "the folder is not empty");
+    await refused(2, bootproof(["demo", "--out", folder]), "the folder is not empty: name a new one");
     const file = join(newFolder(), "file");
     writeFileSync(file, "");
     await refused(2, bootproof(["demo", "--out", file]), "a file, not a folder");

@@ -157,6 +157,16 @@ describe("the built proxy", () => {
     expect(restarted.stderr).toBe("note: ended; 1 requests, 0 of them refused\n");
   });
 
+  it("refuses results of enclaves that started longer ago than --max-age, and accepts them without", async () => {
+    const limited = await started([...KEY, "--max-age", "1s"]);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect((await send(through(limited.url), "submit/update_wallet", rename())).status).toBe(502);
+    expect(limited.stderr).toContain("policy.age");
+    expect((await send(through(proxy.url), "submit/update_wallet", rename())).status).toBe(200);
+    limited.child.kill("SIGTERM");
+    expect(await limited.ended).toBe(0);
+  });
+
   it("verifies with boot proofs of files", async () => {
     const proofs = lab.enclaves.map(({ ephemeralKey }) => query(lab, "get_boot_proof", { ephemeralKey }));
     const bootProofs = (await Promise.all(proofs)).map(({ body }) => body["bootProof"] as Json);

@@ -112,7 +112,8 @@ describe("stamp", () => {
     ["no body", ["--api-key-file", KEY], "", "stdin: empty"],
     ["no key", [], "{}", "--api-key-file FILE (or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY) is required"],
     ["a key on the command line", ["--api-private-key", "5f".repeat(32)], "{}", "can read a key on the command line"],
-    ["a file that is not a key", ["--api-key-file", fileOf("{}")], "{}", "not a key file"],
+    ["a file without a key", ["--api-key-file", fileOf("{}")], "{}", "--api-key-file takes an API key file"],
+    ["a file that is not a key", ["--api-key-file", fileOf({ publicKey: "02" })], "{}", "not a key file"],
     ["too much", ["--api-key-file", KEY], " ".repeat(17 * 1024 * 1024), "stdin: larger than 16 MiB"],
     ["a body's name", ["--api-key-file", KEY, "body.json"], "{}", "too many arguments"],
   ])("refuses %s", async (_, args, stdin, message) => {

@@ -458,8 +458,8 @@ describe("verify --app", () => {
     );
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toBe(
-      `bootproof: nobody: ${lab.baseUrl}: the service has no boot proof of this application\n` +
-        `bootproof: none\\u{1b}: ${lab.baseUrl}: the service has no boot proof of this application\n`,
+      `bootproof: nobody: ${lab.baseUrl}: the service has no boot proof of this application: check its name\n` +
+        `bootproof: none\\u{1b}: ${lab.baseUrl}: the service has no boot proof of this application: check its name\n`,
     );
   });
 
@@ -629,7 +629,7 @@ describe("the connection", () => {
   });
 
   it.each([
-    ["missing", () => "missing.json", /missing\.json: cannot be read/],
+    ["missing", () => "missing.json", /missing\.json: no such file\nNo missing\.json in the current folder/],
     ["no JSON", () => fileOf(`{"privateKey": "${SECRET}"`), /not a key file/],
     ["half a key", () => fileOf({ privateKey: SECRET }), /not a key file/],
     [
@@ -963,4 +963,12 @@ describe("a proxy of the environment", () => {
       expect([code, new Set(asked)]).toEqual([3, new Set(["service.invalid:443"])]);
     },
   );
+});
+
+it("watch --max-age refuses an enclave that started longer ago", async () => {
+  const watch = (...args: string[]): Promise<Answer> => online("watch", "--app", "signer", "--policy", policy, ...args);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const { code, stdout } = await watch("--once", "--max-age", "1s");
+  expect([code, stdout]).toEqual([1, expect.stringContaining("REJECTED signer only because of its age: policy.age")]);
+  expect((await watch("--once", "--max-age", "1d")).code).toBe(0);
 });

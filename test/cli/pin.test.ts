@@ -49,6 +49,25 @@ describe("from a boot proof", () => {
     await refused(2, added, "--max-age is for a new policy");
   });
 
+  it("replaces a file with --force only, or if it is the policy to which it adds", async () => {
+    const { stdout: policy } = await bootproof(["pin", "--boot-proof", BOOT_1]);
+    const [path, other] = [fileOf(policy), fileOf(policy)];
+    const pin = (...args: string[]): ReturnType<typeof bootproof> =>
+      bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
+    await refused(2, pin("--out", path), "the file is there: give --force to replace it");
+    await refused(2, pin("--force"), "--force requires --out FILE");
+    await refused(2, pin("--force", "--add-to", path), "--force requires --out FILE");
+    await refused(2, pin("--add-to", other, "--out", path), "the file is there: give --force to replace it");
+    for (const more of [
+      ["--out", path, "--force"],
+      ["--add-to", path, "--out", path],
+    ])
+      expect([more, await pin(...more)]).toEqual([
+        more,
+        { code: 0, stdout: "", stderr: expect.stringMatching(/^These/) },
+      ]);
+  });
+
   it("keeps another trust anchor in the policy", async () => {
     const anchor = fileOf(forged.anchorPem);
     const policy = await pinned("--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor);
@@ -227,7 +246,7 @@ describe("wrong usage", () => {
     [[], "--release PATH, --image FILE, --app NAME or --boot-proof FILE is required"],
     [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "exclude each other"],
     [["--release", RELEASE], "--release requires --app NAME"],
-    [["--boot-proof", BOOT_1, "--app", "signer"], "--app requires --release"],
+    [["--boot-proof", BOOT_1, "--app", "signer"], "--boot-proof and --app exclude each other: give one"],
     [
       ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
       "--trust-anchor requires --boot-proof, --app, --image, --pcrs or --binary",

@@ -1,4 +1,5 @@
 /** What goes where: stdout, stderr, the file of --out, and the exit code (docs/cli.md, "What goes where"). */
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -84,6 +85,25 @@ describe("each combination of format, terminal, verdict, --quiet and --out", () 
   });
 });
 
+describe("a verdict that is not accepted", () => {
+  it("is on stderr in at most six lines, with the warnings for which it is refused, also with --quiet", async () => {
+    const argv = [...ENDS.good[0], "--fail-on-warning"];
+    const [{ stderr: beside }, { code, stdout, stderr }] = await Promise.all([
+      bootproof(argv, { columns: 40 }),
+      bootproof([...argv, "--quiet"], { columns: 40 }),
+    ]);
+    expect([code, stdout, stderr.trimEnd().split("\n").length]).toEqual([1, "", 6]);
+    expect(stderr).toMatch(/^REFUSED with 3 warnings: [^]*\nWARNING /);
+    expect(beside).toBe(stderr);
+  });
+
+  it("is on stderr also where the report cannot be written", async () => {
+    const path = join(olderReport(), "..", "x".repeat(240));
+    const { code, stderr } = await bootproof([...ENDS.rejected[0], "--out", path]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^REJECTED: [^]*\nbootproof: /)]);
+  });
+});
+
 describe("a report in a file", () => {
   it("is the whole text, without colours and of 80 columns, whatever the terminal is", async () => {
     const path = olderReport();
@@ -145,10 +165,12 @@ describe("a report in a file", () => {
   it("is never an input, which stays as it is", async () => {
     const copy = fileOf(readFileSync(BOOT_1, "utf8"));
     const name = `${copy}/../${copy.split("/").at(-1)!}`;
+    symlinkSync(copy, `${copy}.link`);
     for (const words of [
       ["verify", "--boot-proof", copy, "--no-policy", "--out", copy],
       ["verify", `--boot-proof=${copy}`, "--no-policy", `--out=${name}`, "--format=json"],
       ["verify", "--boot-proof", copy, "--no-policy", "--out", name, "--frmat"],
+      ["verify", "--boot-proof", copy, "--no-policy", "--out", `${copy}.link`, "--frmat"],
       ["verify", copy, "--no-policy", "--out", copy],
       ["bundle", "--boot-proof", copy, "--no-policy", "--out", name],
       ["pin", "--boot-proof", copy, "--out", copy, "--force"],
@@ -159,12 +181,20 @@ describe("a report in a file", () => {
     }
   });
 
+  it("is not made in the place of an input that is not there", async () => {
+    const path = `${olderReport()}.json`;
+    await refused(2, bootproof(["verify", "--boot-proof", path, "--no-policy", "--out", path, "--format", "json"]));
+    expect(existsSync(path)).toBe(false);
+  });
+
   it("is refused, with the other faults, where it cannot be written", async () => {
     const path = olderReport();
-    for (const out of [join(path, ".."), "/dev/null", join(path, "x"), ""])
+    // Not a device of the machine, which a fault would remove where the test runs as root.
+    const pipe = `${path}.pipe`;
+    execFileSync("mkfifo", [pipe]);
+    for (const out of [join(path, ".."), pipe, join(path, "x"), ""])
       await refused(2, bootproof(["verify", "--boot-proof", BOOT_1, "--out", out]), "--out", "--no-policy is required");
-    expect(existsSync(path)).toBe(true);
-    expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
+    expect([existsSync(path), statSync(pipe).isFIFO()]).toEqual([true, true]);
   });
 
   it("that cannot be removed is named", async () => {

@@ -116,6 +116,7 @@ describe("watch", () => {
   it.each<[string, string[], RegExp]>([
     ["without a log", ["--acknowledge", "3"], /--acknowledge: only with --log FILE/],
     ["with what a watch needs", ["--acknowledge", "3", "--log", "l", "--app", "a"], /not with --app: it only needs/],
+    ["with an age", ["--acknowledge", "3", "--log", "l", "--max-age", "1d"], /not with --max-age: it only needs/],
     ["of no number", ["--acknowledge", "x", "--log", "l"], /--acknowledge x: expected a number/],
     ["of an unknown entry", ["--acknowledge", "9", "--log", fileOf(textOf(lines))], /entry 9 is not an undelivered/],
   ])("refuses an acknowledgement %s", (_, args, message) => refused(2, bootproof(["watch", ...args]), message));

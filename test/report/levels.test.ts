@@ -195,6 +195,8 @@ describe("a summary", () => {
         expect(text).toMatch(/^(?:VERIFIED|REJECTED)(?: with \d+ warnings?)?: /);
         expect(lines.at(-1)).toBe(MORE);
         expect(lines).toContain("Not proven");
+        const whole = text.replace(/\s/g, "");
+        for (const notice of notices) expect(whole).toContain(notice.text.replace(/\s/g, ""));
       }
   });
 
