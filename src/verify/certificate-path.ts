@@ -110,7 +110,7 @@ function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], c
   const names = anchors.map((candidate) => candidate.name).join(", ");
   const isAws = isAwsNitroRoot({ name: "", certificate: claimed });
   const detail = isAws
-    ? `the document is of the AWS Nitro root, and this policy trusts only ${names}: wrong policy, or trust anchor?`
+    ? `the document is of the AWS Nitro root, and this policy trusts only ${names}: wrong policy?`
     : `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
   checklist.fail("chain.anchor", detail);
 }
