@@ -1,8 +1,8 @@
 /**
- * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md`, `docs/glossary.md` and the table of docs/policy.md, and
- * src/cli/demo-evidence.js from a genuine pair in test-vectors, whose origin is in `test-vectors/PROVENANCE.tsv`. The
- * build and the configuration of vitest import this file, so these modules are always up to date. A check without a
- * section, or a section without a part, is an error that names it.
+ * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md`, `docs/glossary.md` and a table
+ * in `docs/policy.md`, and src/cli/demo-evidence.js from a genuine pair in test-vectors, whose origin is in
+ * `test-vectors/PROVENANCE.tsv`. The build and the configuration of vitest import this file, so these modules are up to
+ * date. A check without a section, or a section without a part, is an error that names it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";

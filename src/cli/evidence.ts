@@ -88,12 +88,8 @@ async function evidenceOf(
   if (kind === "activity") return evidenceOfActivity(flags, connection, files, io);
   const evidence = await readEvidence(files, flags);
   const { fetchBootProofOf, fetchLatestBootProofs } = await import("./fetch-evidence.js");
-  if (kind === "key") {
-    const ephemeralKey = flags.ephemeralKey!.toLowerCase();
-    return { ...evidence, bootProofs: [await fetchBootProofOf({ ephemeralKey }, connection, io)] };
-  }
-  const fetched = await fetchLatestBootProofs(flags.app, connection, io);
-  return { bootProofs: fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app })) };
+  if (kind === "key") return { ...evidence, bootProofs: [await fetchBootProofOf(flags.ephemeralKey!, connection, io)] };
+  return { bootProofs: await fetchLatestBootProofs(flags.app, connection, io) };
 }
 
 async function evidenceOfActivity(

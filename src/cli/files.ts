@@ -167,7 +167,7 @@ function pageText(path: string): string {
   return `this is a page with evidence: give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
 }
 
-/** Maximum number of names, and of their letters, that are compared with the name of a missing file. */
+/** Maximum number of names that are compared with the name of a missing file, of their letters, and of those shown. */
 const [MOST_NAMES, MOST_LETTERS, MOST_NEAR] = [1000, 64, 3];
 
 /** Returns what to do about a missing file: where it was looked for, and which names are near. */
@@ -176,23 +176,15 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
   if (/^https?:\/\//i.test(path))
     return `${path} is a URL, and a file is expected: download it (curl -fsSO ${path}), or use --app NAME`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
-  const names = namesIn(folder);
-  if (names === null) return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;
-  const near = names.filter((one) => isNear(name.toLowerCase(), one.toLowerCase())).slice(0, MOST_NEAR);
   const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${folder}`;
-  return `No ${name} in ${where}${near.length === 0 ? ", nor a name near it" : `: did you mean ${near.join(", ")}?`}`;
-}
-
-function isNear(name: string, other: string): boolean {
-  if (name.length > MOST_LETTERS || other.length > MOST_LETTERS) return false;
-  return editDistance(name, other) <= Math.max(1, Math.floor(name.length / 5));
-}
-
-function namesIn(folder: string): string[] | null {
   try {
-    return readdirSync(folder).sort().slice(0, MOST_NAMES);
+    const names = name.length > MOST_LETTERS ? [] : readdirSync(folder).sort().slice(0, MOST_NAMES);
+    const isNear = (one: string): boolean =>
+      editDistance(name.toLowerCase(), one.toLowerCase()) <= Math.max(1, Math.floor(name.length / 5));
+    const near = names.filter(isNear).slice(0, MOST_NEAR).join(", ");
+    return `No ${name} in ${where}${near === "" ? ", nor a name near it" : `: did you mean ${near}?`}`;
   } catch {
-    return null;
+    return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;
   }
 }
 

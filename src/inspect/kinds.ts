@@ -315,8 +315,6 @@ export const KINDS = {
   "enclave image": { is: "an enclave image", takenBy: [], advice: IMAGE_ADVICE, binary: ["EIF", isImageStart] },
 } as const satisfies Readonly<Record<EvidenceKind, KindRow>>;
 
-/** What may be before a block: the end of a line, or of another block. */
-const BEFORE_BLOCK = "\n\r\u2028\u2029-";
 const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
 
 /** Returns a sentence about a file, such as `this is a boot proof`. */
@@ -328,14 +326,10 @@ function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) =>
   return (bytes) => attempt(() => decode(bytes)).value !== undefined;
 }
 
-/** Counts blocks that begin a line. A certificate within a policy or a script does not. */
+/** Counts blocks that begin a line or follow another block. A certificate within a policy or a script does neither. */
 function pemBlocks(text: string): number {
-  let blocks = 0;
-  for (let at = text.indexOf(PEM_START); at !== -1; at = text.indexOf(PEM_START, at + PEM_START.length)) {
-    const before = text[at - 1] === "\ufeff" ? text[at - 2] : text[at - 1];
-    if (before === undefined || BEFORE_BLOCK.includes(before)) blocks += 1;
-  }
-  return blocks;
+  const before = text.split(PEM_START).slice(0, -1);
+  return before.filter((one) => /(?:^|[\n\r\u2028\u2029-])\ufeff?$/.test(one)).length;
 }
 
 function isReleasedApplication(value: JsonValue): boolean {

@@ -111,7 +111,7 @@ describe("fetch", () => {
     await refused(
       2,
       online("fetch", "--activity-id", activityId, "--out", join(at, "no/such")),
-      "no folder to make it in",
+      "there is no such folder",
     );
     const file = join(at, "bundle.json");
     expect((await online("fetch", "--activity-id", activityId, "--out", file)).code).toBe(0);

@@ -142,9 +142,9 @@ describe("after the first output on stdout, progress", () => {
         finish(0);
       });
     };
-    expect(
-      await run(["work"], given, { work: { heading: "evidence", summary: "work", load: () => Promise.resolve(add) } }),
-    ).toBe(0);
+    expect(await run(["work"], given, { Work: { work: { summary: "work", load: () => Promise.resolve(add) } } })).toBe(
+      0,
+    );
     return written;
   };
 
