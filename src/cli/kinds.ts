@@ -157,7 +157,8 @@ function moreThanTaken(
     ({ path }) => path || [],
   );
   if (beside.length === 0) return null;
-  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
+  const taken = piece === "activity" ? "an activity" : `${piece}s`;
+  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${taken}`;
   return isBundle ? `${holds}. It is a bundle: ${wholeOf(path)}` : `${holds}: ${A_FILE_EACH}`;
 }
 
@@ -167,11 +168,6 @@ function wholeOf(bundle: string): string {
 
 const A_FILE_EACH =
   "give each kind of evidence in a file of its own (bootproof verify --boot-proof, --app-proof, --activity)";
-const TAKEN: Readonly<Record<Piece, string>> = {
-  "boot proof": "boot proofs",
-  "app proof": "app proofs",
-  activity: "an activity",
-};
 
 /**
  * Members of a bundle that a command may ignore. For example, `fetch` ignores boot proofs, since it fetches them
