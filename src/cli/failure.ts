@@ -45,7 +45,7 @@ interface FailureOptions {
 export async function tellFailure(error: unknown, io: Io, { format, argv, shown }: FailureOptions): Promise<number> {
   const { problems: own, see, exitCode } = error instanceof CommandError ? error : unexpected(error);
   const problems = own.map((problem) => shownProblem(problem, shown));
-  const advice = adviceOf(problems, see);
+  const advice = [...new Set(problems.flatMap((problem) => problem.advice ?? [])), ...(see === null ? [] : [see])];
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
   io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
@@ -103,11 +103,6 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
     ...(file !== undefined && { file: printable(shown(file)) }),
     ...(advice !== undefined && { advice: clean(advice) }),
   };
-}
-
-/** Returns the advice of all problems, without repetitions. */
-function adviceOf(problems: readonly Problem[], see: string | null): string[] {
-  return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }
 
 function document({ problems, see, exitCode }: ReportedFailure): string {

@@ -53,7 +53,7 @@ export class InputFiles {
   /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
-    if (bytes !== undefined && isPage(bytes)) return this.fault(path, pageText(path));
+    if (bytes !== undefined && isPage(bytes)) return this.fault(path, `this is a page with evidence: ${wholeOf(path)}`);
     const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
@@ -163,8 +163,9 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   return new Unreadable(`larger than ${size}, the limit`);
 }
 
-function pageText(path: string): string {
-  return `this is a page with evidence: give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
+/** Returns what to do with a file that is verified as a whole. */
+export function wholeOf(path: string): string {
+  return `give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
 }
 
 /** Maximum number of names that are compared with the name of a missing file, of their letters, and of those shown. */

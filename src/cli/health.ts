@@ -10,7 +10,6 @@ import type { ArgumentReader } from "./options.js";
 
 export interface HealthRequest {
   readonly file: string | undefined;
-  /** The address as the user wrote it. */
   readonly metrics: string | undefined;
   readonly address: HealthAddress | undefined;
 }

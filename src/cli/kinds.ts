@@ -9,7 +9,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { attempt, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import { PEM_START } from "../verify/trust-anchor.js";
-import { type InputFiles, nameOf } from "./files.js";
+import { type InputFiles, wholeOf } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
 /** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
@@ -160,10 +160,6 @@ function moreThanTaken(
   const taken = piece === "activity" ? "an activity" : `${piece}s`;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${taken}`;
   return isBundle ? `${holds}. It is a bundle: ${wholeOf(path)}` : `${holds}: ${A_FILE_EACH}`;
-}
-
-function wholeOf(bundle: string): string {
-  return `give it alone: bootproof verify ${nameOf(bundle)} --policy FILE`;
 }
 
 const A_FILE_EACH =

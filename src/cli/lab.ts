@@ -52,7 +52,6 @@ export const addLabCommand = commandOf(
   },
 );
 
-/** The values that `--fault` and `--manifest-version` accept. */
 interface Known {
   readonly faults: readonly LabFault[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
@@ -84,12 +83,11 @@ function optionsOf(
 
 function faultList(faults: readonly LabFault[]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
-  return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
-}
-
-function described({ what, fails, needs }: LabFault): string {
-  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
-  return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
+  const lines = faults.map(({ name, what, fails, needs }) => {
+    const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+    return `${name.padEnd(width)}  ${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}\n`;
+  });
+  return lines.join("");
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
@@ -139,9 +137,7 @@ async function sayingWhy<T>({ port, dataFolder }: LabOptions, work: () => Promis
 }
 
 interface Greeted {
-  /** Whether the folder is removed with the lab. */
   readonly temporary: boolean;
-  /** The command as the reader types it. */
   readonly bootproof: string;
 }
 

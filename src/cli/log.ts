@@ -116,7 +116,6 @@ function publicKeys(paths: readonly string[], io: Io): Promise<string[]> {
   return Promise.all(paths.map((path) => readLogKey(path, "public", io)));
 }
 
-/** Reads the notes, which demand something of the log. */
 async function notesOf(
   { checkpoint: path, after: afterPath, origin }: Pick<Flags<"log verify">, "checkpoint" | "after" | "origin">,
   keys: readonly string[],

@@ -30,7 +30,6 @@ export function pinnedFrom(flags: Flags<"pin">, given: PinSource, files: InputFi
 }
 
 interface PinSource {
-  /** The policy of --add-to. */
   readonly base: PolicySource | undefined;
   /** The service, if the boot proof of --app comes from it. */
   readonly connection: Connection | undefined;

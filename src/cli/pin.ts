@@ -1,10 +1,8 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
-import { duration } from "../appraise/shapes.js";
 import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { readShape } from "../decode/shapes.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
@@ -17,7 +15,7 @@ import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { nonceOf } from "./option-values.js";
+import { maxAgeOf, nonceOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
@@ -84,7 +82,6 @@ export const addPinCommand = commandOf(
   },
 );
 
-/** The options that name each source. */
 const SOURCES = {
   "boot-proof": ["boot-proof"],
   release: ["release"],
@@ -98,7 +95,6 @@ const OWN_SOURCES: readonly SourceName[] = ["boot-proof", "release", "build"];
 const SEEN: readonly SourceName[] = ["boot-proof", "service"];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
-/** The options that can be used only with some sources. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
   ["app", ["release", "service"]],
   ["role-arn", ["build"]],
@@ -190,12 +186,9 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
   if (roleArn !== undefined) args.fault("--role-arn requires --image");
 }
 
-function refuseValues(
-  args: ArgumentReader,
-  { commitment, quorumKey, nonce, appProofType, maxAge }: Flags<"pin">,
-): void {
-  if (maxAge !== undefined && readShape(duration, maxAge).value === undefined)
-    args.fault(`--max-age ${maxAge}: expected a duration such as 12h or 30d`);
+function refuseValues(args: ArgumentReader, flags: Flags<"pin">): void {
+  const { commitment, quorumKey, nonce, appProofType } = flags;
+  maxAgeOf(args, flags);
   if (commitment !== undefined && !isCommitmentKind(commitment))
     args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)

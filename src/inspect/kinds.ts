@@ -263,7 +263,8 @@ export const KINDS = {
     takenBy: ["--release"],
     made: "a folder of releases/, or its YAML",
     advice: "bootproof pin --release makes a policy of it",
-    json: (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication),
+    json: (json) =>
+      isJsonObject(json) && has(json, "version") && Object.values(json).some((value) => has(value, "appBinaryDigest")),
     text: ["YAML", isRelease],
   },
   "provenance bundle": {
@@ -308,10 +309,6 @@ function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) =>
 function pemBlocks(text: string): number {
   const before = text.split(PEM_START).slice(0, -1);
   return before.filter((one) => /(?:^|[\n\r\u2028\u2029-])\ufeff?$/.test(one)).length;
-}
-
-function isReleasedApplication(value: JsonValue): boolean {
-  return has(value, "appBinaryDigest");
 }
 
 /** Returns the kind of parsed JSON, as {@link kindOf} does. */
