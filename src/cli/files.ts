@@ -53,7 +53,8 @@ export class InputFiles {
   /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
-    if (bytes !== undefined && isPage(bytes)) return this.fault(path, `this is a page with evidence: ${wholeOf(path)}`);
+    if (bytes !== undefined && isPage(bytes))
+      return this.fault(path, `this is a page with evidence: ${givenAlone(path)}`);
     const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
@@ -164,7 +165,7 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
 }
 
 /** Returns what to do with a file that is verified as a whole. */
-export function wholeOf(path: string): string {
+export function givenAlone(path: string): string {
   return `give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
 }
 

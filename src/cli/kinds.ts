@@ -9,7 +9,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { attempt, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import { PEM_START } from "../verify/trust-anchor.js";
-import { type InputFiles, wholeOf } from "./files.js";
+import { type InputFiles, givenAlone } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
 /** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
@@ -96,7 +96,7 @@ async function otherKind(kind: EvidenceKind, { files: { command }, path }: FileP
   const { KINDS, kindSentence } = await import("../inspect/kinds.js");
   const { takenBy, advice }: KindRow = KINDS[kind];
   const by = takenBy[0];
-  if (kind === "bundle") return `${kindSentence(kind)}: ${wholeOf(path)}`;
+  if (kind === "bundle") return `${kindSentence(kind)}: ${givenAlone(path)}`;
   if (!by?.startsWith("--")) return `${kindSentence(kind)}: ${advice!}`;
   const commands = commandsWith(by.slice(2) as OptionName);
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
@@ -159,7 +159,7 @@ function moreThanTaken(
   if (beside.length === 0) return null;
   const taken = piece === "activity" ? "an activity" : `${piece}s`;
   const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${taken}`;
-  return isBundle ? `${holds}. It is a bundle: ${wholeOf(path)}` : `${holds}: ${A_FILE_EACH}`;
+  return isBundle ? `${holds}. It is a bundle: ${givenAlone(path)}` : `${holds}: ${A_FILE_EACH}`;
 }
 
 const A_FILE_EACH =

@@ -154,7 +154,7 @@ function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
 export const EXPLAIN_GROUP = "Explain and inspect:";
 
 /** The help of a command, and how it is loaded. */
-export interface CommandRow extends CommandSummary {
+interface CommandRow extends CommandSummary {
   /** Whether its help is by topic. */
   readonly hasTopics?: true;
   readonly load: () => Promise<AddCommand>;

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
-import { type CommandRow, run } from "../../src/cli/main.js";
+import type { AddCommand } from "../../src/cli/command.js";
+import { run } from "../../src/cli/main.js";
 import { Progress } from "../../src/cli/progress.js";
 import { verifying } from "../../src/cli/pieces.js";
 import { bootproof, connectionTo, refusal } from "./support.js";
@@ -133,7 +134,7 @@ describe("after the first output on stdout, progress", () => {
       env: {},
       now: () => new Date(0),
     };
-    const add: Awaited<ReturnType<CommandRow["load"]>> = (command, io, finish) => {
+    const add: AddCommand = (command, io, finish) => {
       command.action(async () => {
         io.progress("before");
         await new Promise((resolve) => setTimeout(resolve, 1050));
