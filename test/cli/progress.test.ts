@@ -104,8 +104,8 @@ describe("a command that takes longer than a second", () => {
   it("says at a terminal what it waits for, and takes that back before it says how it ended", async () => {
     const { code, stderr } = await bootproof(argv, { isTTY: true });
     expect(code).toBe(3);
-    const line = `${ERASE}fetching the boot proof from ${host}…`;
-    expect(stderr.startsWith(`${line}${ERASE}bootproof: http://${host}: `)).toBe(true);
+    const line = `${ERASE}fetching the newest boot proof of signer from ${host}…`;
+    expect(stderr.startsWith(`${line}${ERASE}bootproof: signer: http://${host}: `)).toBe(true);
   });
 
   it.each<[what: string, more: string[], surroundings: object]>([
@@ -113,7 +113,7 @@ describe("a command that takes longer than a second", () => {
     ["the terminal is dumb", [], { isTTY: true, env: { TERM: "dumb" } }],
   ])("says nothing where %s", async (_, more, surroundings) => {
     const { stderr } = await bootproof([...argv, ...more], surroundings);
-    expect(stderr).toMatch(/^bootproof: http:/);
+    expect(stderr).toMatch(/^bootproof: signer: http:/);
     expect(stderr).not.toMatch(/[\r\u001b]/);
   });
 
