@@ -1,8 +1,8 @@
 /**
- * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md` and `docs/glossary.md`, and
- * src/cli/demo-evidence.js from a genuine pair in test-vectors, whose origin is in `test-vectors/PROVENANCE.tsv`. The
- * build and the configuration of vitest import this file, so these modules are always up to date. A check without a
- * section, or a section without a part, is an error that names it.
+ * Makes src/report/advice.js and src/report/texts.js from `src/report/explanations.md`, `docs/glossary.md` and a table
+ * in `docs/policy.md`, and src/cli/demo-evidence.js from a genuine pair in test-vectors, whose origin is in
+ * `test-vectors/PROVENANCE.tsv`. The build and the configuration of vitest import this file, so these modules are up to
+ * date. A check without a section, or a section without a part, is an error that names it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -60,6 +60,14 @@ const termsOf = (sections) =>
     sections.map(([name, section]) => [name.toLowerCase().replaceAll(" ", "-"), termOf(name, section)]),
   );
 
+/** The table of the policy's members, which `explain` knows beside the terms. */
+const membersOf = (policy) =>
+  Object.fromEntries(
+    [...policy.matchAll(/^\| `([$\w]+)` \| (.*) \| (.*) \|$/gm)].map(([, name, of, means]) => {
+      return [name.toLowerCase(), { name, title: `a member of the policy file, in ${of}`, means }];
+    }),
+  );
+
 /** Returns the texts of all checks and terms. `rows` says for each check id whether the check can warn. */
 export function textsOf(explanations, glossary, rows) {
   const sections = sectionsOf(explanations);
@@ -93,8 +101,10 @@ function write(path, texts) {
   if (!existsSync(root(path)) || readFileSync(root(path), "utf8") !== content) writeFileSync(root(path), content);
 }
 
-const [explanations, glossary] = [EXPLANATIONS, "docs/glossary.md"].map((path) => readFileSync(root(path), "utf8"));
-const { ADVICE, ...texts } = textsOf(explanations, glossary, await rowsOf(root("src/checks.ts").pathname));
+const documents = [EXPLANATIONS, "docs/glossary.md", "docs/policy.md"];
+const [explanations, glossary, policy] = documents.map((path) => readFileSync(root(path), "utf8"));
+const { ADVICE, ...terms } = textsOf(explanations, glossary, await rowsOf(root("src/checks.ts").pathname));
+const texts = { ...terms, MEMBERS: membersOf(policy) };
 for (const folder of ["src", ...(existsSync(root("dist/src")) ? ["dist/src"] : [])]) {
   write(`${folder}/report/advice.js`, { ADVICE });
   write(`${folder}/report/texts.js`, texts);

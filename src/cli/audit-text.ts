@@ -92,9 +92,9 @@ export function summaryText(ended: AuditFilesEnd): string {
     headline(added, isAll ? ENDS[end] : ` added${ENDS[end]}`),
     ...(isAll ? emptyLineLines(emptyLines) : []),
     ...(included > 0 ? [`${count(included)} of them in an earlier run that ended before it reported them`] : []),
-    ...failureLines(added),
+    ...countLines("Failed", added.failures),
     ...expectedLines(ended),
-    ...deploymentLines(added),
+    ...countLines("Deployments", added.deployments, quoted),
   ];
   if (added.oldest !== null) lines.push(`Documents: the oldest of ${added.oldest}, the newest of ${added.newest!}`);
   if (slowest !== null)
@@ -127,9 +127,9 @@ function emptyLineLines(emptyLines: number): string[] {
   ];
 }
 
-function failureLines({ failures }: AuditSummary): string[] {
-  const shown = Object.entries(failures).map(([id, times]) => `${id} ${count(times)}`);
-  return shown.length === 0 ? [] : [`Failed: ${shown.join(", ")}`];
+function countLines(what: string, counts: Readonly<Record<string, number>>, shown = (name: string) => name): string[] {
+  const all = Object.entries(counts).map(([name, times]) => `${shown(name)} ${count(times)}`);
+  return all.length === 0 ? [] : [`${what}: ${all.join(", ")}`];
 }
 
 /**
@@ -149,9 +149,4 @@ function expectedLines({ added: { withoutExpected }, before, unmet }: AuditFiles
     ...without,
     before === 0 ? `The input has no entry for ${all}` : `No entry was compared with ${all}. ${again}`,
   ];
-}
-
-function deploymentLines({ deployments }: AuditSummary): string[] {
-  const shown = Object.entries(deployments).map(([name, times]) => `${quoted(name)} ${count(times)}`);
-  return shown.length === 0 ? [] : [`Deployments: ${shown.join(", ")}`];
 }

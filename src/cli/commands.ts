@@ -1,127 +1,113 @@
-/** Every command, in the order of the help. */
+/** Every command by the heading of its group, in the order of the help. */
 import type { ProcessIo } from "./io.js";
-import { type CommandRow, run } from "./main.js";
+import { type Commands, EXPLAIN_GROUP, run } from "./main.js";
 
-export const COMMANDS: Readonly<Record<string, CommandRow>> = {
-  verify: {
-    heading: "evidence",
-    hasTopics: true,
-    summary: "verify boot proofs, app proofs, activities, bundles and pages",
-    load: async () => (await import("./verify.js")).addVerifyCommand,
+export const COMMANDS = {
+  "Verify and keep evidence:": {
+    verify: {
+      hasTopics: true,
+      summary: "verify boot proofs, app proofs, activities, bundles and pages",
+      load: async () => (await import("./verify.js")).addVerifyCommand,
+    },
+    audit: {
+      summary: "verify any number of entries on all cores, with a result for each",
+      operands: { "[input...]": "files of lines, folders, or - for lines on stdin" },
+      load: async () => (await import("./audit.js")).addAuditCommand,
+    },
+    worker: {
+      summary: "verify entries for audits on other machines, through a queue",
+      load: async () => (await import("./worker.js")).addWorkerCommand,
+    },
+    fetch: {
+      summary: "fetch boot proofs and app proofs from the service",
+      load: async () => (await import("./fetch.js")).addFetchCommand,
+    },
+    bundle: {
+      summary: "pack evidence, policy and report into one file",
+      load: async () => (await import("./bundle.js")).addBundleCommand,
+    },
+    page: {
+      summary: "make a page that verifies in a browser",
+      load: async () => (await import("./page.js")).addPageCommand,
+    },
+    watch: {
+      summary: "watch applications: verify and log every new boot proof",
+      load: async () => (await import("./watch.js")).addWatchCommand,
+    },
+    log: {
+      summary: "check that no line of a bootproof watch log was removed, edited or moved",
+      load: async () => (await import("./log.js")).addLogCommand,
+    },
   },
-  audit: {
-    heading: "evidence",
-    summary: "verify any number of entries on all cores, with a result for each",
-    operands: { "[input...]": "files of lines, folders, or - for lines on stdin" },
-    load: async () => (await import("./audit.js")).addAuditCommand,
+  "Define what is expected:": {
+    pin: {
+      summary: "write a policy that pins deployments, or add a deployment to a policy",
+      load: async () => (await import("./pin.js")).addPinCommand,
+    },
+    policy: {
+      summary: "check a policy, or drop a deployment of it",
+      load: async () => (await import("./policy.js")).addPolicyCommand,
+    },
+    release: {
+      summary: "check published releases: approvals, places and history",
+      load: async () => (await import("./release.js")).addReleaseCommand,
+    },
+    review: {
+      summary: "compare a manifest with a policy before anyone approves it",
+      operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
+      load: async () => (await import("./review.js")).addReviewCommand,
+    },
+    measure: {
+      summary: "the PCRs of an enclave image, and whether a policy pins them",
+      operands: { "[file]": "the enclave image; - for stdin" },
+      load: async () => (await import("./measure.js")).addMeasureCommand,
+    },
   },
-  worker: {
-    heading: "evidence",
-    summary: "verify entries for audits on other machines, through a queue",
-    load: async () => (await import("./worker.js")).addWorkerCommand,
+  [EXPLAIN_GROUP]: {
+    explain: {
+      summary: "explain what a check proves, why it fails, and what to do",
+      operands: { "[word]": "the id of a check, a verdict, a status, an exit code, or a term" },
+      load: async () => (await import("./explain.js")).addExplainCommand,
+    },
+    inspect: {
+      summary: "show the contents of evidence, a bundle or a policy, without verifying it",
+      operands: { "<file>": "the file to show; - for stdin" },
+      load: async () => (await import("./inspect.js")).addInspectCommand,
+    },
+    diff: {
+      summary: "show what changed between two files, worst first, without verifying them",
+      operands: { "<a>": "the old file; - for stdin", "<b>": "the new file; - for stdin" },
+      load: async () => (await import("./diff.js")).addDiffCommand,
+    },
+    demo: {
+      summary: "verify real evidence that comes with the package, then a changed copy of it",
+      load: async () => (await import("./demo.js")).addDemoCommand,
+    },
+    completion: {
+      summary: "write a completion script for bash, zsh or fish",
+      operands: { "<shell>": "bash, zsh, fish" },
+      load: async () => (await import("./completion.js")).addCompletionCommand,
+    },
   },
-  fetch: {
-    heading: "evidence",
-    summary: "fetch boot proofs and app proofs from the service",
-    load: async () => (await import("./fetch.js")).addFetchCommand,
+  "The service:": {
+    proxy: {
+      summary: "verify what the service answers to clients in any language",
+      load: async () => (await import("./proxy.js")).addProxyCommand,
+    },
+    lab: {
+      summary: "run a local service with software enclaves, for trying and testing",
+      load: async () => (await import("./lab.js")).addLabCommand,
+    },
+    keygen: {
+      summary: "make an API key",
+      load: async () => (await import("./keygen.js")).addKeygenCommand,
+    },
+    stamp: {
+      summary: "print the stamp of a request's body, for curl",
+      load: async () => (await import("./stamp.js")).addStampCommand,
+    },
   },
-  bundle: {
-    heading: "evidence",
-    summary: "pack evidence, policy and report into one file",
-    load: async () => (await import("./bundle.js")).addBundleCommand,
-  },
-  page: {
-    heading: "evidence",
-    summary: "make a page that verifies in a browser",
-    load: async () => (await import("./page.js")).addPageCommand,
-  },
-  watch: {
-    heading: "evidence",
-    summary: "watch applications: verify and log every new boot proof",
-    load: async () => (await import("./watch.js")).addWatchCommand,
-  },
-  log: {
-    heading: "evidence",
-    summary: "check that no line of a bootproof watch log was removed, edited or moved",
-    load: async () => (await import("./log.js")).addLogCommand,
-  },
-  pin: {
-    heading: "policy",
-    summary: "write a policy that pins deployments, or add a deployment to a policy",
-    load: async () => (await import("./pin.js")).addPinCommand,
-  },
-  policy: {
-    heading: "policy",
-    summary: "check a policy, or drop a deployment of it",
-    load: async () => (await import("./policy.js")).addPolicyCommand,
-  },
-  release: {
-    heading: "policy",
-    summary: "check published releases: approvals, places and history",
-    load: async () => (await import("./release.js")).addReleaseCommand,
-  },
-  review: {
-    heading: "policy",
-    summary: "compare a manifest with a policy before anyone approves it",
-    operands: { "<manifest>": "a manifest or an envelope; - for stdin" },
-    load: async () => (await import("./review.js")).addReviewCommand,
-  },
-  measure: {
-    heading: "policy",
-    summary: "the PCRs of an enclave image, and whether a policy pins them",
-    operands: { "[file]": "the enclave image; - for stdin" },
-    load: async () => (await import("./measure.js")).addMeasureCommand,
-  },
-  explain: {
-    heading: "explain",
-    summary: "explain what a check proves, why it fails, and what to do",
-    operands: { "[word]": "the id of a check, a verdict, a status, an exit code, or a term" },
-    load: async () => (await import("./explain.js")).addExplainCommand,
-  },
-  inspect: {
-    heading: "explain",
-    summary: "show the contents of evidence, a bundle or a policy, without verifying it",
-    operands: { "<file>": "the file to show; - for stdin" },
-    load: async () => (await import("./inspect.js")).addInspectCommand,
-  },
-  diff: {
-    heading: "explain",
-    summary: "show what changed between two files, worst first, without verifying them",
-    operands: { "<a>": "the old file; - for stdin", "<b>": "the new file; - for stdin" },
-    load: async () => (await import("./diff.js")).addDiffCommand,
-  },
-  demo: {
-    heading: "explain",
-    summary: "verify real evidence that comes with the package, then a changed copy of it",
-    load: async () => (await import("./demo.js")).addDemoCommand,
-  },
-  completion: {
-    heading: "explain",
-    summary: "write a completion script for bash, zsh or fish",
-    operands: { "<shell>": "bash, zsh, fish" },
-    load: async () => (await import("./completion.js")).addCompletionCommand,
-  },
-  proxy: {
-    heading: "service",
-    summary: "verify what the service answers to clients in any language",
-    load: async () => (await import("./proxy.js")).addProxyCommand,
-  },
-  lab: {
-    heading: "service",
-    summary: "run a local service with software enclaves, for trying and testing",
-    load: async () => (await import("./lab.js")).addLabCommand,
-  },
-  keygen: {
-    heading: "service",
-    summary: "make an API key",
-    load: async () => (await import("./keygen.js")).addKeygenCommand,
-  },
-  stamp: {
-    heading: "service",
-    summary: "print the stamp of a request's body, for curl",
-    load: async () => (await import("./stamp.js")).addStampCommand,
-  },
-};
+} satisfies Commands;
 
 /** Runs the command line of any command, as `run` does. Resolves to the exit code. */
 export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { pinPolicy } from "../appraise/pin.js";
 import { parsePolicy } from "../appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyBootProof, verifyEvidence } from "../bootproof.js";
-import { toUtf8 } from "../bytes.js";
 import { warningsOf } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { pageOf, wrapped } from "../report/layout.js";
@@ -36,19 +35,15 @@ const CAPTURED = "2025-09-16T21:40:00Z";
 const [DIGITS, CHANGED] = ["8138DC", "8138DD"] as const;
 
 /** What each warning means for this pair, by words of the warning. */
-const MEANINGS: readonly (readonly [words: string, meaning: string])[] = [
-  [
-    "legacy:",
+const MEANINGS = Object.entries({
+  "legacy:":
     "Enclaves of 2025 put no hash of their manifest and key into a PCR, so the hardware does not say which " +
-      "application requested the document. Newer enclaves do. They are pinned as live, and this warning is not there.",
-  ],
-  [
-    "the manifest set",
+    "application requested the document. Newer enclaves do: they are pinned as live, without this warning.",
+  "the manifest set":
     "This was a deployment for tests: the keys of the operators who approved its manifest are in public source code. " +
-      "In production only the operators hold them.",
-  ],
-  ["the share set", "The same holds for those who hold the shares of its quorum key."],
-];
+    "In production only the operators hold them.",
+  "the share set": "The same holds for those who hold the shares of its quorum key.",
+});
 
 export const addDemoCommand = commandOf(
   "demo",
@@ -60,39 +55,32 @@ export const addDemoCommand = commandOf(
     args.throwFaults();
     const folder = requireEmptyFolder(flags.out ?? join(tmpdir(), `bootproof-demo-${randomUUID()}`));
     io.progress("verifying the evidence of the demo");
-    const changed = APP_PROOF.replace(DIGITS, CHANGED);
     const now = new Date(CAPTURED);
     const { bootProof } = await verifyBootProof(BOOT_PROOF, { policy: NO_POLICY_ANY_ENCLAVE, now });
-    const pinned = jsonDocument(pinPolicy(bootProof!));
-    const verified = async (name: string, appProof: string): Promise<Report> => {
-      const evidence = { bootProofs: [piece("boot-proof.json", BOOT_PROOF)], appProofs: [piece(name, appProof)] };
-      return (await verifyEvidence(evidence, { policy: parsePolicy(pinned), now })).report;
-    };
-    const reports = [
-      await verified("app-proof.json", APP_PROOF),
-      await verified("changed-app-proof.json", changed),
-    ] as const;
-    await writeFolder(folder, {
+    const files = {
       "boot-proof.json": BOOT_PROOF,
       "app-proof.json": APP_PROOF,
-      "changed-app-proof.json": changed,
-      "policy.json": pinned,
-    });
+      "changed-app-proof.json": APP_PROOF.replace(DIGITS, CHANGED),
+      "policy.json": jsonDocument(pinPolicy(bootProof!)),
+    };
+    const options = { policy: parsePolicy(files["policy.json"]), now };
+    const named = (name: keyof typeof files): NamedEvidence => new NamedEvidence(name, files[name]);
+    const verified = async (appProof: keyof typeof files): Promise<Report> => {
+      const evidence = { bootProofs: [named("boot-proof.json")], appProofs: [named(appProof)] };
+      return (await verifyEvidence(evidence, options)).report;
+    };
+    const reports = [await verified("app-proof.json"), await verified("changed-app-proof.json")] as const;
+    await writeFolder(folder, files);
     io.stdout.write(textOf(reports, folder, io));
     return EXIT.good;
   },
 );
 
-function piece(name: string, text: string): NamedEvidence {
-  return new NamedEvidence(name, text, { bytes: toUtf8(text) });
-}
-
 function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io): string {
   const options = textOptions(io);
-  const page = pageOf(options);
+  const paragraph = (text: string, head = ""): string => `${wrapped(pageOf(options), head, text).join("\n")}\n`;
   const meanings = warningsOf(good, []).map((text) => MEANINGS.find(([words]) => text.includes(words))?.[1] ?? text);
   const [repository, path, commit] = ORIGIN;
-  const paragraph = (text: string): string => `${wrapped(page, "", text).join("\n")}\n`;
   return [
     paragraph(
       "This evidence is real: a boot proof of an enclave on AWS Nitro, and an app proof that this enclave signed, as " +
@@ -101,7 +89,7 @@ function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io):
         "A policy of yours comes from a source that you trust.",
     ),
     renderSummary(good, options),
-    "What the warnings mean:\n" + meanings.map((text) => `${wrapped(page, "  - ", text).join("\n")}\n`).join(""),
+    `What the warnings mean:\n${meanings.map((text) => paragraph(text, "  - ")).join("")}`,
     paragraph(
       `Now one byte of the app proof is changed: the address ends in ${CHANGED} instead of ${DIGITS}. ` +
         "The enclave did not sign that:",
@@ -114,16 +102,12 @@ function textOf([good, bad]: readonly [Report, Report], folder: string, io: Io):
 
 /** Returns commands for a POSIX shell. Lines are not wrapped, so that they can be pasted. */
 function byHand(folder: string, bootproof: string): string {
-  const against = `--policy my-policy.json --now ${CAPTURED}`;
-  const verify = (appProof: string): string =>
-    `${bootproof} verify --boot-proof boot-proof.json --app-proof ${appProof} ${against}`;
-  return [
-    `cd ${shellWord(folder)}`,
-    `${bootproof} pin --boot-proof boot-proof.json --out my-policy.json`,
-    verify("app-proof.json"),
-    `sed s/${DIGITS}/${CHANGED}/ app-proof.json > my-app-proof.json`,
-    verify("my-app-proof.json"),
-    `${bootproof} explain app.signature`,
-    "",
-  ].join("\n");
+  const verify = `${bootproof} verify --boot-proof boot-proof.json --policy my-policy.json --now ${CAPTURED}`;
+  return `cd ${shellWord(folder)}
+${bootproof} pin --boot-proof boot-proof.json --out my-policy.json
+${verify} --app-proof app-proof.json
+sed s/${DIGITS}/${CHANGED}/ app-proof.json > my-app-proof.json
+${verify} --app-proof my-app-proof.json
+${bootproof} explain app.signature
+`;
 }

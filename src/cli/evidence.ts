@@ -13,7 +13,6 @@ import { withBuilds } from "../inputs.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type Connection, NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { type InputFiles, type ReadEvidence, nameOf } from "./files.js";
-import type { EvidenceKind } from "../inspect/kinds.js";
 import { type Io, UsageError } from "./io.js";
 import { jsonOfKind, ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
@@ -88,12 +87,8 @@ async function evidenceOf(
   if (kind === "activity") return evidenceOfActivity(flags, connection, files, io);
   const evidence = await readEvidence(files, flags);
   const { fetchBootProofOf, fetchLatestBootProofs } = await import("./fetch-evidence.js");
-  if (kind === "key") {
-    const ephemeralKey = flags.ephemeralKey!.toLowerCase();
-    return { ...evidence, bootProofs: [await fetchBootProofOf({ ephemeralKey }, connection, io)] };
-  }
-  const fetched = await fetchLatestBootProofs(flags.app, connection, io);
-  return { bootProofs: fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app })) };
+  if (kind === "key") return { ...evidence, bootProofs: [await fetchBootProofOf(flags.ephemeralKey!, connection, io)] };
+  return { bootProofs: await fetchLatestBootProofs(flags.app, connection, io) };
 }
 
 async function evidenceOfActivity(
@@ -166,18 +161,14 @@ async function judgeFile(asked: Judged, file: string, files: InputFiles, io: Io)
   const read = await files.evidence(file);
   const page = read?.page && { page: nameOf(file) };
   const { kindOf } = await import("../inspect/kinds.js");
-  if (page && kindOf(read!.bytes) === "attestation document")
-    return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
-  if (read?.page === null && isOfBootProofs(kindOf(read.bytes))) return judgeBootProofs(asked, file, files, io);
+  const kind = read && kindOf(read.bytes);
+  if (page && kind === "attestation document") return { ...(await judgePageOfDocument(asked, file, read!)), ...page };
+  if (!page && String(kind).startsWith("boot proof")) return judgeBootProofs(asked, file, files, io);
   const json = await jsonOfKind(files, file, read?.bytes, "BUNDLE");
   const { isBundle } = await import("../bundle/file.js");
   if (json !== undefined && !isBundle(json)) files.fault(file, NOT_A_BUNDLE);
   files.throwFaults();
   return { ...(await judgeBundle(asked, { file, json, bytes: read!.page ?? read!.bytes }, files, io)), ...page };
-}
-
-function isOfBootProofs(kind: EvidenceKind | null): boolean {
-  return kind === "boot proof" || kind === "boot proofs";
 }
 
 /**

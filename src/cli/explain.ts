@@ -1,6 +1,5 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do. It also explains verdicts and exit codes. */
 import { CHECK_IDS, isCheckId } from "../checks.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { listed } from "../errors.js";
 import type * as explanations from "../report/explanations.js";
 import { jsonDocument } from "../report/json.js";
@@ -38,8 +37,7 @@ export const addExplainCommand = commandOf<"explain", [word: string | undefined]
     const format = formatOf(args, flags.format);
     args.throwFaults();
     const library = await import("../report/explanations.js");
-    const found =
-      word === undefined ? listOf(library) : explanationOf(library, word, await othersOf(), seeHelpOf(command));
+    const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
     io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
     return EXIT.good;
   },
@@ -63,7 +61,7 @@ function listOf({ GLOSSARY, TERMS, explainCheck, renderCheckList }: Explanations
   return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
 }
 
-function explanationOf(library: Explanations, word: string, others: Others, see: string): Found {
+function explanationOf(library: Explanations, word: string, see: string): Found {
   const asked = word.toLowerCase();
   if (isCheckId(asked)) {
     const explanation = library.explainCheck(asked);
@@ -73,8 +71,9 @@ function explanationOf(library: Explanations, word: string, others: Others, see:
     };
   }
   const hyphens = word.replace(/(?<=[a-z])(?=[A-Z])| /g, "-").toLowerCase();
-  const term = [asked, hyphens, asked.replace(PCR, "pcrs")].map(library.explainTerm).find(Boolean) ?? others.find(word);
-  if (term === null) throw new UsageError([unknown(word, asked, library, others.words)], see);
+  const term =
+    [asked, hyphens, asked.replace(PCR, "pcrs")].map(library.explainTerm).find(Boolean) ?? termOfOption(asked);
+  if (term === null) throw new UsageError([unknown(word, asked, library)], see);
   const { name, ...rest } = term;
   return {
     json: { format: JSON_FORMAT, term: name, ...rest },
@@ -85,60 +84,22 @@ function explanationOf(library: Explanations, word: string, others: Others, see:
 /** Matches the name of one PCR. */
 const PCR = /^pcr-?\d+$/;
 
-function unknown(word: string, asked: string, { nearestWords }: Explanations, others: readonly string[]): string {
-  const near = nearestWords(asked, others);
+function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
+  const near = nearestWords(
+    asked,
+    optionNames().map((name) => `--${name}`),
+  );
   const hint = near.length === 0 ? "run bootproof explain for a list" : `did you mean ${near.join(", ")}?`;
   return `${word}: not a check, verdict, status, exit code, term, option or member of the policy: ${hint}`;
 }
 
-/** Words that have no entry in the glossary: options, from their table, and members of the policy, from its schema. */
-interface Others {
-  readonly words: readonly string[];
-  readonly find: (word: string) => TermExplanation | null;
+function optionNames(): OptionName[] {
+  return (Object.keys(OPTIONS) as OptionName[]).filter((name) => commandsWith(name).length > 0);
 }
 
-async function othersOf(): Promise<Others> {
-  const { policySchema } = await import("../appraise/policy.js");
-  const members = membersIn(policySchema(), "the policy");
-  const options = (Object.keys(OPTIONS) as OptionName[]).filter((name) => commandsWith(name).length > 0);
-  return {
-    words: [...members.map(({ name }) => name), ...options.map((name) => `--${name}`)],
-    find: (word) => {
-      const found = members.filter(({ name }) => name.toLowerCase() === word.toLowerCase());
-      if (found.length > 0) return termOfMember(found);
-      const option = options.find((name) => name === word.toLowerCase().replace(/^--/, ""));
-      return option === undefined ? null : termOfOption(option);
-    },
-  };
-}
-
-interface Member {
-  readonly name: string;
-  /** The member whose value has this one, or `the policy`. */
-  readonly parent: string;
-  readonly schema: JsonValue;
-}
-
-/** Returns the members that a JSON Schema names, at every depth. */
-function membersIn(schema: JsonValue, parent: string): Member[] {
-  if (Array.isArray(schema)) return schema.flatMap((one) => membersIn(one, parent));
-  if (!isJsonObject(schema)) return [];
-  const { properties = {}, ...rest } = schema;
-  const own = Object.entries(properties as JsonObject);
-  return [
-    ...own.flatMap(([name, value]) => [{ name, parent, schema: value }, ...membersIn(value, name)]),
-    ...Object.values(rest).flatMap((value) => membersIn(value, parent)),
-  ];
-}
-
-function termOfMember(found: readonly Member[]): TermExplanation {
-  const [{ name, schema }] = found as [Member];
-  const parents = [...new Set(found.map(({ parent }) => parent))].filter((parent) => parent !== name);
-  const title = `a member of the policy file, in ${listed(parents, ", ")}`;
-  return { name, title, means: `Its JSON Schema: ${JSON.stringify(schema)}. docs/policy.md says what it decides.` };
-}
-
-function termOfOption(name: OptionName): TermExplanation {
+function termOfOption(word: string): TermExplanation | null {
+  const name = optionNames().find((one) => one === word.replace(/^--/, ""));
+  if (name === undefined) return null;
   const commands = commandsWith(name);
   const helps = [...new Set(commands.map((command) => helpOf(command, name)))].map((help) => {
     const own = commands.filter((command) => helpOf(command, name) === help);

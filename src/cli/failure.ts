@@ -21,24 +21,16 @@ interface ReportedFailure extends CommandFailure {
 
 type FailureDocument = (failure: ReportedFailure) => string | Promise<string>;
 
-/**
- * The document of each format for a command that verified nothing. Null if the format has none: stdout then stays
- * empty.
- */
-const DOCUMENTS: Readonly<Record<ReportFormat, FailureDocument | null>> = {
-  text: null,
+/** The document of each format that has one for a command that verified nothing. Of others, stdout stays empty. */
+const DOCUMENTS: Readonly<Partial<Record<ReportFormat, FailureDocument>>> = {
   json: document,
-  html: null,
   junit: async (failure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
   sarif: async (failure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
   github: async (failure) => (await import("../formats/github.js")).renderGithubFailure(failure),
-  markdown: null,
-  ear: null,
-  vsa: null,
 };
 
 export function isFailureFormat(name: string): name is ReportFormat {
-  return Object.hasOwn(DOCUMENTS, name) && DOCUMENTS[name as ReportFormat] !== null;
+  return Object.hasOwn(DOCUMENTS, name);
 }
 
 interface FailureOptions {
@@ -53,12 +45,11 @@ interface FailureOptions {
 export async function tellFailure(error: unknown, io: Io, { format, argv, shown }: FailureOptions): Promise<number> {
   const { problems: own, see, exitCode } = error instanceof CommandError ? error : unexpected(error);
   const problems = own.map((problem) => shownProblem(problem, shown));
-  const advice = adviceOf(problems, see);
+  const advice = [...new Set(problems.flatMap((problem) => problem.advice ?? [])), ...(see === null ? [] : [see])];
   const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
   io.report(`${[...told, ...advice].join("\n")}\n`, { event: "failed", fields: { exitCode, errors: problems, see } });
   const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
-  const made = format === null ? null : DOCUMENTS[format];
-  const text = made === null ? null : await made(failure);
+  const text = (await (format && DOCUMENTS[format]?.(failure))) ?? null;
   const outs = argv[0] === "verify" ? valuesOn(argv, "--out").filter(isFileOut) : [];
   if (outs.length > 0) await replaceReports(outs, argv, text, io);
   else if (text !== null) writeIfPossible(io, text);
@@ -112,11 +103,6 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
     ...(file !== undefined && { file: printable(shown(file)) }),
     ...(advice !== undefined && { advice: clean(advice) }),
   };
-}
-
-/** Returns the advice of all problems, without repetitions. */
-function adviceOf(problems: readonly Problem[], see: string | null): string[] {
-  return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }
 
 function document({ problems, see, exitCode }: ReportedFailure): string {

@@ -3,6 +3,7 @@ import type { ActivityEvidence, AskService } from "../client/index.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
 import { provisioningForm } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type Connection, connect, reached } from "./connection.js";
@@ -19,7 +20,7 @@ export async function fetchLatestBootProofs(
   apps: readonly string[],
   connection: Connection,
   io: Io,
-): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
+): Promise<readonly NamedEvidence[]> {
   const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
   const query: AskService = (name, parameters) => client.query(name, parameters);
   io.progress(`fetching the newest boot proof of ${apps.map(printable).join(", ")} from ${hostOf(connection)}`);
@@ -28,7 +29,7 @@ export async function fetchLatestBootProofs(
       const bootProof = await reached(fetchLatestBootProof(query, app), connection);
       if (bootProof === null)
         throw unreachable(connection, ["the service has no boot proof of this application: check its name"]);
-      return { app, bootProof: requireBootProof(bootProof, connection) };
+      return new NamedEvidence(app, requireBootProof(bootProof, connection), { latestOf: app });
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
       return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
@@ -39,18 +40,11 @@ export async function fetchLatestBootProofs(
   return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
 }
 
-/** Returns the boot proof of a key, or the newest one of an application, as it was received. */
-export async function fetchBootProofOf(
-  wanted: { readonly ephemeralKey: string } | { readonly app: string },
-  connection: Connection,
-  io: Io,
-): Promise<JsonValue> {
+/** Returns the boot proof of a key, as it was received. */
+export async function fetchBootProofOf(ephemeralKey: string, connection: Connection, io: Io): Promise<JsonValue> {
   const client = await connect(connection, io);
   io.progress(`fetching the boot proof from ${hostOf(connection)}`);
-  const answer =
-    "app" in wanted
-      ? client.query("get_latest_boot_proof", { appName: wanted.app })
-      : client.query("get_boot_proof", wanted);
+  const answer = client.query("get_boot_proof", { ephemeralKey: ephemeralKey.toLowerCase() });
   const { bootProof } = await reached(answer, connection);
   return requireBootProof(bootProof, connection);
 }

@@ -8,7 +8,13 @@ import { jsonDocument } from "../report/json.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import { fetchActivityEvidence, fetchBootProofOf, fetchProvisioningDetails, unreachable } from "./fetch-evidence.js";
+import {
+  fetchActivityEvidence,
+  fetchBootProofOf,
+  fetchLatestBootProofs,
+  fetchProvisioningDetails,
+  unreachable,
+} from "./fetch-evidence.js";
 import { type InputFiles, STDIN } from "./files.js";
 import type { Io } from "./io.js";
 import type { Flags } from "./option-table.js";
@@ -56,11 +62,9 @@ export const addFetchCommand = commandOf(
     args.throwFaults();
     if (isFolder) (await import("./write-whole.js")).requireEmptyFolder(out!);
     let evidence: object;
-    if (app !== undefined) evidence = { bootProof: await fetchBootProofOf({ app }, connection!, io) };
+    if (app !== undefined) evidence = { bootProof: (await fetchLatestBootProofs([app], connection!, io))[0]!.value };
     else if (ephemeralKey !== undefined)
-      evidence = {
-        bootProof: await fetchBootProofOf({ ephemeralKey: ephemeralKey.toLowerCase() }, connection!, io),
-      };
+      evidence = { bootProof: await fetchBootProofOf(ephemeralKey, connection!, io) };
     else if (deploymentId !== undefined) evidence = await fetchProvisioningDetails(deploymentId, connection!, io);
     else {
       const bundle = await fetchBundle(flags, connection!, files, io);

@@ -54,7 +54,8 @@ export class InputFiles {
   /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
-    if (bytes !== undefined && isPage(bytes)) return this.fault(path, pageText(path));
+    if (bytes !== undefined && isPage(bytes))
+      return this.fault(path, `this is a page with evidence: ${givenAlone(path)}`);
     const format = bytes === undefined ? null : foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
@@ -164,11 +165,12 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
   return new Unreadable(`larger than ${size}, the limit`);
 }
 
-function pageText(path: string): string {
-  return `this is a page with evidence: give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
+/** Returns what to do with a file that is verified as a whole. */
+export function givenAlone(path: string): string {
+  return `give it alone: bootproof verify ${nameOf(path)} --policy FILE`;
 }
 
-/** Maximum number of names, and of their letters, that are compared with the name of a missing file. */
+/** Maximum number of names that are compared with the name of a missing file, of their letters, and of those shown. */
 const [MOST_NAMES, MOST_LETTERS, MOST_NEAR] = [1000, 64, 3];
 
 /** Returns what to do about a missing file: where it was looked for, and which names are near. */
@@ -179,23 +181,15 @@ export function absentAdvice(path: string, error: unknown): string | undefined {
     : "give a path";
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(path)) return `${path} is a URL, and a file is expected: ${remedy}`;
   const [folder, name] = [dirname(resolve(path)), basename(path)];
-  const names = namesIn(folder);
-  if (names === null) return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;
-  const near = names.filter((one) => isNear(name.toLowerCase(), one.toLowerCase())).slice(0, MOST_NEAR);
   const where = `${folder === resolve(".") ? "the current folder" : "the folder"} ${folder}`;
-  return `No ${name} in ${where}${near.length === 0 ? ", nor a name near it" : `: did you mean ${near.join(", ")}?`}`;
-}
-
-function isNear(name: string, other: string): boolean {
-  if (name.length > MOST_LETTERS || other.length > MOST_LETTERS) return false;
-  return editDistance(name, other) <= Math.max(1, Math.floor(name.length / 5));
-}
-
-function namesIn(folder: string): string[] | null {
   try {
-    return readdirSync(folder).sort().slice(0, MOST_NAMES);
+    const names = name.length > MOST_LETTERS ? [] : readdirSync(folder).sort().slice(0, MOST_NAMES);
+    const isNear = (one: string): boolean =>
+      editDistance(name.toLowerCase(), one.toLowerCase()) <= Math.max(1, Math.floor(name.length / 5));
+    const near = names.filter(isNear).slice(0, MOST_NEAR).join(", ");
+    return `No ${name} in ${where}${near === "" ? ", nor a name near it" : `: did you mean ${near}?`}`;
   } catch {
-    return null;
+    return `There is no folder ${folder}. The current folder is ${resolve(".")}.`;
   }
 }
 

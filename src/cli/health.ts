@@ -10,7 +10,6 @@ import type { ArgumentReader } from "./options.js";
 
 export interface HealthRequest {
   readonly file: string | undefined;
-  /** The address as the user wrote it. */
   readonly metrics: string | undefined;
   readonly address: HealthAddress | undefined;
 }
@@ -64,7 +63,7 @@ export function evidenceTime(newest: string | null): Date | null {
   return newest === null ? null : new Date(newest);
 }
 
-const LISTEN_REASONS: Readonly<Record<string, string>> = {
+export const LISTEN_REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "in use by another process. Choose another port, or 0 for any free one",
   EADDRNOTAVAIL: "this machine has no such address",
   EACCES: "this user may not listen on it. Choose a port above 1023",

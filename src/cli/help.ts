@@ -2,7 +2,6 @@
 import { pageOf } from "../report/layout.js";
 
 const PROMPT = "$ ";
-/** The indent of a continued command. */
 const HANGING = 4;
 const CONTINUED = " \\";
 /** Matches a word that stays on one line with the next word: an option, a pipe, a redirection, or the prompt. */

@@ -14,7 +14,6 @@ interface Output {
 
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** The stream of the result. */
   readonly stdout: Output & { readonly rows?: number | undefined };
   /** The stream of messages. */
   readonly stderr: Output;
@@ -85,7 +84,6 @@ export interface Problem {
   readonly message: string;
   /** The file's name, or `stdin`. */
   readonly file?: string;
-  /** What to do about it. */
   readonly advice?: string;
 }
 
@@ -109,13 +107,11 @@ export class UsageError extends CommandError {
   override readonly name = "UsageError";
 }
 
-/** Ends the command with exit code 1. */
 export class RefusedError extends CommandError {
   override readonly name = "RefusedError";
   override readonly exitCode = 1;
 }
 
-/** Ends the command with exit code 3. */
 export class UnreachableError extends CommandError {
   override readonly name = "UnreachableError";
   override readonly exitCode = 3;

@@ -9,7 +9,7 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { attempt, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import { PEM_START } from "../verify/trust-anchor.js";
-import { type InputFiles, nameOf } from "./files.js";
+import { type InputFiles, givenAlone } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
 /** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
@@ -67,38 +67,36 @@ type Refusal = readonly [message: string, advice?: string | undefined];
 /** Returns why the option does not take the file. Null if it takes the file, or if no reason can be named here. */
 async function refusal(
   kind: EvidenceKind | null,
-  { bytes, json }: Content,
+  content: Content,
   place: FilePlace,
   mayBeMember: boolean,
 ): Promise<Refusal | null> {
   const { KINDS } = await import("../inspect/kinds.js");
-  const rows: readonly KindRow[] = Object.values(KINDS);
+  const { json } = content;
   const isTakenHere = ({ takenBy }: KindRow): boolean => takenBy.includes(place.option);
-  const piece = rows.find(isTakenHere)?.piece;
-  const holders = holdersIn(json, piece);
-  const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && holders.length > 0);
+  const [taken, { piece }] = Object.entries<KindRow>(KINDS).find(([, row]) => isTakenHere(row)) ?? ["", {}];
+  const inside = heldIn(json, piece);
+  const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && inside.length > 0);
   if (!isTaken) return [await otherKind(kind, place)];
-  const isError = [json, ...holders.map((name) => (json as JsonObject)[name])].some(isServiceError);
+  if ([json, ...inside].some(isServiceError))
+    return [`this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`];
   const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
-  if (!isError && says !== null) return [says];
-  return isError || isForeign(kind, { bytes, json }, place) ? unknown(bytes, place, isError) : null;
+  if (says !== null) return [says];
+  if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
+  const { describeUnrecognised } = await import("../inspect/unrecognised.js");
+  return [describeUnrecognised(content.bytes), await whatIsTaken(place.option)];
 }
 
-function holdersIn(json: Content["json"], piece: KindRow["piece"]): readonly string[] {
-  return piece && isJsonObject(json) ? wrappersOf(piece).filter((name) => Object.hasOwn(json, name)) : [];
-}
-
-/** Describes a file of no known kind. What describes it is loaded only here, since every start would load it. */
-async function unknown(bytes: Uint8Array, { option }: FilePlace, isError: boolean): Promise<Refusal> {
-  const { SERVICE_ERROR, describeUnrecognised } = await import("../inspect/unrecognised.js");
-  return isError ? [`this is ${SERVICE_ERROR}`] : [describeUnrecognised(bytes), await whatIsTaken(option)];
+function heldIn(json: Content["json"], piece: KindRow["piece"]): readonly unknown[] {
+  if (piece === undefined || !isJsonObject(json)) return [];
+  return wrappersOf(piece).flatMap((name) => (Object.hasOwn(json, name) ? [json[name]] : []));
 }
 
 async function otherKind(kind: EvidenceKind, { files: { command }, path }: FilePlace): Promise<string> {
   const { KINDS, kindSentence } = await import("../inspect/kinds.js");
   const { takenBy, advice }: KindRow = KINDS[kind];
   const by = takenBy[0];
-  if (kind === "bundle") return `${kindSentence(kind)}: ${wholeOf(path)}`;
+  if (kind === "bundle") return `${kindSentence(kind)}: ${givenAlone(path)}`;
   if (!by?.startsWith("--")) return `${kindSentence(kind)}: ${advice!}`;
   const commands = commandsWith(by.slice(2) as OptionName);
   return `${kindSentence(kind)}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
@@ -112,35 +110,24 @@ export async function whatIsTaken(option: FileOption): Promise<string | undefine
   return taken && `${subject} ${taken.is}: ${taken.made!}`;
 }
 
-const POLICY_MEMBERS: readonly (keyof PolicyFile)[] = [
-  "policy",
-  "deployments",
-  "trustAnchors",
-  "maxAge",
-  "appProofs",
-  "allowDebug",
-];
-/** Members of which JSON has at least one if it is of the option, however broken it is. */
-const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
-  "--boot-proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
-  "--app-proof": [...APP_PROOF_MEMBERS, ...wrappersOf("app proof")],
-  "--activity": [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS, ...wrappersOf("activity")].filter((name) => name !== "type"),
-  "--policy": POLICY_MEMBERS,
-  "--add-to": POLICY_MEMBERS,
-  POLICY: POLICY_MEMBERS,
-  "--api-key-file": ["publicKey", "privateKey"],
-  "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
+/** Members of which JSON has at least one if it is of the kind, however broken it is. */
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  "boot proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
+  "app proof": [...APP_PROOF_MEMBERS, ...wrappersOf("app proof")],
+  activity: [...ACTIVITY_MEMBERS, ...RESULT_MEMBERS, ...wrappersOf("activity")].filter((name) => name !== "type"),
+  policy: ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"] satisfies (keyof PolicyFile)[],
+  "API key": ["publicKey", "privateKey"],
+  "image PCRs": ["Measurements", "PCR0", "PCR1", "PCR2"],
 };
 /** Commands that judge any JSON, as the library does. */
 const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
 
-/** Returns whether content of no known kind has nothing of what the option takes, so that it was named by mistake. */
-function isForeign(kind: EvidenceKind | null, { bytes, json }: Content, { files, option }: FilePlace): boolean {
-  if (kind !== null) return false;
+/** Returns whether content of no known kind has nothing of the kind that is taken, so that it was named by mistake. */
+function isForeign({ bytes, json }: Content, taken: string, { files }: FilePlace): boolean {
   const text = fromUtf8(bytes);
-  if (option === "--attestation") return OF_NO_ENCODING.test(text ?? "");
-  if (option === "--trust-anchor") return text?.includes(PEM_START) === false;
-  const names = MEMBERS[option];
+  if (taken === "attestation document") return OF_NO_ENCODING.test(text ?? "");
+  if (taken === "certificate") return text?.includes(PEM_START) === false;
+  const names = MEMBERS[taken];
   if (json === undefined || names === undefined || JUDGING.includes(files.command)) return false;
   // A list that is empty, or too long, has a fault of its own.
   const all = Array.isArray(json) ? json : [json];
@@ -171,21 +158,13 @@ function moreThanTaken(
     ({ path }) => path || [],
   );
   if (beside.length === 0) return null;
-  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${TAKEN[piece]}`;
-  return isBundle ? `${holds}. It is a bundle: ${wholeOf(path)}` : `${holds}: ${A_FILE_EACH}`;
-}
-
-function wholeOf(bundle: string): string {
-  return `give it alone: bootproof verify ${nameOf(bundle)} --policy FILE`;
+  const taken = piece === "activity" ? "an activity" : `${piece}s`;
+  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes only ${taken}`;
+  return isBundle ? `${holds}. It is a bundle: ${givenAlone(path)}` : `${holds}: ${A_FILE_EACH}`;
 }
 
 const A_FILE_EACH =
   "give each kind of evidence in a file of its own (bootproof verify --boot-proof, --app-proof, --activity)";
-const TAKEN: Readonly<Record<Piece, string>> = {
-  "boot proof": "boot proofs",
-  "app proof": "app proofs",
-  activity: "an activity",
-};
 
 /**
  * Members of a bundle that a command may ignore. For example, `fetch` ignores boot proofs, since it fetches them

@@ -1,10 +1,12 @@
 /** `bootproof lab`: runs a local service with software enclaves until it is interrupted. */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { diskReason } from "../disk/reason.js";
 import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
+import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import type { Flags } from "./option-table.js";
@@ -50,7 +52,6 @@ export const addLabCommand = commandOf(
   },
 );
 
-/** The values that `--fault` and `--manifest-version` accept. */
 interface Known {
   readonly faults: readonly LabFault[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
@@ -82,12 +83,11 @@ function optionsOf(
 
 function faultList(faults: readonly LabFault[]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
-  return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
-}
-
-function described({ what, fails, needs }: LabFault): string {
-  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
-  return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
+  const lines = faults.map(({ name, what, fails, needs }) => {
+    const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+    return `${name.padEnd(width)}  ${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}\n`;
+  });
+  return lines.join("");
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
@@ -115,33 +115,29 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   }
 }
 
+/** What to do about errors of the data folder, by their names. */
+const DATA_ADVICE: Readonly<Record<string, string>> = {
+  LabFolderError: "",
+  StoreInUseError: " End that lab, or choose another folder.",
+  StoreMissingError: " Without --data, state is kept in memory.",
+};
+
 /** Turns errors that a user can fix into messages. */
-async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promise<T> {
-  const { LabFolderError, StoreInUseError, StoreMissingError } = await import("../lab/index.js");
+async function sayingWhy<T>({ port, dataFolder }: LabOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
-      throw new UsageError([
-        `--port ${options.port}: in use by another process. Choose another port, or 0 for any free one.`,
-      ]);
-    if (error instanceof StoreInUseError)
-      throw new UsageError([
-        `--data ${options.dataFolder}: in use by another lab. End that lab, or choose another folder.`,
-      ]);
-    if (error instanceof StoreMissingError)
-      throw new UsageError([`--data ${options.dataFolder}: ${message}. Without --data, state is kept in memory.`]);
-    if (error instanceof LabFolderError) throw new UsageError([`--data ${options.dataFolder}: ${message}.`]);
+    const { code, name, message, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === "listen") throw new UsageError([`--port ${port}: ${diskReason(error, LISTEN_REASONS)}.`]);
+    if (Object.hasOwn(DATA_ADVICE, name))
+      throw new UsageError([`--data ${dataFolder}: ${message}.${DATA_ADVICE[name]!}`]);
     if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
     throw error;
   }
 }
 
 interface Greeted {
-  /** Whether the folder is removed with the lab. */
   readonly temporary: boolean;
-  /** The command as the reader types it. */
   readonly bootproof: string;
 }
 

@@ -43,7 +43,7 @@ Examples:
     $ bootproof log verify watch.jsonl --format json
 
 Exit codes: 0 whole, or incomplete with --partial, 1 broken, not the log of a checkpoint, incomplete, or a gap, 2 a
-missing or unreadable file.`;
+missing or unreadable file, or one that is not a log.`;
 
 const CHECKPOINT_HELP = `
 The log is verified, and the hash of its last entry signed, as a C2SP signed note. Keep the note where who can write
@@ -116,7 +116,6 @@ function publicKeys(paths: readonly string[], io: Io): Promise<string[]> {
   return Promise.all(paths.map((path) => readLogKey(path, "public", io)));
 }
 
-/** Reads the notes, which demand something of the log. */
 async function notesOf(
   { checkpoint: path, after: afterPath, origin }: Pick<Flags<"log verify">, "checkpoint" | "after" | "origin">,
   keys: readonly string[],
@@ -173,7 +172,12 @@ async function withFiles<T>(
   const streamOf = async function* (path: string): LogStream & AsyncGenerator<Uint8Array> {
     reading = nameOf(path);
     io.progress(`reading ${reading}`);
-    yield* path === STDIN ? io.stdin : readLog(path);
+    let isFirst = true;
+    for await (const piece of path === STDIN ? io.stdin : readLog(path)) {
+      if (isFirst) await refuseOther(path, piece);
+      isFirst = false;
+      yield piece;
+    }
   };
   try {
     return await work(paths.map((path) => ({ name: nameOf(path), stream: streamOf(path) })));
@@ -182,6 +186,18 @@ async function withFiles<T>(
     if (name === "LogError") throw new UsageError([{ message, file: reading }]);
     throw error;
   }
+}
+
+/** Refuses a file of which no line is of a log. A damaged log is broken instead. */
+async function refuseOther(path: string, start: Uint8Array): Promise<void> {
+  if (Buffer.from(start).includes('"bootproof-log/')) return;
+  const [{ kindOf, kindSentence }, { describeUnrecognised }] = await Promise.all([
+    import("../inspect/kinds.js"),
+    import("../inspect/unrecognised.js"),
+  ]);
+  const kind = kindOf(start);
+  const message = kind === null ? describeUnrecognised(start) : kindSentence(kind);
+  throw new UsageError([{ file: nameOf(path), message, advice: "Expected a log: bootproof watch --log writes one." }]);
 }
 
 function text(name: string, verification: LogVerification): string {

@@ -50,8 +50,8 @@ function withoutTopic(
   const [first = "", second = "", topic = "common"] = argv;
   const [name, asks] = first === "help" ? [second, true] : [first, second === "--help" || second === "-h"];
   const isTopic = asks && argv.length <= 3 && !topic.startsWith("-");
-  if (!isTopic || !Object.hasOwn(commands, name) || commands[name]!.hasTopics !== true)
-    return { argv, helpTopic: null };
+  const hasTopics = Object.values(commands).some((group) => Object.hasOwn(group, name) && group[name]!.hasTopics);
+  if (!isTopic || !hasTopics) return { argv, helpTopic: null };
   return { argv: [name, "--help"], helpTopic: topic };
 }
 
@@ -150,22 +150,18 @@ function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   return lines.join("\n");
 }
 
-const HEADINGS = {
-  evidence: "Verify and keep evidence:",
-  policy: "Define what is expected:",
-  explain: "Explain and inspect:",
-  service: "The service:",
-} as const;
+/** The heading of the commands that explain, of which the help is one. */
+export const EXPLAIN_GROUP = "Explain and inspect:";
 
 /** The help of a command, and how it is loaded. */
-export interface CommandRow extends CommandSummary {
-  readonly heading: keyof typeof HEADINGS;
+interface CommandRow extends CommandSummary {
   /** Whether its help is by topic. */
   readonly hasTopics?: true;
   readonly load: () => Promise<AddCommand>;
 }
 
-type Commands = Readonly<Record<string, CommandRow>>;
+/** Commands by the heading of their group, then by name. */
+export type Commands = Readonly<Record<string, Readonly<Record<string, CommandRow>>>>;
 
 /** The command that needs all others to be loaded, since its script completes them. */
 const TELLS_OF_ALL = "completion";
@@ -177,7 +173,7 @@ function programOf(io: Io): Command {
     .usage("COMMAND [options]")
     .version(TOOL.version, "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
-    .commandsGroup(HEADINGS.explain)
+    .commandsGroup(EXPLAIN_GROUP)
     .helpCommand("help [command]", "show this help, or that of a command")
     .exitOverride()
     .configureOutput({
@@ -199,10 +195,13 @@ async function addCommands(
 ): Promise<void> {
   const words = argv.filter((word) => word !== "--");
   const named = words[0] === "help" ? words[1] : words[0];
-  const isAlone = named === words[0] && named !== TELLS_OF_ALL && named !== undefined && Object.hasOwn(all, named);
-  for (const [name, row] of Object.entries(all)) {
+  const rows = Object.entries(all).flatMap(([heading, group]) =>
+    Object.entries(group).map(([name, row]) => ({ heading, name, row })),
+  );
+  const isAlone = named === words[0] && named !== TELLS_OF_ALL && rows.some(({ name }) => name === named);
+  for (const { heading, name, row } of rows) {
     if (isAlone && name !== named) continue;
-    const command = registered(program.commandsGroup(HEADINGS[row.heading]), name, row);
+    const command = registered(program.commandsGroup(heading), name, row);
     if (name === named || named === TELLS_OF_ALL) complete(command, await row.load());
   }
 }

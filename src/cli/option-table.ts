@@ -156,19 +156,12 @@ const HEALTH = [
 const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
 const MAX_AGE = [
   "max-age",
-  "the greatest age of a boot proof, such as 30d, if the policy's maxAge is not smaller",
+  "the greatest age of a boot proof, such as 30d; a smaller maxAge of the policy counts",
 ] as const;
-const NO_POLICY = [
-  "no-policy",
-  'accept any genuine enclave, no matter whose: the verdict is "authentic" at best',
-] as const;
+const NO_POLICY = ["no-policy", 'accept any genuine enclave, no matter whose: "authentic" at best'] as const;
 const ALLOW_DEBUG = ["allow-debug", "accept debug mode with a warning: it proves nothing about the code"] as const;
 const ACTIVITY = ["activity", 'an activity with its app proofs: JSON, bare or as {"activity": …}'] as const;
-
-const PROVENANCE = [
-  "provenance",
-  "Sigstore bundles of the builds that the policy demands: one, or JSON Lines of them",
-] as const;
+const PROVENANCE = ["provenance", "Sigstore bundles of the builds that the policy demands, or JSON Lines"] as const;
 
 /** Options for both sides of a queue. */
 const QUEUE = [
@@ -177,6 +170,9 @@ const QUEUE = [
   ["queue-cert", "for rediss://: the certificate of this client, PEM"],
   ["queue-key", "for rediss://: the private key of --queue-cert, PEM"],
 ] as const;
+
+/** The two forms of a place for reports. */
+const REPORTED = "a shell command, which gets the entry on stdin, or a URL (http, https), to which it is posted";
 
 /** Names the sources of `pin` that come without evidence. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
@@ -226,11 +222,7 @@ export const COMMAND_OPTIONS = {
     ["out", "write the results to this file instead of stdout"],
     ["state", "with --out: save the progress of the run in this file, and resume from it"],
     ["workers", "threads that verify (default: one for each core, at most 16)"],
-    [
-      "queue",
-      "let bootproof worker verify on other machines: redis://HOST:PORT (default: the URL in BOOTPROOF_QUEUE_URL)",
-      "url?",
-    ],
+    ["queue", "let bootproof worker verify elsewhere: redis://HOST:PORT (default: BOOTPROOF_QUEUE_URL)", "url?"],
     ...QUEUE,
     ["entry-timeout", "the longest time for one entry, such as 10s (default: 60s); a slower entry is malformed"],
     ["only-failures", "write only the lines of entries that are not accepted"],
@@ -292,22 +284,11 @@ export const COMMAND_OPTIONS = {
     ["acknowledge", "with --log, instead of a watch: record that this entry is not to be delivered any more"],
     ["rotate", "with --log: continue in a new file when the current one reaches this size (100MB) or age (1d)"],
     ["checkpoint", "with --log: keep a signed note of its newest entry in this file, for others to copy"],
-    [
-      "checkpoint-key",
-      "with --log: the Ed25519 key (PEM) that signs checkpoints, and the state from which the next start continues",
-    ],
+    ["checkpoint-key", "with --log: the Ed25519 key (PEM) that signs checkpoints, and the state for the next start"],
     ["origin", "the name of the log in checkpoints (default: bootproof-log/ and the name of the file)"],
     ["adopt", "with --checkpoint-key: accept, once, a log with this head that the key has not signed"],
-    [
-      "on-refusal",
-      "where each rejected boot proof is reported: a shell command, which gets the entry on stdin, or an http(s):// " +
-        "URL, to which it is posted",
-    ],
-    [
-      "on-outage",
-      "where outages are reported when they begin and end: a shell command, which gets the entry on stdin, or an " +
-        "http(s):// URL, to which it is posted",
-    ],
+    ["on-refusal", `where each rejected boot proof is reported: ${REPORTED}`],
+    ["on-outage", `where the begin and the end of an outage are reported: ${REPORTED}`],
     ["outage-after", "an outage is recorded, and delivered, if it lasts longer than this many polls (default: 5)"],
     ["outage-repeat", "the time between two messages about one outage on stderr: 1m to 7d (default: 1h)"],
     ["max-silence", "exit with code 3 when a name had no good poll for that long, up to 7d (default: no limit)"],
@@ -338,42 +319,26 @@ export const COMMAND_OPTIONS = {
     ["log", "for notes of different entries: the files of the log, in their order", "file..."],
   ],
   pin: [
-    [
-      "boot-proof",
-      'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or those of a bundle; - for ' +
-        "stdin",
-    ],
+    ["boot-proof", 'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or a bundle'],
     [
       "trust-anchor",
-      "PEM certificates that replace the AWS Nitro root: with --boot-proof the policy names those that were needed, " +
-        "with --image or --binary all of them",
+      "PEM certificates that replace the AWS Nitro root; the policy names all, or those that --boot-proof needed",
       "file...",
     ],
-    [
-      "release",
-      "published releases: folders, whose approvals are verified first; or one YAML file, with the binary's digest " +
-        "and the PCRs of each application",
-      "file...",
-    ],
+    ["release", "published releases: folders, whose approvals are verified first, or one YAML file", "file..."],
     ["app", "the application to pin: with --release from it, alone from the service, by its newest boot proof", "name"],
     ["image", "the enclave image that was built: pins PCR0, PCR1 and PCR2, and PCR8 if the image is signed"],
     ["pcrs", "instead of --image: its PCRs as published, in QOS's nitro.pcrs or the output of nitro-cli"],
     ["binary", "the application binary that was built: pins its SHA-256, which manifests name"],
     ["role-arn", "with --image: the IAM role of the instance on which the enclave runs, for PCR3"],
     ["commitment", `${WITHOUT_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")} (default: live)`],
-    [
-      "manifest-set",
-      `${WITHOUT_EVIDENCE}: the set that approves manifests, JSON {"threshold": n, "members": ["hex", …]}`,
-    ],
+    ["manifest-set", `${WITHOUT_EVIDENCE}: who approves manifests, {"threshold": n, "members": ["hex", …]}`],
     ["quorum-key", `${WITHOUT_EVIDENCE}: the quorum key of the deployment, 130 bytes`],
     ["namespace", `${WITHOUT_EVIDENCE}: the namespace of the manifests that the manifest set approves`],
     ["allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode"],
     ["nonce", "with --boot-proof: the expected nonce; it is not pinned"],
     ["provenance", "with --boot-proof: a Sigstore bundle of the build; the build that it names is pinned"],
-    [
-      "repository",
-      "with --provenance: the URL of the build's repository (with --add-to, the default is that of the policy)",
-    ],
+    ["repository", "with --provenance: the URL of the build's repository (default with --add-to: the policy's)"],
     ["trusted-root", "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
     ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
     ["name", "the policy's name, which reports show"],
@@ -392,10 +357,7 @@ export const COMMAND_OPTIONS = {
     ["manifest-set", 'the set that approves the first release: JSON {"threshold": n, "members": ["hex", …]}'],
     ["policy", "a policy: releases are checked by the manifestSet and minNonce of its deployments"],
     ["no-manifest-set", "demand no set, and trust the first one that the folder names"],
-    [
-      "skip-unapproved",
-      "leave out releases whose only fault is a missing manifest or missing approvals, and count them",
-    ],
+    ["skip-unapproved", "count releases that only lack a manifest or approvals, and otherwise leave them out"],
     TEXT_OR_JSON,
   ],
   review: [
@@ -420,16 +382,9 @@ export const COMMAND_OPTIONS = {
   completion: [],
   lab: [
     ["port", "0 for any free port (default: 0)"],
-    [
-      "data",
-      "keep the state in this folder (requires the package classic-level): an empty folder, or that of a " +
-        "lab (default: a temporary folder, removed at the end)",
-    ],
+    ["data", "keep the state in this folder, empty or of a lab, with the package classic-level (default: temporary)"],
     ["fault", "misbehave in this way; may be given several times"],
-    [
-      "list-faults",
-      "list the ways to misbehave, one per line: name, what is wrong, failed checks, [which calls detect it]",
-    ],
+    ["list-faults", "list the ways to misbehave: name, what is wrong, failed checks, [which calls detect it]"],
     ["manifest-version", "for the releases of a new lab, such as v2 (default: v1 for old releases, v2 for new ones)"],
   ],
   proxy: [

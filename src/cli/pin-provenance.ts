@@ -1,7 +1,7 @@
 /** `bootproof pin`: verifies boot proofs, and bundles of their builds, under the policy that was made from them. */
 import { otherMembers } from "../decode/input.js";
 import type { MadePolicy } from "../appraise/pin.js";
-import type { DeploymentFile, Policy, PolicyFile } from "../appraise/policy.js";
+import type { DeploymentFile, ParsePolicyOptions, PolicyFile } from "../appraise/policy.js";
 import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import { attempt, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
@@ -37,10 +37,15 @@ export function madeOrRefused<T>(make: () => T): T {
 
 /** Returns the report of the first boot proof that the policy rejects. Null if it rejects none. */
 export async function rejectedUnder(
-  policy: Policy,
+  file: PolicyFile | string,
   { pieces, options, builds }: VerifiedPieces,
+  reading: ParsePolicyOptions = {},
 ): Promise<Report | null> {
-  const { verifyEvidence } = await import("../bootproof.js");
+  const [{ verifyEvidence }, { parsePolicy }] = await Promise.all([
+    import("../bootproof.js"),
+    import("../appraise/policy.js"),
+  ]);
+  const policy = madeOrRefused(() => parsePolicy(file, reading));
   // The options `trustAnchors` and `allowDebug` are left out, since the policy itself decides them.
   const judging = {
     ...otherMembers(options, "trustAnchors", "allowDebug"),
@@ -62,10 +67,7 @@ export async function pinnedWithBuilds(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  const [{ pinProvenance }, { parsePolicy }] = await Promise.all([
-    import("../appraise/pin-provenance.js"),
-    import("../appraise/policy.js"),
-  ]);
+  const { pinProvenance } = await import("../appraise/pin-provenance.js");
   const root = await ofKind(files, flags.trustedRoot!, "--trusted-root");
   const json = root && files.textOf(flags.trustedRoot!, root);
   files.throwFaults();
@@ -76,8 +78,7 @@ export async function pinnedWithBuilds(
   const entry = madeOrRefused(() => pinProvenance(bundle.value, { repository: flags.repository!, trustedRoot }));
   const deployments = pinned.made.policy.deployments.map((one): DeploymentFile => ({ ...one, provenance: [entry] }));
   const policy: PolicyFile = { ...pinned.made.policy, deployments };
-  const read = madeOrRefused(() => parsePolicy(policy));
-  const report = await rejectedUnder(read, pinned.verified);
+  const report = await rejectedUnder(policy, pinned.verified);
   if (report !== null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not pinned.\n${renderFailures(report, messageOptions(io))}`);

@@ -30,7 +30,6 @@ export function pinnedFrom(flags: Flags<"pin">, given: PinSource, files: InputFi
 }
 
 interface PinSource {
-  /** The policy of --add-to. */
   readonly base: PolicySource | undefined;
   /** The service, if the boot proof of --app comes from it. */
   readonly connection: Connection | undefined;
@@ -46,7 +45,8 @@ async function pinBootProofs(
   const trustAnchors = await trustedBy(flags, base, files);
   const read = await readBootProofs(files, flags.bootProof);
   files.throwFaults();
-  const pieces = connection ? await fetchedBootProofs(flags.app!, connection, io) : read;
+  const { fetchLatestBootProofs } = await import("./fetch-evidence.js");
+  const pieces = connection ? await fetchLatestBootProofs([flags.app!], connection, io) : read;
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
@@ -66,15 +66,6 @@ async function pinBootProofs(
   const made = madeOrRefused(() => makePolicy(verified, pinOptions(flags)));
   const messages = adviceOnPinning(judged, made);
   return withBuilds({ made, messages, verified: { pieces, options, builds: [] } }, flags, files, io);
-}
-
-async function fetchedBootProofs(app: string, connection: Connection, io: Io): Promise<NamedEvidence[]> {
-  const [library, { fetchLatestBootProofs }] = await Promise.all([
-    import("../bootproof.js"),
-    import("./fetch-evidence.js"),
-  ]);
-  const fetched = await fetchLatestBootProofs([app], connection, io);
-  return fetched.map(({ bootProof }) => new library.NamedEvidence(app, bootProof, { latestOf: app }));
 }
 
 /**

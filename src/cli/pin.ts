@@ -1,10 +1,8 @@
 /** `bootproof pin`: makes a policy from verified evidence, a published release or a build, or adds to one. */
 import type { MadePolicy } from "../appraise/pin.js";
 import type { DemandError } from "../appraise/siblings.js";
-import { duration } from "../appraise/shapes.js";
 import { equalBytes, fromHex, toUtf8 } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { readShape } from "../decode/shapes.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
 import { jsonDocument } from "../report/json.js";
@@ -17,9 +15,9 @@ import { type InputFiles, STDIN, bytesBeside, nameOf } from "./files.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
 import type { Flags, OptionName } from "./option-table.js";
-import { nonceOf } from "./option-values.js";
+import { maxAgeOf, nonceOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
-import type { Pinned } from "./pin-provenance.js";
+import { type Pinned, rejectedUnder } from "./pin-provenance.js";
 import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { warningText } from "./pin-release.js";
 import { areFolders } from "./release-folders.js";
@@ -36,15 +34,12 @@ Examples:
         --out policy.json
     $ bootproof pin --release releases/2026.9.1 --app signer --add-to policy.json
 
-  From a boot proof, which is verified first: the values come from the evidence itself, so compare them.
+  From boot proofs, which are verified first: the values come from the evidence itself, so compare them.
     $ bootproof pin --boot-proof boot.json --name "signer, production" --max-age 30d --out policy.json
     $ bootproof policy check policy.json
 
   The same, with the newest boot proof of the service:
     $ bootproof pin --app signer --out policy.json
-
-  Several at once; deployments that pin the same are written once:
-    $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
 
   A roll-out: the new deployment beside the old one, until the old one is dropped. Duplicates are not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
@@ -58,10 +53,7 @@ Examples:
     $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
         --repository https://github.com/acme/oracle --out policy.json
 
-  From the measurements that a service publishes with a release:
-    $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
-
-  A release names no operator: the set that may approve its manifests, or its quorum key, does.
+  From the file of a release. It names no operator: the set that may approve its manifests, or its quorum key, does.
     $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
   From what you built, before any enclave runs it, in a role of your account:
@@ -90,7 +82,6 @@ export const addPinCommand = commandOf(
   },
 );
 
-/** The options that name each source. */
 const SOURCES = {
   "boot-proof": ["boot-proof"],
   release: ["release"],
@@ -104,7 +95,6 @@ const OWN_SOURCES: readonly SourceName[] = ["boot-proof", "release", "build"];
 const SEEN: readonly SourceName[] = ["boot-proof", "service"];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
-/** The options that can be used only with some sources. */
 const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
   ["role-arn", ["build"]],
   ["commitment", UNSEEN],
@@ -195,12 +185,9 @@ function refuseBuild(args: ArgumentReader, { image, pcrs, manifestSet, roleArn }
   if (roleArn !== undefined) args.fault("--role-arn requires --image");
 }
 
-function refuseValues(
-  args: ArgumentReader,
-  { commitment, quorumKey, nonce, appProofType, maxAge }: Flags<"pin">,
-): void {
-  if (maxAge !== undefined && readShape(duration, maxAge).value === undefined)
-    args.fault(`--max-age ${maxAge}: expected a duration such as 12h or 30d`);
+function refuseValues(args: ArgumentReader, flags: Flags<"pin">): void {
+  const { commitment, quorumKey, nonce, appProofType } = flags;
+  maxAgeOf(args, flags);
   if (commitment !== undefined && !isCommitmentKind(commitment))
     args.fault(`--commitment ${commitment}: expected one of ${COMMITMENT_KINDS.join(", ")}`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
@@ -255,11 +242,7 @@ async function pin(
 async function withMaxAge(pinned: Pinned, maxAge: string | undefined): Promise<Pinned> {
   if (maxAge === undefined) return pinned;
   const policy = { ...pinned.made.policy, maxAge };
-  const [{ parsePolicy }, { rejectedUnder }] = await Promise.all([
-    import("../appraise/policy.js"),
-    import("./pin-provenance.js"),
-  ]);
-  const report = pinned.verified ? await rejectedUnder(parsePolicy(policy), pinned.verified) : null;
+  const report = pinned.verified ? await rejectedUnder(policy, pinned.verified) : null;
   if (report !== null)
     throw new UsageError([
       `--max-age ${maxAge}: the policy would reject its own evidence: ${failuresText(report)}: give a greater one`,
@@ -345,11 +328,7 @@ async function refuseRejecting(
   text: string,
   verified: NonNullable<Pinned["verified"]>,
 ): Promise<void> {
-  const [{ parsePolicy }, { rejectedUnder }] = await Promise.all([
-    import("../appraise/policy.js"),
-    import("./pin-provenance.js"),
-  ]);
-  const report = await rejectedUnder(parsePolicy(text, options), verified);
+  const report = await rejectedUnder(text, verified, options);
   if (report === null) return;
   const failed = report.checks.some(({ id, status }) => status === "fail" && id.startsWith("provenance."));
   const message = `${nameOf(path)}: unchanged, since the result would reject this boot proof: ${failuresText(report)}`;

@@ -11,6 +11,7 @@ import { commandOf } from "./command.js";
 import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
+import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
@@ -163,10 +164,7 @@ async function started(options: StartProxyOptions): Promise<RunningProxy> {
     return await startProxy(options);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
-      throw new UsageError([`--port ${port}: in use by another process. Choose another port, or 0 for any free one.`]);
-    if (code === "EACCES" && syscall === "listen")
-      throw new UsageError([`--port ${port}: this user may not listen on it. Choose a port above 1023.`]);
+    if (syscall === "listen") throw new UsageError([`--port ${port}: ${diskReason(error, LISTEN_REASONS)}.`]);
     if (typeof code === "string" && healthFile !== undefined)
       throw new UsageError([printable(`--health-file ${healthFile}: ${diskReason(error)}`)]);
     throw error;

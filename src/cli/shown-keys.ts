@@ -1,4 +1,5 @@
 /** Removes keys on the command line from messages. */
+import { existsSync } from "node:fs";
 import { printable } from "../report/printable.js";
 
 const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
@@ -25,7 +26,17 @@ export function withoutKeys(argv: readonly string[]): (message: string) => strin
  */
 function couldBeKey(word: string): boolean {
   if (/privateKey|PRIVATE KEY/.test(word) || /^(?:0x)?[0-9a-fA-F]{32,}$/.test(word)) return true;
-  return /^[A-Za-z0-9+/_=-]{24,}$/.test(word) && [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(word));
+  return (
+    !isPath(word) &&
+    /^[A-Za-z0-9+/_=-]{24,}$/.test(word) &&
+    [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(word))
+  );
+}
+
+/** Returns whether the word begins with a folder that exists, and so is no key: base64, too, may have slashes. */
+function isPath(word: string): boolean {
+  const [, first] = /^(\/?[^/]+)\//.exec(word) ?? [];
+  return first !== undefined && existsSync(first);
 }
 
 /**

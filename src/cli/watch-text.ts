@@ -5,7 +5,6 @@ import type {
   Delivered,
   EventEntry,
   Finding,
-  FindingEntry,
   Line,
   LogEntry,
   PollCount,
@@ -25,11 +24,8 @@ const MAX_DETAIL = 200;
 
 /** Returns the line of an entry. Text that comes from evidence is made printable. */
 export function entryText(entry: LogEntry | UnrecordedFinding): string {
-  return "event" in entry ? eventText(entry) : findingText(entry);
-}
-
-function eventText(entry: EventEntry): string {
-  return `${entry.at} #${entry.n} ${textBy(EVENTS, entry)}\n`;
+  const number = "n" in entry ? `#${entry.n}` : "NOT RECORDED";
+  return `${entry.at} ${number} ${"event" in entry ? textBy(EVENTS, entry) : verdictText(entry)}\n`;
 }
 
 type Texts<Member extends { readonly event: string }> = {
@@ -49,7 +45,8 @@ const EVENTS: Texts<EventEntry> = {
   "setting-changed": ({ changed, policy, policyDigest }) => {
     const name = policy === null ? "" : ` ${quoted(policy)}`;
     if (changed.length === 0) return `SETTING READ: the setting is the same as before the refused reload`;
-    return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digestText(policyDigest)}`;
+    const digest = policyDigest === null ? "without a digest" : `sha256:${policyDigest}`;
+    return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digest}`;
   },
   "setting-refused": ({ since, faults }) => `SETTING REFUSED since ${since}: ${faultsText(faults)}`,
   continued: ({ file }) => `CONTINUED in ${printable(file)}`,
@@ -81,37 +78,22 @@ function faultsText(faults: readonly SettingFault[]): string {
     .join("; ");
 }
 
-function digestText(digest: string | null): string {
-  return digest === null ? "without a digest" : `sha256:${digest}`;
-}
-
 /** Returns the length of an outage. The number of polls is 0 if another process saw them fail. */
 function pollsText(polls: number): string {
   if (polls === 0) return "an outage";
   return `${polls === 1 ? "1 poll" : `${polls} polls`} without a response`;
 }
 
-function findingText(entry: FindingEntry | UnrecordedFinding): string {
-  const number = "n" in entry ? `#${entry.n}` : "NOT RECORDED";
-  return `${entry.at} ${number} ${verdictText(entry)}\n`;
-}
-
 function verdictText(entry: Omit<Finding, "bootProofs">): string {
   const { verdict, failed, refusedFor, deployment } = entry;
   const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
   const stale = entry.stale ? " only because of its age" : "";
-  const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
+  const as = deployment === null ? "" : ` as ${quoted(deployment)}`;
+  const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : as;
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  return `${word} ${nameOfEntry(entry)}${why}${warnings}`;
-}
-
-function deploymentText(deployment: string | null): string {
-  return deployment === null ? "" : ` as ${quoted(deployment)}`;
-}
-
-function nameOfEntry({ app, ephemeralKey }: Pick<Finding, "app" | "ephemeralKey">): string {
-  return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
+  const name = nameOf(entry.app === null ? { ephemeralKey: entry.ephemeralKey! } : { app: entry.app });
+  return `${word} ${name}${why}${warnings}`;
 }
 
 const SHOWN_DIGITS = 16;

@@ -70,17 +70,11 @@ export async function replaceReport(path: string, text: string | null): Promise<
 
 /** Returns the folder itself, which must be new or empty. Throws {@link UsageError} for any other. */
 export function requireEmptyFolder(path: string): string {
-  try {
-    const folder = linked(path, 0);
-    const found = statOf(folder);
+  return writable(path, (folder, found) => {
     if (found?.isDirectory() === false) throw new Refusal("a file, not a folder");
     if (found !== null && readdirSync(folder).length > 0) throw new Refusal("the folder is not empty: name a new one");
     if (folder === realpathSync(".")) throw new Refusal("the current folder would be replaced: name another one");
-    if (statOf(dirname(folder))?.isDirectory() !== true) throw new Refusal("there is no folder to make it in");
-    return folder;
-  } catch (error) {
-    throw fault(path, `not written: ${reasonOf(error)}`);
-  }
+  }).path;
 }
 
 /** Makes a folder with these files, by name. Rejects with {@link UsageError}, and then leaves nothing behind. */
@@ -103,12 +97,8 @@ export async function writeFolder(path: string, files: Readonly<Record<string, s
 
 /** Returns whether both words name one file. False for words that cannot be file names. */
 export function isSameFile(one: string, other: string): boolean {
-  try {
-    const [a, b] = [statOf(resolve(one)), statOf(resolve(other))];
-    return a !== null && b !== null && a.dev === b.dev && a.ino === b.ino;
-  } catch {
-    return false;
-  }
+  const [a, b] = [one, other].map((path) => orNull(() => statOf(resolve(path))));
+  return a?.ino !== undefined && a.dev === b?.dev && a.ino === b.ino;
 }
 
 class Refusal extends Error {}
@@ -118,14 +108,21 @@ function fault(path: string, message: string): UsageError {
 }
 
 function targetOf(path: string): Target {
-  try {
+  return writable(path, (target, replaced) => {
     if (path === "" || path.endsWith("/")) throw new Refusal("expected the name of a file");
-    const target = linked(path, 0);
-    const replaced = statOf(target);
     if (replaced?.isDirectory()) throw new Refusal("a directory, not a file");
-    if (replaced !== null && !replaced.isFile()) throw new Refusal("a device or pipe, not a file; - writes to stdout");
+    if (replaced?.isFile() === false) throw new Refusal("a device or pipe, not a file; - writes to stdout");
     // Renaming needs no write permission on the file, but a missing permission is meant to protect the file.
     if (replaced !== null) accessSync(target, constants.W_OK);
+  });
+}
+
+/** Resolves links, and calls what refuses the file or folder that is there. */
+function writable(path: string, refuse: (path: string, found: Stats | null) => void): Target {
+  try {
+    const target = linked(path, 0);
+    const replaced = statOf(target);
+    refuse(target, replaced);
     if (statOf(dirname(target))?.isDirectory() !== true) throw new Refusal("there is no such folder");
     return { path: target, replaced };
   } catch (error) {
@@ -138,23 +135,16 @@ const MAX_LINKS = 40;
 /** Resolves links. The path need not exist. */
 function linked(path: string, links: number): string {
   if (links > MAX_LINKS) throw new Refusal("a loop of links");
-  const file = join(realFolder(path), basename(resolve(path)));
-  const next = linkAt(file);
+  const folder = dirname(resolve(path));
+  const file = join(orNull(() => realpathSync(folder)) ?? folder, basename(resolve(path)));
+  const next = orNull(() => readlinkSync(file));
   return next === null ? file : linked(resolve(dirname(file), next), links + 1);
 }
 
-function realFolder(path: string): string {
-  const folder = dirname(resolve(path));
+/** Returns null for whatever is not there. */
+function orNull<T>(read: () => T): T | null {
   try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
-}
-
-function linkAt(path: string): string | null {
-  try {
-    return readlinkSync(path);
+    return read();
   } catch {
     return null;
   }
@@ -164,10 +154,8 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-/** Reasons by error code, for a file that existed when the command started. */
-const REASONS: Readonly<Record<string, string>> = { ENOENT: "it no longer exists" };
-
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;
-  return diskReason(error, REASONS) ?? String(error);
+  // The file existed when the command started.
+  return diskReason(error, { ENOENT: "it no longer exists" }) ?? String(error);
 }

@@ -14,28 +14,7 @@ import { isImageStart } from "../image/header.js";
 import { IMAGE_ADVICE } from "./foreign.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 
-export type EvidenceKind =
-  | "boot proof"
-  | "boot proofs"
-  | "app proof"
-  | "app proofs"
-  | "activity"
-  | "attestation document"
-  | "manifest"
-  | "manifest envelope"
-  | "certificate"
-  | "certificates"
-  | "bundle"
-  | "provenance bundle"
-  | "trusted root"
-  | "policy"
-  | "report"
-  | "release"
-  | "approval"
-  | "image PCRs"
-  | "request"
-  | "API key"
-  | "enclave image";
+export type EvidenceKind = keyof typeof KINDS;
 
 export interface Recognised {
   readonly kind: EvidenceKind;
@@ -284,7 +263,8 @@ export const KINDS = {
     takenBy: ["--release"],
     made: "a folder of releases/, or its YAML",
     advice: "bootproof pin --release makes a policy of it",
-    json: (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication),
+    json: (json) =>
+      isJsonObject(json) && has(json, "version") && Object.values(json).some((value) => has(value, "appBinaryDigest")),
     text: ["YAML", isRelease],
   },
   "provenance bundle": {
@@ -311,12 +291,9 @@ export const KINDS = {
     role: "document",
     binary: ["CBOR", beginsAsCoseSign1],
   },
-
   "enclave image": { is: "an enclave image", takenBy: [], advice: IMAGE_ADVICE, binary: ["EIF", isImageStart] },
-} as const satisfies Readonly<Record<EvidenceKind, KindRow>>;
+} as const satisfies Readonly<Record<string, KindRow>>;
 
-/** What may be before a block: the end of a line, or of another block. */
-const BEFORE_BLOCK = "\n\r\u2028\u2029-";
 const ROWS = Object.entries<KindRow>(KINDS) as [EvidenceKind, KindRow][];
 
 /** Returns a sentence about a file, such as `this is a boot proof`. */
@@ -328,18 +305,10 @@ function decodes(decode: (bytes: Uint8Array) => unknown): (bytes: Uint8Array) =>
   return (bytes) => attempt(() => decode(bytes)).value !== undefined;
 }
 
-/** Counts blocks that begin a line. A certificate within a policy or a script does not. */
+/** Counts blocks that begin a line or follow another block. A certificate within a policy or a script does neither. */
 function pemBlocks(text: string): number {
-  let blocks = 0;
-  for (let at = text.indexOf(PEM_START); at !== -1; at = text.indexOf(PEM_START, at + PEM_START.length)) {
-    const before = text[at - 1] === "\ufeff" ? text[at - 2] : text[at - 1];
-    if (before === undefined || BEFORE_BLOCK.includes(before)) blocks += 1;
-  }
-  return blocks;
-}
-
-function isReleasedApplication(value: JsonValue): boolean {
-  return has(value, "appBinaryDigest");
+  const before = text.split(PEM_START).slice(0, -1);
+  return before.filter((one) => /(?:^|[\n\r\u2028\u2029-])\ufeff?$/.test(one)).length;
 }
 
 /** Returns the kind of parsed JSON, as {@link kindOf} does. */

@@ -98,17 +98,7 @@ const SIGN_SHAPES: MembersOf<SignOptions> = {
 
 const DER_LIMIT = 72;
 
-export type ApplicationFaultName =
-  | "another-replica"
-  | "another-request"
-  | "replayed"
-  | "another-challenge"
-  | "encryption-half"
-  | "der-leading-zero"
-  | "der-trailing-bytes"
-  | "der-negative-integers";
-
-const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & ApplicationFaultFacts>> = {
+const BEHAVIOURS = {
   "another-replica": {
     what: "another replica signed: a genuine proof, but not of the key that the application names",
     fails: ["app.key"],
@@ -160,7 +150,9 @@ const BEHAVIOURS: Readonly<Record<ApplicationFaultName, ApplicationBehaviour & A
       return concatBytes(Uint8Array.of(0x30, content.length), content);
     },
   },
-};
+} satisfies Readonly<Record<string, ApplicationBehaviour & ApplicationFaultFacts>>;
+
+export type ApplicationFaultName = keyof typeof BEHAVIOURS;
 
 export interface ApplicationFault extends ApplicationFaultFacts {
   readonly name: ApplicationFaultName;

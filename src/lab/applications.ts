@@ -74,7 +74,7 @@ export interface LabApplication {
 }
 
 /** An application whose options were checked. */
-export interface WantedApplication {
+interface WantedApplication {
   readonly name: string;
   /** The digest in hex. */
   readonly binaryDigest: string;

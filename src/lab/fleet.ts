@@ -375,15 +375,13 @@ export class Fleet {
 }
 
 function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): Running["info"] {
-  const { enclaveId, app, bootedAt } = saved;
-  const { manifestVersion, generation } = release;
   return {
-    enclaveId,
-    app,
+    enclaveId: saved.enclaveId,
+    app: saved.app,
     release: release.name,
-    manifestVersion,
-    generation,
+    manifestVersion: release.manifestVersion,
+    generation: release.generation,
     ephemeralKey: toHex(key.publicKey),
-    bootedAt: new Date(bootedAt),
+    bootedAt: new Date(saved.bootedAt),
   };
 }

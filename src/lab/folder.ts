@@ -31,18 +31,15 @@ export async function claimFolder(path: string): Promise<LabFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const entries = await readdir(path);
   if (!entries.includes(MARKER)) {
-    if (entries.length > 0) throw notOwn();
+    if (entries.length > 0) throw new LabFolderError(NOT_OWN);
     await createOwn(join(path, MARKER), markerText({}), PUBLIC);
   }
   return new LabFolder(path, await readMarker(path));
 }
 
-function notOwn(): LabFolderError {
-  return new LabFolderError(
-    `not empty, and not the folder of a lab (it has no ${MARKER}); nothing was written. Give a folder that is empty, ` +
-      "or does not exist yet",
-  );
-}
+const NOT_OWN =
+  `not empty, and not the folder of a lab (it has no ${MARKER}); nothing was written. Give a folder that is empty, ` +
+  "or does not exist yet";
 
 async function readMarker(path: string): Promise<Written> {
   const text = (await contentOf(join(path, MARKER)))?.toString("utf8") ?? "";

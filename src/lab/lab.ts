@@ -10,7 +10,6 @@ import {
   type ApplicationOptions,
   type LabApplication,
   RunningApplication,
-  type WantedApplication,
   deploy,
   readApplications,
 } from "./applications.js";
@@ -21,7 +20,7 @@ import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
-import { type Nonces, type SavedRelease, type Seed, noncesId } from "./records.js";
+import { type Nonces, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
 import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
@@ -132,7 +131,10 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
     const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
     const misbehaviour = new Misbehaviour(fleet);
     misbehaviour.set(options.faults ?? []);
-    const releases = await deployAll(wanted, { state, fleet, now }, seed);
+    const releases = await state.transact((tx) => {
+      const { organizationId } = seed;
+      return wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx));
+    });
     const applications = wanted.map(
       (one, index) => new RunningApplication(one, releases[index]!, { state, fleet, misbehaviour }),
     );
@@ -216,14 +218,6 @@ function bootAgain(fleet: Fleet, tx: Transaction): void {
     const { app } = release;
     if (isApp(app)) fleet.boot({ ...release, app }, tx);
   }
-}
-
-function deployAll(
-  wanted: readonly WantedApplication[],
-  { state, fleet, now }: Pick<Parts, "state" | "fleet" | "now">,
-  { organizationId }: Seed,
-): Promise<SavedRelease[]> {
-  return state.transact((tx) => wanted.map((one) => deploy(one, { fleet, organizationId, now: now() }, tx)));
 }
 
 /** Returns the resource that clients use if they cannot call {@link Lab.setFault}. */

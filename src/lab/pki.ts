@@ -172,29 +172,21 @@ export class NitroPki {
     const { region, zone, instance, leaf } = this.#keys;
     const host = "i-0123456789abcdef0";
     const leafUsage = keyUsage(false, KEY_USAGE.digitalSignature, KEY_USAGE.nonRepudiation);
-    return [
-      this.rootSpec,
-      {
-        ...certificate(region, lab("5f2c1a.lab-1.nitro-enclaves")),
-        ...life(at, 5 * DAY, 20 * DAY),
-        extensions: authority(2),
-      },
-      {
-        ...certificate(zone, lab("7d3e9b.zonal.lab-1.nitro-enclaves")),
-        ...life(at, 2 * DAY, 6 * DAY),
-        extensions: authority(1),
-      },
-      {
-        ...certificate(instance, lab(`${host}.lab-1.nitro-enclaves`)),
-        ...life(at, HOUR, DAY),
-        extensions: authority(0),
-      },
-      {
-        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)),
-        ...life(at, 1000, LEAF_LIFE_MS),
-        extensions: [basicConstraints(false), leafUsage],
-      },
-    ];
+    const rows = [
+      [region, "5f2c1a.lab-1.nitro-enclaves", life(at, 5 * DAY, 20 * DAY), authority(2)],
+      [zone, "7d3e9b.zonal.lab-1.nitro-enclaves", life(at, 2 * DAY, 6 * DAY), authority(1)],
+      [instance, `${host}.lab-1.nitro-enclaves`, life(at, HOUR, DAY), authority(0)],
+      [
+        leaf,
+        `${host}-enc0123456789abcdef.lab-1.aws`,
+        life(at, 1000, LEAF_LIFE_MS),
+        [basicConstraints(false), leafUsage],
+      ],
+    ] as const;
+    const below = rows.map(([key, name, validity, extensions]) => {
+      return { ...certificate(key, lab(name)), ...validity, extensions };
+    });
+    return [this.rootSpec, ...below];
   }
 }
 

@@ -212,17 +212,16 @@ const JSON_FORMS: { readonly [V in ManifestVersion]: (manifest: ManifestByVersio
   v1: unversionedJson,
   v2: ({ pivot: { env, ...pivot }, ...manifest }) => ({
     ...manifest,
-    pivot: { ...pivot, ...(env && { env: envJson(env) }) },
+    pivot: {
+      ...pivot,
+      ...(env && { env: Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }])) }),
+    },
   }),
   v3: workloadManifestJson,
 };
 
 function unversionedJson({ namespace, pivot, manifestSet, shareSet, enclave, patchSet }: PivotManifest): object {
   return { namespace, pivot, manifestSet, shareSet, enclave, ...(patchSet && { patchSet }) };
-}
-
-function envJson(env: ReadonlyMap<string, string>): object {
-  return Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }]));
 }
 
 function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: WorkloadManifest): object {

@@ -229,12 +229,7 @@ class FixtureBuilder {
     ];
     for (const vault of vaults) {
       const wrapperAddress = address();
-      const whole: JsonObject & { wrapperAddress: string; provider: string; caip19: string } = {
-        vaultAddress: address(),
-        wrapperAddress,
-        ...common,
-        ...vault,
-      };
+      const whole = { vaultAddress: address(), wrapperAddress, ...common, ...vault };
       this.#tx.put("vaults", wrapperAddress, { organizationId, vault: whole });
     }
   }

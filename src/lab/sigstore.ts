@@ -6,6 +6,7 @@
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
+import { otherMembers } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { certificatePem } from "../verify/trust-anchor.js";
 import { derOid, derSequence, derUri, derUtf8String } from "./der.js";
@@ -263,17 +264,8 @@ export class LabSigstore {
 
 /** Returns an entry of the pin `provenance` that pins all of a build. `trustedRoot` is `{ file }` or `{ json }`. */
 export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
-  const { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit, signer } = {
-    ...LAB_BUILD,
-    ...build,
-  };
-  const pinned = { issuer, repository, repositoryId, workflow, ref, runner, trigger, commit };
-  return {
-    ...pinned,
-    ...(signer !== undefined && { signer }),
-    predicateTypes: [SLSA_PROVENANCE],
-    trustedRoot: { ...trustedRoot },
-  };
+  const pinned = otherMembers({ ...LAB_BUILD, ...build }, "identity");
+  return { ...pinned, predicateTypes: [SLSA_PROVENANCE], trustedRoot: { ...trustedRoot } };
 }
 
 /** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */

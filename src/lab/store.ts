@@ -65,7 +65,7 @@ async function openStore(Level: typeof ClassicLevel, folder: string): Promise<St
     await level.open();
   } catch (error) {
     const { code, message } = (error as { cause?: { code?: unknown; message?: string } }).cause ?? {};
-    if (code === "LEVEL_LOCKED") throw new StoreInUseError(`${folder} is in use by another process`);
+    if (code === "LEVEL_LOCKED") throw new StoreInUseError("in use by another lab");
     throw new Error(`${folder} cannot be opened: ${message ?? String(error)}`, { cause: error });
   }
   return storeOf(level);

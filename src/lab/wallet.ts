@@ -11,8 +11,8 @@ const ORDER = secp256k1.Point.Fn.ORDER;
 
 /** By curve: how a private key is derived, and how its public key is made (33 or 32 bytes). */
 export const CURVES = {
-  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
-  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: ed25519KeyOf },
+  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: (key: Uint8Array) => secp256k1.getPublicKey(key, true) },
+  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array) => ed25519.getPublicKey(key) },
 } as const;
 export type Curve = keyof typeof CURVES;
 
@@ -20,7 +20,7 @@ export type Curve = keyof typeof CURVES;
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
   ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
-  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: uncompressedHexOf },
+  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: (key) => toHex(uncompressed(key)) },
   ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array): string => base58.encode(key) },
 } as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
@@ -65,25 +65,12 @@ export function addressOf(seed: Uint8Array, account: Account): string {
   return ADDRESS_FORMATS[account.addressFormat].write(keyAt(seed, account).publicKey);
 }
 
-/** Returns the address with checksum. */
 function ethereumAddressOf(publicKey: Uint8Array): string {
   return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
 }
 
 function uncompressed(publicKey: Uint8Array): Uint8Array {
   return secp256k1.Point.fromBytes(publicKey).toBytes(false);
-}
-
-function uncompressedHexOf(key: Uint8Array): string {
-  return toHex(uncompressed(key));
-}
-
-function compressedOf(key: Uint8Array): Uint8Array {
-  return secp256k1.getPublicKey(key, true);
-}
-
-function ed25519KeyOf(key: Uint8Array): Uint8Array {
-  return ed25519.getPublicKey(key);
 }
 
 /** Derives an Ed25519 key (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
@@ -113,7 +100,6 @@ function child(parent: Uint8Array, index: number): Uint8Array {
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
 }
 
-/** Encodes an index in four bytes. */
 function counter(index: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, index);

@@ -5,7 +5,7 @@ import { ADVICE } from "./advice.js";
 import { known } from "./check-lines.js";
 import { type TextOptions, pageOf, wrapped } from "./layout.js";
 import { GROUPS } from "./pieces.js";
-import { EXPLAINED, GLOSSARY, TERMS, type TermExplanation } from "./texts.js";
+import { EXPLAINED, GLOSSARY, MEMBERS, TERMS, type TermExplanation } from "./texts.js";
 
 export { GLOSSARY, TERMS };
 
@@ -57,11 +57,11 @@ const FORMER: Readonly<Record<string, string>> = { but: "warning", appraisal: "p
 
 /** Explains a term, given in lower case with hyphens for spaces. Returns null for an unknown one. */
 export function explainTerm(word: string): TermExplanation | null {
-  return known({ ...TERMS, ...GLOSSARY }, known(FORMER, word) ?? word) ?? null;
+  return known({ ...MEMBERS, ...TERMS, ...GLOSSARY }, known(FORMER, word) ?? word) ?? null;
 }
 
 export function explainedWords(): string[] {
-  return [...CHECK_IDS, ...Object.keys(TERMS), ...Object.keys(GLOSSARY)];
+  return [...CHECK_IDS, ...Object.keys({ ...MEMBERS, ...TERMS, ...GLOSSARY })];
 }
 
 export const HEADINGS = { genuine: "Why it fails without an attack", hostile: "Which attacks it stops" } as const;

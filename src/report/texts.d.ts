@@ -26,3 +26,5 @@ export declare const EXPLAINED: Readonly<Record<CheckId, Explained>>;
 export declare const TERMS: Readonly<Record<string, TermExplanation>>;
 /** Terms by the word that `explain` takes, in lower case with hyphens for spaces. */
 export declare const GLOSSARY: Readonly<Record<string, TermExplanation>>;
+/** Members of the policy that are no such term, in lower case. */
+export declare const MEMBERS: Readonly<Record<string, TermExplanation>>;

@@ -17,7 +17,7 @@ export interface CommandOption {
 export async function optionsOfCommands(): Promise<CommandOption[]> {
   const program = new CheckedCommand("bootproof");
   const io = { env: {}, stdout: {}, stderr: {} } as never;
-  for (const [name, { load }] of Object.entries(COMMANDS))
+  for (const [name, { load }] of Object.values(COMMANDS).flatMap((group) => Object.entries(group)))
     (await load())(addOptions(program.command(name), name), io, () => undefined);
   return program.commands.flatMap((command) => optionsBelow(command, ""));
 }

@@ -150,7 +150,7 @@ describe("the built command and its lab", () => {
       words`fetch --app signer --base-url http://localhost:9 ${connection.slice(2)}`,
     );
     expect([status, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/^bootproof: http:\/\/localhost:9: .*cannot be reached.*\n$/);
+    expect(stderr).toMatch(/^bootproof: signer: http:\/\/localhost:9: .*cannot be reached.*\n$/);
   });
 });
 

@@ -127,7 +127,7 @@ describe("the help of verify", () => {
   });
 });
 
-it.each(Object.keys(COMMANDS_OF_ALL))("the examples of %s are commands alone, without comments", async (name) => {
+it.each(Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group)))("the examples of %s are commands alone, without comments", async (name) => {
   const { stdout } = await bootproof([name, "--help", ...(name === "verify" ? ["all"] : [])], { columns: 200 });
   const commands = stdout.match(/^ *\$ .*/gm) ?? [];
   for (const command of commands) expect(command.trim()).not.toMatch(/ {2}| #/);

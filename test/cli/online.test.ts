@@ -111,7 +111,7 @@ describe("fetch", () => {
     await refused(
       2,
       online("fetch", "--activity-id", activityId, "--out", join(at, "no/such")),
-      "no folder to make it in",
+      "there is no such folder",
     );
     const file = join(at, "bundle.json");
     expect((await online("fetch", "--activity-id", activityId, "--out", file)).code).toBe(0);
@@ -219,15 +219,11 @@ describe("fetch", () => {
   ])("refuses %s", (_, args, message) => refused(2, online("fetch", ...args), message));
 
   it.each([
-    ["an application", ["--app", "nobody"], "get_latest_boot_proof"],
-    ["a key", ["--ephemeral-key", "04".repeat(130)], "get_boot_proof"],
-    ["a deployment", ["--deployment-id", "none"], "get_tvc_deployment_provisioning_details"],
-  ])("says with exit code 3 that there is no such thing: %s", (_, args, operation) =>
-    refused(
-      3,
-      online("fetch", ...args),
-      `bootproof: ${lab.baseUrl}: ${operation}: the service responded with HTTP 404`,
-    ),
+    ["a key", ["--ephemeral-key", "04".repeat(130)], "get_boot_proof: the service responded with HTTP 404"],
+    ["a deployment", ["--deployment-id", "none"], "details: the service responded with HTTP 404"],
+    ["an application", ["--app", "nobody"], "the service has no boot proof of this application"],
+  ])("says with exit code 3 that there is no such thing: %s", (_, args, message) =>
+    refused(3, online("fetch", ...args), lab.baseUrl, message),
   );
 });
 

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
-import { type CommandRow, run } from "../../src/cli/main.js";
+import type { AddCommand } from "../../src/cli/command.js";
+import { run } from "../../src/cli/main.js";
 import { Progress } from "../../src/cli/progress.js";
 import { verifying } from "../../src/cli/pieces.js";
 import { bootproof, connectionTo, refusal } from "./support.js";
@@ -103,8 +104,8 @@ describe("a command that takes longer than a second", () => {
   it("says at a terminal what it waits for, and takes that back before it says how it ended", async () => {
     const { code, stderr } = await bootproof(argv, { isTTY: true });
     expect(code).toBe(3);
-    const line = `${ERASE}fetching the boot proof from ${host}…`;
-    expect(stderr.startsWith(`${line}${ERASE}bootproof: http://${host}: `)).toBe(true);
+    const line = `${ERASE}fetching the newest boot proof of signer from ${host}…`;
+    expect(stderr.startsWith(`${line}${ERASE}bootproof: signer: http://${host}: `)).toBe(true);
   });
 
   it.each<[what: string, more: string[], surroundings: object]>([
@@ -112,7 +113,7 @@ describe("a command that takes longer than a second", () => {
     ["the terminal is dumb", [], { isTTY: true, env: { TERM: "dumb" } }],
   ])("says nothing where %s", async (_, more, surroundings) => {
     const { stderr } = await bootproof([...argv, ...more], surroundings);
-    expect(stderr).toMatch(/^bootproof: http:/);
+    expect(stderr).toMatch(/^bootproof: signer: http:/);
     expect(stderr).not.toMatch(/[\r\u001b]/);
   });
 
@@ -133,7 +134,7 @@ describe("after the first output on stdout, progress", () => {
       env: {},
       now: () => new Date(0),
     };
-    const add: Awaited<ReturnType<CommandRow["load"]>> = (command, io, finish) => {
+    const add: AddCommand = (command, io, finish) => {
       command.action(async () => {
         io.progress("before");
         await new Promise((resolve) => setTimeout(resolve, 1050));
@@ -142,9 +143,9 @@ describe("after the first output on stdout, progress", () => {
         finish(0);
       });
     };
-    expect(
-      await run(["work"], given, { work: { heading: "evidence", summary: "work", load: () => Promise.resolve(add) } }),
-    ).toBe(0);
+    expect(await run(["work"], given, { Work: { work: { summary: "work", load: () => Promise.resolve(add) } } })).toBe(
+      0,
+    );
     return written;
   };
 

@@ -144,7 +144,7 @@ describe("writing a folder whole", () => {
   it.each([
     ["a folder with a file", (at: string) => at, "the folder is not empty"],
     ["a file", (at: string) => join(at, "file"), "a file, not a folder"],
-    ["a folder that cannot be made", (at: string) => join(at, "none/folder"), "there is no folder to make it in"],
+    ["a folder that cannot be made", (at: string) => join(at, "none/folder"), "there is no such folder"],
     ["a name that is no name", (at: string) => join(at, "x".repeat(300)), "not written: "],
   ])("refuses %s", async (_, path, says) => {
     const at = folder();

@@ -54,6 +54,7 @@ export const FILES: Readonly<Record<string, string | Uint8Array>> = {
   "list.json": "[]",
   "nothing.json": "",
   "cut.json": json(bootProof).slice(0, 500),
+  "Folder1/file": "",
   "README.txt": "Read me first: this is a text of nobody.\n",
   ".env": "BOOTPROOF_BASE_URL=https://api.example.com\n",
   "utf16.json": Buffer.from("\ufeff{}", "utf16le"),
@@ -78,6 +79,7 @@ const TAKES_BOOT = "--boot-proof takes a boot proof: bootproof fetch --app NAME 
 const A_POLICY = "--policy takes a policy: bootproof pin makes one";
 const PINNED_BY = "bootproof pin makes one";
 const NOT_PEM = ["a certificate", "--trust-anchor"];
+const WATCH_LOG = "Expected a log: bootproof watch --log writes one.";
 const SEE_VERIFY = "See bootproof verify --help.";
 
 const ROWS: readonly Row[] = [
@@ -595,6 +597,16 @@ const ROWS: readonly Row[] = [
     "--max-age month",
     "a duration such as 12h or 30d",
   ],
+  ["a boot proof as a log", "log verify boot.json", 2, "boot.json: this is a boot proof", WATCH_LOG, ["BROKEN"]],
+  ["a text as a log", "log verify README.txt", 2, "README.txt: text of an unknown format", WATCH_LOG, ["BROKEN"]],
+  [
+    "a missing file below a folder that looks like base64",
+    "inspect Folder1/AndAnother2/OfManyLetters3",
+    2,
+    "Folder1/AndAnother2/OfManyLetters3: no such file",
+    "There is no folder",
+    ["not shown"],
+  ],
   ["a word to explain with a typo", "explain maxAg", 2, "maxAg: not a check", "did you mean maxage"],
   ["an option to explain with a typo", "explain --polcy", 2, "--polcy: not a check", "did you mean --policy"],
 ];
@@ -619,5 +631,6 @@ export const TRIED: readonly (readonly [argv: string, code: number, says: string
   ["explain maxAge", 0, "maxAge: the greatest age that a policy accepts"],
   ["explain PCR0", 0, "PCRs: measurements"],
   ["explain manifestSet", 0, "manifest set: "],
+  ["explain repositoryId", 0, "repositoryId: a member of the policy file, in provenance"],
   ["explain --max-age", 0, "--max-age: an option of"],
 ];

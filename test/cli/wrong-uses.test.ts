@@ -1,7 +1,7 @@
 /** The mistakes of newcomers (`wrong-uses.table.ts`), and every other option with every other kind of file. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { policySchema } from "../../src/appraise/policy.js";
 import { OPTIONS, commandsWith, type OptionName } from "../../src/cli/option-table.js";
@@ -15,7 +15,10 @@ const before = process.cwd();
 
 beforeAll(() => {
   process.chdir(mkdtempSync(join(tmpdir(), "bootproof-wrong-")));
-  for (const [name, content] of Object.entries(FILES)) writeFileSync(name, content);
+  for (const [name, content] of Object.entries(FILES)) {
+    mkdirSync(dirname(name), { recursive: true });
+    writeFileSync(name, content);
+  }
 });
 afterAll(() => process.chdir(before));
 

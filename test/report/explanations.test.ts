@@ -69,7 +69,8 @@ describe("the explanation of each check", () => {
 
   it("names options and commands that there are", () => {
     const texts = JSON.stringify([CHECK_IDS.map(explainCheck), TERMS, GLOSSARY]);
-    for (const [, name] of texts.matchAll(/bootproof ([a-z]+) /g)) expect(COMMANDS).toHaveProperty([name!]);
+    const commands = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
+    for (const [, name] of texts.matchAll(/bootproof ([a-z]+) /g)) expect(commands).toContain(name);
     // Of the tool that starts enclaves.
     for (const [name] of texts.replaceAll("--debug-mode", "").matchAll(/--[a-z-]+/g))
       expect(OPTIONS, name).toHaveProperty([name.slice(2)]);
