@@ -20,7 +20,7 @@ import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./hea
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
-import { atOf, entryTimeoutOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
+import { UP_TO_A_DAY, atOf, durationOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readProvenance } from "./provenance.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
@@ -82,7 +82,7 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     refuseFiles(args, inputs, flags);
     refuseThreads(args);
     const workers = workersOf(args, flags.workers);
-    const entryTimeoutMs = entryTimeoutOf(args, flags.entryTimeout);
+    const entryTimeoutMs = durationOf(args, "entry-timeout", flags.entryTimeout, UP_TO_A_DAY);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
     const options = optionsOf(args, flags, io);
     const health = healthOf(args, flags);

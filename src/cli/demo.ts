@@ -19,9 +19,8 @@ import { programName, shellWord } from "./program-name.js";
 import { requireEmptyFolder, writeFolder } from "./write-whole.js";
 
 const EXAMPLES = `
-It verifies a boot proof and an app proof of an enclave on AWS Nitro, which come with the package, as of the time of
-their capture, and then a copy with one changed byte. It needs no account and no network, writes its files into a folder
-that it names, and prints the commands that do the same by hand.
+It verifies a boot proof and an app proof of an enclave on AWS Nitro as of their capture, and a copy with one changed
+byte, in a folder that it names, without account and network. It prints the commands that do the same by hand.
 
 Examples:
     $ bootproof demo

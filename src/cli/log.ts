@@ -1,11 +1,9 @@
 /** `bootproof log`: checks that a log of `bootproof watch` is intact. */
 import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
-import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
-import { readShape } from "../decode/shapes.js";
 import { listed } from "../errors.js";
 import type { LogFile, LogStream, LogVerification, SignedCheckpoint, VerifyLogOptions } from "../watch/index.js";
 import { commandOf, groupOf } from "./command.js";
@@ -14,7 +12,7 @@ import { type InputFiles, STDIN, nameOf } from "./files.js";
 import { type Io, RefusedError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import type { Flags } from "./option-table.js";
-import { formatOf } from "./option-values.js";
+import { durationOf, formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
@@ -97,10 +95,8 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
 );
 
 function maxGapOf(args: ArgumentReader, text: string | undefined, io: Io): Pick<VerifyLogOptions, "maxGapMs" | "now"> {
-  if (text === undefined || args.isEmpty("max-gap")) return {};
-  const maxGapMs = readShape(duration, text).value ?? 0;
-  if (maxGapMs === 0) args.fault(`--max-gap ${text}: expected a duration such as 90m, 2h or 1d`);
-  return { maxGapMs, now: io.now() };
+  const maxGapMs = durationOf(args, "max-gap", text, { words: "90m, 2h or 1d" });
+  return maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
 }
 
 function refuseDemands(args: ArgumentReader, { head, checkpoint, after, key, origin }: Flags<"log verify">): void {

@@ -58,24 +58,27 @@ export function countOf(args: ArgumentReader, option: OptionName, text: string, 
   return isCount ? Number(text) : args.fault(`--${option} ${text}: expected a number from 0 to ${most}`);
 }
 
-const MOST_ENTRY_TIMEOUT_MS = 86_400_000;
+export const UP_TO_A_DAY = { most: 86_400_000, words: "10s, 5m or 1h, up to 1d" };
 
-/** Reads a duration in the syntax of a policy. */
-export function entryTimeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
-  if (text === undefined || args.isEmpty("entry-timeout")) return undefined;
-  const milliseconds = readShape(duration, text).value ?? 0;
-  if (milliseconds > 0 && milliseconds <= MOST_ENTRY_TIMEOUT_MS) return milliseconds;
-  return args.fault(`--entry-timeout ${text}: expected a duration such as 10s, 5m or 1h, up to 1d`);
+/** Reads a duration in the syntax of a policy, in milliseconds. `words` are examples. */
+export function durationOf(
+  args: ArgumentReader,
+  option: OptionName,
+  text: string | undefined,
+  { most = Infinity, words }: { readonly most?: number; readonly words: string },
+): number | undefined {
+  if (text === undefined || args.isEmpty(option)) return undefined;
+  const milliseconds = readShape(duration, text).value;
+  if (milliseconds !== undefined && milliseconds <= most) return milliseconds;
+  return args.fault(`--${option} ${text}: expected a duration such as ${words}`);
 }
 
 /** Reads a greatest age in the syntax of a policy. */
 export function maxAgeOf(args: ArgumentReader, { maxAge: text }: { readonly maxAge?: string }): { maxAgeMs?: number } {
-  if (text === undefined || args.isEmpty("max-age")) return {};
-  if (args.has("no-policy")) args.fault("--max-age requires --policy: age is a check of the policy");
-  const maxAgeMs = readShape(duration, text).value;
-  if (maxAgeMs !== undefined) return { maxAgeMs };
-  args.fault(`--max-age ${text}: expected a duration such as 12h or 30d`);
-  return {};
+  if (text !== undefined && args.has("no-policy"))
+    args.fault("--max-age requires --policy: age is a check of the policy");
+  const maxAgeMs = durationOf(args, "max-age", text, { words: "12h or 30d" });
+  return maxAgeMs === undefined ? {} : { maxAgeMs };
 }
 
 export function portOf(args: ArgumentReader, text: string): number | undefined {

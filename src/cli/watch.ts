@@ -18,7 +18,7 @@ import { requireOrigin } from "./log.js";
 import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { countOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
+import { UP_TO_A_DAY, countOf, durationOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
 
@@ -163,22 +163,7 @@ function rotateOf(args: ArgumentReader, text: string | undefined): RotateOptions
   return {};
 }
 
-const DAY = { most: 86_400_000, words: "60s, 5m or 1h, up to 1d" };
 const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
-
-/** Reads a duration in the syntax of a policy. */
-function durationOf(
-  args: ArgumentReader,
-  option: "interval" | "outage-repeat" | "max-silence" | "heartbeat",
-  text: string | undefined,
-  { most, words }: typeof DAY,
-): number | undefined {
-  if (text === undefined || args.isEmpty(option)) return undefined;
-  const milliseconds = readShape(duration, text).value;
-  return milliseconds !== undefined && milliseconds <= most
-    ? milliseconds
-    : args.fault(`--${option} ${text}: expected a duration such as ${words}`);
-}
 
 const MOST_OUTAGE_AFTER = 1_000_000;
 const LEAST_REPEAT_MS = 60_000;
@@ -186,7 +171,7 @@ const LEAST_REPEAT_MS = 60_000;
 function timesOf(args: ArgumentReader, flags: Flags<"watch">): Times {
   const { outageAfter: after, outageRepeat, maxSilence } = flags;
   refuseAddress(args, "on-outage", flags.onOutage);
-  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", DAY);
+  const intervalMs = durationOf(args, "interval", flags.interval ?? "60s", UP_TO_A_DAY);
   const outageRepeatMs = durationOf(args, "outage-repeat", outageRepeat, WEEK);
   if (outageRepeatMs !== undefined && outageRepeatMs < LEAST_REPEAT_MS)
     args.fault(`--outage-repeat ${outageRepeat!}: expected a minute at least`);
