@@ -1,4 +1,4 @@
-/** A signed policy that is kept up to date: the consumer (README.md, "Consumer"). */
+/** A signed policy that is kept up to date: the consumer (signed-policy/README.md, "Consumer"). */
 import type { Policy } from "../appraise/policy.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
@@ -153,8 +153,8 @@ const TOKEN = Symbol();
  * {@link SignedPolicyError}, and with TypeError for an invalid option.
  * @example
  * ```ts
- * const signed = await openSignedPolicy({ signers, source: () => fetchText(feedUrl), state, now: () => new Date() });
- * const client = createClient(options).withVerification(signed);
+ * const signed = await openSignedPolicy({ signers, source, now: () => new Date() });
+ * requireVerified(await verifyEvidence({ bootProofs: [bootProof] }, { policy: signed.policy, now: new Date() }));
  * ```
  */
 export async function openSignedPolicy(options: SignedPolicyOptions): Promise<SignedPolicy> {
