@@ -166,6 +166,7 @@ const CHECKS = {
   "policy.commitment": { title: "the commitment is of the pinned kind", link: "policy", claim: "identity" },
   "policy.labels": { title: "the service's labels are the pinned ones", link: "policy" },
   "policy.age": { title: "the boot proof is not older than the policy allows", link: "policy", warn: "warning" },
+  "policy.current": { title: "the signed policy is in force", link: "policy", warn: "warning" },
   "policy.app-proof": { title: "the app proofs meet the rules of the policy", link: "policy" },
   "provenance.bundle": {
     title: "the bundle is of the expected form, and verifies under a trusted root of the policy",

@@ -189,4 +189,10 @@ export { packBundle, packEvidence, selfContainedPolicy } from "./bundle/pack.js"
 export type { PackOptions } from "./bundle/pack.js";
 export { POLICY_OF_THE_BUNDLE, verifyBundle } from "./bundle/verify.js";
 export type { BundleVerification, BundleVerifyOptions } from "./bundle/verify.js";
+export { openSignedPolicy } from "./signed-policy/open.js";
+export type { SignedPolicy, SignedPolicyOptions, SignedPolicyState } from "./signed-policy/open.js";
+export type { PolicySigners } from "./signed-policy/feed.js";
+export { SignedPolicyError } from "./signed-policy/errors.js";
+export type { SignedPolicyCode, SignedPolicyFacts } from "./signed-policy/errors.js";
+export type { SignedFacts } from "./appraise/parsed-policy.js";
 export { type PinProvenanceOptions, pinProvenance } from "./appraise/pin-provenance.js";

@@ -39,6 +39,8 @@ const GIVEN: Readonly<Record<string, string>> = {
   release: 'import("../src/index.js").Release',
   releases: 'readonly import("../src/index.js").Release[]',
   response: "Response",
+  signers: 'import("../src/index.js").PolicySigners',
+  source: "() => Promise<string>",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
   turnkey: `import("../src/adapters/index.js").ForeignClient & {

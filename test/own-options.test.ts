@@ -60,6 +60,7 @@ const buildPolicy = library.parsePolicy(
 /** Refuses everything, by a reason that is compared. */
 const noBuild = { verify: async () => ({ verified: false, reason: "tests" }) as const };
 const anchor = library.parseTrustAnchor("lab", anchorPem);
+const SIGNER = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 const expected = {
   organizationId: activity["organizationId"] as string,
   id: activity["id"] as string,
@@ -429,6 +430,13 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       uses.record([proof], use);
       await Promise.resolve();
       return uses.areFree([proof], { activityId: "b", submitted: null });
+    }),
+  ],
+  openSignedPolicy: [
+    door([{ signers: { name: "a", threshold: 1, keys: [SIGNER] }, refreshMs: 5, now: () => AT }], async (given) => {
+      const feed = { source: async () => "{}", onNotice: () => {} };
+      const opened = library.openSignedPolicy(Object.assign(given, feed) as never);
+      return opened.catch((error: library.SignedPolicyError) => [error.code, error.message]);
     }),
   ],
   createClient: [

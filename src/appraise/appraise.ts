@@ -26,7 +26,7 @@ import {
   comparePin,
   leastBy,
 } from "./pins.js";
-import type { DeploymentPins, Policy } from "./parsed-policy.js";
+import type { DeploymentPins, Policy, SignedFacts } from "./parsed-policy.js";
 import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
@@ -47,6 +47,7 @@ export function appraise(
     const label = subjectLabel(`app[${index}]`, setting.names.get(`app[${index}]`));
     return proof && { proof, label, signer: signers.get(proof.bootProof) ?? null };
   });
+  appraiseCurrent(policy.signed, setting.now, appChecks);
   appraiseAppProofs(held, policy, setting, appChecks);
   return {
     checklists: [...pieces.map(({ checklist }) => checklist), appChecks],
@@ -249,6 +250,37 @@ function appraiseAge(
     actual: `made at ${made}`,
     stale: true,
   });
+}
+
+/** How much of its validity is left when a signed policy warns: the last tenth, at most 14 days. */
+const LAST_PART = 0.1;
+const LAST_MS = 14 * 86_400_000;
+/** How far in the future a signed policy may be issued, since clocks differ. */
+const ISSUED_SKEW_MS = 5 * 60_000;
+
+/** Checks that a signed policy is in force at the caller's time (signed-policy/README.md, "Consumer"). */
+function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist: Checklist): boolean {
+  if (signed === null) return checklist.skip("policy.current", "the policy is not signed");
+  const [issued, expires] = [Date.parse(signed.issuedAt), Date.parse(signed.expiresAt)];
+  const words = `version ${signed.version} of ${signed.name}`;
+  const by = listed(signed.signedBy.map((keyid) => keyid.slice(0, 16)));
+  const left = expires - now.getTime();
+  const actual = now.toISOString();
+  if (left <= 0)
+    return checklist.fail("policy.current", `${words} expired at ${signed.expiresAt}`, {
+      expected: `a time before ${signed.expiresAt}`,
+      actual,
+      advice: "Get the newest version from those who sign the policy; if there is none, they have to renew it.",
+    });
+  if (now.getTime() < issued - ISSUED_SKEW_MS)
+    return checklist.fail("policy.current", `${words} is not in force yet: it was issued at ${signed.issuedAt}`, {
+      expected: `a time from ${signed.issuedAt} on`,
+      actual,
+      advice: "Check this machine's clock (or --now); if it is right, ask those who sign the policy.",
+    });
+  const until = `${words} is in force until ${signed.expiresAt}, signed by ${by}`;
+  if (left > Math.min(LAST_PART * (expires - issued), LAST_MS)) return checklist.pass("policy.current", until);
+  return checklist.warn("policy.current", `${until}: it expires in ${durationText(left)}, and should be renewed now`);
 }
 
 /** An app proof and the deployment of its enclave, which is null if none matched. */

@@ -19,6 +19,24 @@ export interface Policy {
   readonly maxAge: number | null;
   readonly appProofs: AppProofRules;
   readonly allowDebug: boolean;
+  /** The version of the signed policy, or null for a policy that is not signed. */
+  readonly signed: SignedFacts | null;
+}
+
+/** A version of a signed policy that enough keys signed (signed-policy/README.md). */
+export interface SignedFacts {
+  /** What its signers and consumers call it, such as `prod/signer`. */
+  readonly name: string;
+  readonly version: number;
+  /** SHA-256 of the signed payload in lower-case hex. */
+  readonly sha256: string;
+  /** Times in RFC 3339 as they were signed. */
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+  /** Key ids of those who signed. */
+  readonly signedBy: readonly string[];
+  /** Whether the consumer keeps a state, so that no older version can be shown to it again. */
+  readonly remembered: boolean;
 }
 
 /** The pins of one deployment. An undefined member is not pinned. Of several accepted values, one must match. */
@@ -53,7 +71,7 @@ type Appraise = (
 type Demands = (bootProofs: readonly (VerifiedBootProof | null)[], policy: Policy, now: Date) => readonly HeldDemand[];
 
 interface PolicySource {
-  /** The bytes from which the policy was read, or the JSON text of the parsed value. */
+  /** The bytes from which the policy was read, or its signed payload, or the JSON text of the parsed value. */
   readonly content: Uint8Array;
   readonly isText: boolean;
   readonly appraise: Appraise;
@@ -68,6 +86,7 @@ export class ParsedPolicy implements Policy {
   declare readonly maxAge: Policy["maxAge"];
   declare readonly appProofs: Policy["appProofs"];
   declare readonly allowDebug: Policy["allowDebug"];
+  declare readonly signed: Policy["signed"];
   readonly #source: PolicySource;
 
   /** @internal */
@@ -83,7 +102,10 @@ export class ParsedPolicy implements Policy {
     return typeof value === "object" && value !== null && #source in value;
   }
 
-  /** Returns a copy of the bytes from which the policy was read, or null if it was read from a parsed value. */
+  /**
+   * Returns a copy of the bytes from which the policy was read, or null if it was read from a parsed value. For a
+   * signed policy they are the payload that was signed.
+   */
   bytes(): Uint8Array | null {
     return this.#source.isText ? this.content() : null;
   }

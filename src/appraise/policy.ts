@@ -25,7 +25,14 @@ import {
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
 import { appraise, provenanceDemands } from "./appraise.js";
-import { type AppProofRules, type DeploymentPins, type Policy, madePolicy } from "./parsed-policy.js";
+import {
+  type AppProofRules,
+  type DeploymentPins,
+  type ParsedPolicy,
+  type Policy,
+  type SignedFacts,
+  madePolicy,
+} from "./parsed-policy.js";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
@@ -191,11 +198,22 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
-  const read = readShape(policyShape(readingOnce(own, value)), value);
-  if (read.value === undefined) throw new MalformedError("policy", read.faults);
   const content = bytes ?? toUtf8(JSON.stringify(value));
-  const source = { content, isText: bytes !== null, appraise, demands: provenanceDemands };
-  return madePolicy(policyOf(read.value), source);
+  return policyOf(readMembers(value, own), { content, isText: bytes !== null }, null);
+}
+
+/**
+ * Makes the policy of a signed payload, whose signatures and times are `signed`. It may name no files. Throws
+ * {@link MalformedError} (`policy`) as {@link parsePolicy} does.
+ */
+export function parseSigned(payload: Uint8Array, policy: object, signed: SignedFacts): ParsedPolicy {
+  return policyOf(readMembers(policy, {}), { content: payload.slice(), isText: true }, signed);
+}
+
+function readMembers(value: unknown, options: ParsePolicyOptions): PolicyMembers {
+  const read = readShape(policyShape(readingOnce(options, value)), value);
+  if (read.value === undefined) throw new MalformedError("policy", read.faults);
+  return read.value;
 }
 
 /** Returns the files that a policy names, even if it has faults. Each has its kind, name, and the name's place. */
@@ -230,9 +248,13 @@ function refuseSize(length: number): void {
     throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
-function policyOf(read: PolicyMembers): Policy {
+function policyOf(
+  read: PolicyMembers,
+  source: { readonly content: Uint8Array; readonly isText: boolean },
+  signed: SignedFacts | null,
+): ParsedPolicy {
   const anchors = read.trustAnchors ?? [AWS_ROOT];
-  return {
+  const members: Policy = {
     name: read.name ?? null,
     get trustAnchors(): readonly TrustAnchor[] {
       return Object.freeze(anchors.map(anchorCopy));
@@ -249,7 +271,9 @@ function policyOf(read: PolicyMembers): Policy {
       ...read.appProofs,
     }),
     allowDebug: read.allowDebug ?? false,
+    signed: signed && Object.freeze({ ...signed, signedBy: Object.freeze([...signed.signedBy]) }),
   };
+  return madePolicy(members, { ...source, appraise, demands: provenanceDemands });
 }
 
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {

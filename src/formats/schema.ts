@@ -43,6 +43,7 @@ import {
   RESTS_ON,
   type Report,
   type SignatureClaims,
+  type SignedPolicyClaims,
   type Verdict,
 } from "../report/report.js";
 
@@ -192,6 +193,16 @@ const REPORT: MembersOf<Report> = {
   tool: objectOf<Report["tool"]>({ name: text, version: text }),
   policy: nullable(text),
   policyDigest: nullable(sha256),
+  signedPolicy: optional(
+    objectOf<SignedPolicyClaims>({
+      name: text,
+      version: count,
+      sha256,
+      expiresAt: text,
+      signedBy: list(sha256, 1),
+      remembered: flag,
+    }),
+  ),
   verifiedAt: instant,
   validationTime: nullable(instant),
   notApplied: optional(list(text)),

@@ -73,6 +73,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     stale,
     policy: policy?.name ?? null,
     policyDigest: policy && (await digestOf(policy.bytes())),
+    signed: policy && policy.signed,
     verifiedAt: setting.context.now,
     validationTime,
     evidence: await evidencePieces(given),

@@ -4,6 +4,7 @@
  */
 import { privateMark } from "../decode/private-mark.js";
 import { type AgeLimit, MANIFEST_PINS } from "../appraise/appraisal.js";
+import type { SignedFacts } from "../appraise/parsed-policy.js";
 import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
 import type { BootProofForm } from "../decode/boot-proof.js";
@@ -39,6 +40,8 @@ export interface Report {
   readonly policy: string | null;
   /** SHA-256 of the policy's bytes in hex, or null without a policy or if it was passed as a value. */
   readonly policyDigest: string | null;
+  /** The version of the signed policy, absent for any other policy. */
+  readonly signedPolicy?: SignedPolicyClaims;
   /** The current time that the caller gave, in RFC 3339. Ages are counted from it. */
   readonly verifiedAt: string;
   /** The time at which certificates must be valid, in RFC 3339, or null if the evidence does not show it. */
@@ -62,6 +65,9 @@ export interface Report {
   /** Verified facts only, or null if the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
+
+/** The version of a signed policy. `remembered` is false where no state is kept: an older version could be shown. */
+export type SignedPolicyClaims = Omit<SignedFacts, "issuedAt">;
 
 /** The report of an activity, whose claims always include the activity. */
 export interface ActivityReport extends Report {
@@ -258,7 +264,11 @@ export interface SignatureClaims {
   readonly open: string | null;
 }
 
-export interface ReportParts extends Omit<Report, "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor"> {
+export interface ReportParts extends Omit<
+  Report,
+  "format" | "tool" | "verifiedAt" | "validationTime" | "refusedFor" | "signedPolicy"
+> {
+  readonly signed?: SignedFacts | null;
   readonly verifiedAt: Date;
   readonly validationTime: Date | null;
 }
@@ -271,7 +281,7 @@ const REPORTS = /* @__PURE__ */ privateMark<Report>();
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
-  const { notApplied = [], maxAge } = parts;
+  const { notApplied = [], maxAge, signed = null } = parts;
   refuseContradictions(parts);
   const report = REPORTS.on({
     format: "bootproof-report/1",
@@ -280,6 +290,7 @@ export function makeReport(parts: ReportParts): Report {
     tool: TOOL,
     policy,
     policyDigest,
+    ...(signed !== null && { signedPolicy: signedClaims(signed) }),
     verifiedAt: verifiedAt.toISOString(),
     validationTime: validationTime?.toISOString() ?? null,
     evidence: [...evidence],
@@ -289,6 +300,10 @@ export function makeReport(parts: ReportParts): Report {
     claims,
   });
   return deepFrozen(report);
+}
+
+function signedClaims({ name, version, sha256, expiresAt, signedBy, remembered }: SignedFacts): SignedPolicyClaims {
+  return { name, version, sha256, expiresAt, signedBy, remembered };
 }
 
 /** Returns the report of a caller who refuses a good verdict for these reasons. Without reasons it is unchanged. */

@@ -33,11 +33,23 @@ export function unprovenStatements(report: Report): string[] {
     ...openIdentity(report),
     ...rulesNotApplied(report).map(({ open }) => open),
     ...mergedStatements(claims.bootProofs.map((boot, index) => openAboutBoot(boot, isAws(report, index)))),
+    ...openVersion(report),
     ...openLatest(report),
     ...openApproval(report, claims),
     ...openResults(report, claims),
     ...openAlways(report, claims),
   ];
+}
+
+/** Returns statements about a signed policy, whose feed somebody else chose to show. */
+function openVersion({ signedPolicy }: Report): string[] {
+  if (signedPolicy === undefined) return [];
+  const { name, version, remembered } = signedPolicy;
+  const words = `version ${version} of the policy ${quoted(name)}`;
+  const others = `That others are shown the same ${words}: compare its SHA-256 with theirs.`;
+  if (remembered) return [others];
+  const newest = `That nothing newer than ${words} exists: no state is kept. Keep one, or pin minVersion.`;
+  return [newest, others];
 }
 
 /** Sources of warnings in the order in which they are shown: checks that warn, and rules that were not applied. */
@@ -47,6 +59,7 @@ export const CAVEATS = {
   "mode.debug": (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
   "policy.age": (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
   "policy.scope": scopeCaveats,
+  "policy.current": (report) => warnings(report, "policy.current").map((text) => `${text}.`),
   rules: (report) => rulesNotApplied(report).map(({ warning }) => warning),
   "app.time": untimedCaveats,
   "activity.request": (report) => warnings(report, "activity.request").map((text) => `${text}.`),

@@ -51,6 +51,18 @@ export async function ed25519Signer(
   return { publicKey: own.ed25519.getPublicKey(seed), sign: (message) => own.ed25519.sign(message, seed) };
 }
 
+/** Returns why a key of Ed25519 is refused, or null. For a key of small order anybody can sign. */
+export async function ed25519KeyFault(key: Uint8Array): Promise<string | null> {
+  const own = await import("./noble-ed25519.js");
+  try {
+    return own.ed25519.Point.fromBytes(key, false).isSmallOrder()
+      ? "a key of small order, for which anybody signs"
+      : null;
+  } catch {
+    return "not the canonical encoding of a point of Ed25519";
+  }
+}
+
 export interface Hasher {
   update(bytes: Uint8Array): unknown;
   digest(): Uint8Array;

@@ -726,7 +726,7 @@ describe("a bare document", () => {
     const report = await bare([all]);
     expect(idsOf(report, "fail")).toEqual(["policy.deployment"]);
     expect(checkOf(report, "policy.deployment").detail).toContain("only a deployment of kind nitro matches");
-    for (const id of CHECK_IDS.filter((one) => /^policy\.(?!deployment|age|app-proof)/.test(one)))
+    for (const id of CHECK_IDS.filter((one) => /^policy\.(?!deployment|age|current|app-proof)/.test(one)))
       expect(checkOf(report, id)).toMatchObject({ status: "skip", detail: "no deployment is of kind nitro" });
     const other = await underDeployments([nitro]);
     expect(idsOf(other, "fail")).toEqual(["policy.deployment"]);

@@ -167,7 +167,7 @@ it("the rows stand in the order of their checks, which are all checks of pins", 
   expect(PIN_NAMES.filter((name) => !(COMPARED as readonly PinName[]).includes(name))).toEqual(["provenance"]);
   const places = COMPARED.map((name) => CHECK_IDS.indexOf(PINS[name].check!));
   expect(places).toEqual([...places].sort((a, b) => a - b));
-  const others = ["policy.scope", "policy.deployment", "policy.age", "policy.app-proof"];
+  const others = ["policy.scope", "policy.deployment", "policy.age", "policy.current", "policy.app-proof"];
   expect(CHECK_IDS.filter((id) => id.startsWith("policy.") && !others.includes(id))).toEqual(PIN_CHECKS);
 });
 

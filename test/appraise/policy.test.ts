@@ -1076,7 +1076,7 @@ describe("a policy that was parsed", () => {
 
   it("has its trust anchors as an own member, made anew each time", () => {
     const policy = parsePolicy(least);
-    const names = ["name", "trustAnchors", "deployments", "maxAge", "appProofs", "allowDebug"];
+    const names = ["name", "trustAnchors", "deployments", "maxAge", "appProofs", "allowDebug", "signed"];
     expect([Object.keys(policy), Object.isFrozen(policy)]).toEqual([names, true]);
     expect(policy.trustAnchors).not.toBe(policy.trustAnchors);
   });

@@ -830,7 +830,39 @@ const policies: Accepted[] = [
   { name: "policy: none, and none wanted", judge: { noPolicy: true } },
 ];
 
+/** Now is 2026-03-04T05:11:07Z. */
+const signed: readonly Accepted[] = [
+  {
+    name: "a signed policy with more than a tenth of its validity left",
+    judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07.001Z" } },
+  },
+  {
+    name: "a signed policy in the last tenth of its validity",
+    judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07Z" } },
+    warns: ["policy.current"],
+  },
+  {
+    name: "a signed policy of 400 days with more than 14 days left",
+    judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07.001Z" } },
+  },
+  {
+    name: "a signed policy of 400 days with 14 days left",
+    judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07Z" } },
+    warns: ["policy.current"],
+  },
+  {
+    name: "a signed policy a millisecond before it expires",
+    judge: { signed: { issuedAt: "2026-02-04T05:11:07Z", expiresAt: "2026-03-04T05:11:07.001Z" } },
+    warns: ["policy.current"],
+  },
+  {
+    name: "a signed policy issued five minutes from now",
+    judge: { signed: { issuedAt: "2026-03-04T05:16:07Z", expiresAt: "2026-04-04T05:11:07Z" } },
+  },
+];
+
 export const ACCEPTED: readonly Accepted[] = [
+  ...signed,
   { name: "whole evidence" },
   ...kinds,
   ...manifests,

@@ -89,6 +89,7 @@ describe("the report of valid evidence", () => {
       "activity.signature",
       "app.request",
       "policy.args",
+      "policy.current",
       "policy.manifest-hash",
       "policy.public-key",
       "policy.user-data",

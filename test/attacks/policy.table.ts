@@ -425,6 +425,15 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     },
     fails: ["policy.deployment", "policy.namespace"],
   },
+  ...[
+    ["that expires at this moment", "2026-02-04T05:11:07Z", "2026-03-04T05:11:07Z"],
+    ["that expired a day ago", "2026-02-04T05:11:07Z", "2026-03-03T05:11:07Z"],
+    ["that was issued more than five minutes from now", "2026-03-04T05:16:07.001Z", "2026-04-04T05:11:07Z"],
+  ].map(([when, issuedAt, expiresAt]): Attack => ({
+    name: `a signed policy ${when}`,
+    judge: { signed: { issuedAt: issuedAt!, expiresAt: expiresAt! } },
+    fails: ["policy.current"],
+  })),
   {
     name: "debug mode, where the policy does not allow it",
     forge: inManifest("pivot", { debugMode: true }),

@@ -1,4 +1,5 @@
 /** What the attack tables share: one lab, one way to verify, and short names for alterations of one value. */
+import { parseSigned } from "../../src/appraise/policy.js";
 import { toHex } from "../../src/bytes.js";
 import type { CheckId, CheckSubject } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
@@ -6,6 +7,8 @@ import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import {
   type Expected,
   NO_POLICY_ANY_ENCLAVE,
+  type Policy,
+  type SignedFacts,
   type VerifyOptions,
   parsePolicy,
   parseTrustAnchor,
@@ -72,6 +75,8 @@ export interface Judgement {
   readonly allowDebug?: boolean;
   /** The caller's limit of the age of boot proofs. */
   readonly maxAgeMs?: number;
+  /** Times of the signed policy that has this content. */
+  readonly signed?: Pick<SignedFacts, "issuedAt" | "expiresAt">;
 }
 
 /** One row: what is altered when the evidence is made, and the results that the verifier must give. */
@@ -174,7 +179,13 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
   };
   return how.noPolicy === true
     ? { ...common, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", anchorPem)] }
-    : { ...common, policy: parsePolicy(JSON.stringify(labPolicy(anchorPem, deployments, how.policy))) };
+    : { ...common, policy: policyOf(labPolicy(anchorPem, deployments, how.policy), how) };
+}
+
+function policyOf(file: object, { signed }: Judgement): Policy {
+  if (signed === undefined) return parsePolicy(JSON.stringify(file));
+  const facts = { name: "prod/signer", version: 3, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)] };
+  return parseSigned(new Uint8Array(1), file, { ...facts, remembered: true, ...signed });
 }
 
 export function idsOf(report: Report, status: string): CheckId[] {

@@ -190,7 +190,7 @@ it("tells what a check warns of, and what was not asked, of a link that is prove
   const shown = report({ checks: [...others, warned, skipped] });
   expect(chainOf(shown, 0)[0]).toMatchObject({ state: "warned", warnings: ["starts at a root of your own"] });
   expect(reasonOf(shown, "anchor")).toBe("One check held, with a warning.");
-  expect(reasonOf(shown, "policy")).toBe("20 checks held. Not checked: policy.age.");
+  expect(reasonOf(shown, "policy")).toBe("21 checks held. Not checked: policy.age.");
 });
 
 describe("with several boot proofs", () => {

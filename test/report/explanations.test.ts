@@ -51,7 +51,7 @@ describe("the explanation of each check", () => {
 
   it.each(CHECK_IDS)("%s cites sections that there are", (id) => {
     for (const source of explainCheck(id).sources) {
-      const section = /^(src\/\w+\/README\.md), "(.+)"$/.exec(source);
+      const section = /^(src\/[\w-]+\/README\.md), "(.+)"$/.exec(source);
       if (section === null) {
         expect(source).toMatch(/^RFC \d{4}(?: section [\d.]+)?$|^(?:AWS|QOS), [\w.\-/]+, "attestation_\w+"$/);
         continue;

@@ -1,0 +1,130 @@
+/** The envelope: a profile of DSSE 1.0.2 (signed-policy/README.md, "Envelope"). */
+import { concatBytes, fromBase64, toHex, toUtf8 } from "../bytes.js";
+import { type JsonObject, parseJson } from "../decode/json.js";
+import { type Shape, list, matching, object, oneOf, optional, readShape, refined, text } from "../decode/shapes.js";
+import { MalformedError, faultText } from "../errors.js";
+import { sha256 } from "../verify/digest.js";
+import { SignedPolicyError } from "./errors.js";
+import type { SignerKey, SignerSet } from "./keys.js";
+
+export const PAYLOAD_TYPE = "application/vnd.bootproof.signed-policy+json";
+const MAX_SIGNATURES = 32;
+
+/** A decoded envelope. Nothing is verified. */
+export interface Envelope {
+  readonly json: JsonObject;
+  readonly payload: Uint8Array;
+  /** SHA-256 of the payload in lower-case hex. */
+  readonly sha256: string;
+  /** What each key signs: DSSE's PAE of the payload. */
+  readonly signed: Uint8Array;
+  readonly signatures: readonly EnvelopeSignature[];
+}
+
+interface EnvelopeSignature {
+  /** The key that is said to have signed, or null. It only chooses the key to try. */
+  readonly keyid: string | null;
+  readonly sig: Uint8Array;
+}
+
+const base64Bytes: Shape<Uint8Array> = refined(
+  matching((value) => fromBase64(value) !== null, "base64 (RFC 4648, standard alphabet, padded)"),
+  (value) => fromBase64(value)!,
+);
+
+const envelopeShape = object(
+  {
+    payloadType: oneOf(PAYLOAD_TYPE),
+    payload: base64Bytes,
+    signatures: list(object({ keyid: optional(text), sig: base64Bytes }, { unknown: "ignore" }), 1, MAX_SIGNATURES),
+  },
+  { unknown: "ignore" },
+);
+
+/** Reads an envelope. Throws {@link SignedPolicyError} (`malformed`) with every fault. `place` names it in messages. */
+export async function readEnvelope(input: string | Uint8Array | JsonObject, place = ""): Promise<Envelope> {
+  const json = typeof input === "string" || input instanceof Uint8Array ? parsed(input, place) : input;
+  const { payload, signatures } = shaped(envelopeShape, json, place);
+  return {
+    json: json as JsonObject,
+    payload,
+    sha256: toHex(await sha256(payload)),
+    signed: preAuthEncoding(payload),
+    signatures: signatures.map(({ keyid, sig }) => ({ keyid: keyid || null, sig })),
+  };
+}
+
+/** Parses strict JSON. Throws {@link SignedPolicyError} (`malformed`). */
+export function parsed(input: string | Uint8Array, place: string): ReturnType<typeof parseJson> {
+  try {
+    return parseJson(input);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    throw malformed(place, faultText(error.faults), error);
+  }
+}
+
+/** Reads a value by its shape. Throws {@link SignedPolicyError} (`malformed`) with every fault. */
+export function shaped<T>(shape: Shape<T>, value: unknown, place: string): T {
+  const read = readShape(shape, value);
+  if (read.faults.length > 0) throw malformed(place, faultText(read.faults));
+  return read.value as T;
+}
+
+export function malformed(place: string, message: string, cause?: unknown): SignedPolicyError {
+  return new SignedPolicyError("malformed", place === "" ? message : `${place}: ${message}`, {}, { cause });
+}
+
+/** Returns what a key signs (DSSE 1.0.2, PAE). Lengths are in bytes. */
+function preAuthEncoding(payload: Uint8Array): Uint8Array {
+  return concatBytes(toUtf8(`DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `), payload);
+}
+
+/** Which keys of a set signed an envelope. */
+export interface Signed {
+  readonly keys: readonly SignerKey[];
+  /** Sentences about signatures that do not count. */
+  readonly notes: readonly string[];
+}
+
+/** Verifies the signatures under the keys of all sets. A key that signed twice is returned once. */
+export async function signersOf(envelope: Envelope, sets: readonly SignerSet[]): Promise<Signed> {
+  const known = new Map(sets.flatMap(({ keys }) => keys).map((key) => [key.keyid, key]));
+  const keys = new Set<SignerKey>();
+  const notes: string[] = [];
+  for (const [index, { keyid, sig }] of envelope.signatures.entries()) {
+    const named = known.get(keyid ?? "");
+    const tried = keyid === null ? [...known.values()] : [named].filter((key) => key !== undefined);
+    const verified = await firstWhere(tried, (key) => key.verify(envelope.signed, sig));
+    if (verified !== undefined) keys.add(verified);
+    else if (tried.length === 0) notes.push(`signature ${index} is by a key of no set (${startOf(keyid!)})`);
+    else notes.push(`signature ${index} does not verify`);
+  }
+  return { keys: [...keys], notes };
+}
+
+function startOf(keyid: string): string {
+  return /^[0-9a-f]{64}$/.test(keyid) ? `${keyid.slice(0, 16)}…` : "its keyid is not a SHA-256 in lower-case hex";
+}
+
+async function firstWhere<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<T | undefined> {
+  for (const item of items) if (await holds(item)) return item;
+  return undefined;
+}
+
+/** Requires enough keys of the set. Throws {@link SignedPolicyError} (`signatures`). */
+export function requireSigned(
+  { keys, notes }: Signed,
+  set: SignerSet,
+  { what, version }: { readonly what: string; readonly version: number },
+): void {
+  const ofSet = keys.filter(({ keyid }) => set.keys.some((key) => key.keyid === keyid)).map(({ keyid }) => keyid);
+  if (ofSet.length >= set.threshold) return;
+  const noted = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
+  throw new SignedPolicyError(
+    "signatures",
+    `version ${version}: ${ofSet.length} of the ${set.keys.length} keys of ${what} signed it, ` +
+      `${set.threshold} must${noted}`,
+    { version, counted: ofSet.length, needed: set.threshold, keyids: ofSet },
+  );
+}

@@ -1,0 +1,240 @@
+/** A signed policy that is kept up to date: the consumer (signed-policy/README.md, "Consumer"). */
+import type { Policy } from "../appraise/policy.js";
+import { callable, having, typedOptions, unchecked } from "../decode/options.js";
+import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
+import { SignedPolicyError } from "./errors.js";
+import {
+  type AcceptedVersion,
+  type ConsumerState,
+  type PinnedSigners,
+  type PolicySigners,
+  type Walk,
+  readPinnedSigners,
+  readState,
+  stateText,
+  walkFeed,
+} from "./feed.js";
+import { policyOf } from "./payload.js";
+
+/** Where a consumer keeps what it accepted. `fileState` of `bootproof/signed-policy/node` keeps it in a file. */
+export interface SignedPolicyState {
+  /** Returns the text that was written last, or null if there is none. */
+  readonly read: () => Promise<string | null | undefined>;
+  /**
+   * Writes the text whole, if the state still is `before`. Returns false if it is not; it is then read again. A store
+   * that one process alone writes may ignore `before` and return nothing.
+   */
+  readonly write: (text: string, before: string | null) => Promise<unknown>;
+}
+
+export interface SignedPolicyOptions {
+  /** The keys that the application pins: the file's JSON text, its bytes, or the parsed value. */
+  readonly signers: PolicySigners | string | Uint8Array;
+  /** Fetches the feed. Nothing that it returns is trusted. */
+  readonly source: () => Promise<Uint8Array | string>;
+  /** Without a state, an old version that is still valid can be shown as the newest. */
+  readonly state?: SignedPolicyState;
+  readonly now: () => Date;
+  /** Milliseconds between two refreshes, to which up to a tenth is added at random. Default: 5 minutes. */
+  readonly refreshMs?: number;
+  /**
+   * Called with what an operator must know: a refresh that failed, a version that is not used yet, a signature that
+   * does not count. Default: `console.warn` with the message.
+   */
+  readonly onNotice?: (notice: string, error?: SignedPolicyError) => void;
+  /** Returns a number from 0 to 1. Default: `Math.random`, since the jitter is no secret. */
+  readonly random?: () => number;
+}
+
+const OPTIONS: MembersOf<SignedPolicyOptions> = {
+  signers: unchecked,
+  source: callable,
+  state: optional(having("read", "write")),
+  now: callable,
+  refreshMs: optional(wholeNumber(0)),
+  onNotice: optional(callable),
+  random: optional(callable),
+};
+
+const REFRESH_MS = 5 * 60_000;
+const MAX_WRITES = 5;
+
+/** A signed policy of which always the newest accepted version is in force. */
+export class SignedPolicy {
+  readonly #options: SignedPolicyOptions;
+  readonly #pinned: PinnedSigners;
+  #newest: AcceptedVersion;
+  #policy: Policy;
+  #refreshing: Promise<boolean> | null = null;
+  #nextMs: number;
+
+  /** @internal */
+  constructor(options: SignedPolicyOptions, pinned: PinnedSigners, newest: AcceptedVersion, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a signed policy is made by openSignedPolicy only");
+    [this.#options, this.#pinned, this.#newest] = [options, pinned, newest];
+    this.#policy = this.#policyOf(newest);
+    this.#nextMs = this.#later();
+  }
+
+  static is(value: unknown): value is SignedPolicy {
+    return typeof value === "object" && value !== null && #pinned in value;
+  }
+
+  /** The policy in force. It is immutable: a refresh replaces it. `policy.current` fails once it has expired. */
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  get version(): number {
+    return this.#newest.version;
+  }
+
+  /** The envelope of the version in force as JSON text. A bundle shows it. */
+  get envelope(): string {
+    return JSON.stringify(this.#newest.envelope.json);
+  }
+
+  /**
+   * Fetches the feed, one fetch at a time. Resolves to whether a new version is in force. Rejects with
+   * {@link SignedPolicyError} if the feed cannot be fetched or is refused; the policy in force then stays so until it
+   * expires.
+   */
+  refresh(): Promise<boolean> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = null;
+      this.#nextMs = this.#later();
+    });
+    return this.#refreshing;
+  }
+
+  /**
+   * Returns the policy for the next verification. When a refresh is due, it is begun, and awaited only if the policy in
+   * force has expired. A refresh that fails is told to `onNotice`.
+   */
+  async current(): Promise<Policy> {
+    const now = this.#options.now().getTime();
+    const isExpired = now >= this.#newest.expiresAt.getTime();
+    if (now >= this.#nextMs) {
+      const refreshed = this.refresh().catch((error: unknown) => this.#tell(error));
+      if (isExpired) await refreshed;
+    }
+    return this.#policy;
+  }
+
+  async #refresh(): Promise<boolean> {
+    const read = await readNewest(this.#options, this.#pinned, this.#newest);
+    if (read.newest.envelope.sha256 === this.#newest.envelope.sha256) return false;
+    const policy = this.#policyOf(read.newest);
+    [this.#newest, this.#policy] = [read.newest, policy];
+    return true;
+  }
+
+  #policyOf(newest: AcceptedVersion): Policy {
+    return policyOf(newest, { signedBy: newest.signedBy, remembered: this.#options.state !== undefined });
+  }
+
+  #later(): number {
+    const { now, refreshMs = REFRESH_MS, random = Math.random } = this.#options;
+    return now().getTime() + refreshMs * (1 + random() / 10);
+  }
+
+  #tell(error: unknown): void {
+    const failure = asSignedPolicyError(error);
+    const words = `the signed policy ${this.#pinned.name} was not refreshed, version ${this.version} stays in force`;
+    notify(this.#options, `${words}: ${failure.message}`, failure);
+  }
+}
+
+const TOKEN = Symbol();
+
+/**
+ * Opens a signed policy: fetches its feed, verifies it from the state on (or from the pinned keys), and writes the
+ * state. If the feed cannot be fetched, the version of the state is in force until it expires. Rejects with
+ * {@link SignedPolicyError}, and with TypeError for an invalid option.
+ * @example
+ * ```ts
+ * const signed = await openSignedPolicy({ signers, source, now: () => new Date() });
+ * requireVerified(await verifyEvidence({ bootProofs: [bootProof] }, { policy: signed.policy, now: new Date() }));
+ * ```
+ */
+export async function openSignedPolicy(options: SignedPolicyOptions): Promise<SignedPolicy> {
+  const own = typedOptions("options", options, OPTIONS);
+  const pinned = await readPinnedSigners(own.signers);
+  const { newest } = await readNewest(own, pinned, null);
+  return new SignedPolicy(own, pinned, newest, TOKEN);
+}
+
+/** Returns the policy in force, for a function that takes either a policy or a signed one. */
+export async function policyInForce(policy: Policy | SignedPolicy): Promise<Policy> {
+  return SignedPolicy.is(policy) ? policy.current() : policy;
+}
+
+/** Reads the feed from the newest known version on, and writes the state before anything new is used. */
+async function readNewest(
+  options: SignedPolicyOptions,
+  pinned: PinnedSigners,
+  known: AcceptedVersion | null,
+): Promise<Pick<Walk, "newest">> {
+  const { source, state, now } = options;
+  const feed = await source().catch((error: unknown) => asSignedPolicyError(error));
+  for (let writes = 0; writes < MAX_WRITES; writes++) {
+    const text = (await stateStep("read", () => state?.read())) ?? null;
+    const kept = text === null ? null : await readState(text);
+    const before = newer(kept, known && { pinned: pinned.digest, newest: known }, pinned);
+    if (feed instanceof SignedPolicyError) return withoutFeed(feed, { options, pinned, known, before });
+    const walk = await walkFeed(feed, pinned, before, now());
+    for (const note of walk.notes) notify(options, note);
+    policyOf(walk.newest, { signedBy: walk.newest.signedBy, remembered: false });
+    if (state === undefined || walk.isEarly || isKept(walk, kept, pinned)) return walk;
+    const next = stateText({ pinned: pinned.digest, newest: walk.newest });
+    if ((await stateStep("write", () => state.write(next, text))) !== false) return walk;
+  }
+  throw new SignedPolicyError("state", "the state was changed by another process at each attempt to write it");
+}
+
+interface Known {
+  readonly options: SignedPolicyOptions;
+  readonly pinned: PinnedSigners;
+  readonly known: AcceptedVersion | null;
+  readonly before: ConsumerState | null;
+}
+
+/** Returns the version of the state at a start without a feed. Throws the error at any other time. */
+function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Pick<Walk, "newest"> {
+  if (known !== null || before?.pinned !== pinned.digest) throw error;
+  notify(options, `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`);
+  return before;
+}
+
+/** Returns the newer of the state and what this process accepted. Another process may have accepted more. */
+function newer(kept: ConsumerState | null, known: ConsumerState | null, pinned: PinnedSigners): ConsumerState | null {
+  if (kept === null || known === null) return kept ?? known;
+  return kept.pinned === pinned.digest && kept.newest.version >= known.newest.version ? kept : known;
+}
+
+function isKept({ newest }: Walk, kept: ConsumerState | null, pinned: PinnedSigners): boolean {
+  return kept?.pinned === pinned.digest && kept.newest.envelope.sha256 === newest.envelope.sha256;
+}
+
+async function stateStep<T>(what: "read" | "write", step: () => Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await step();
+  } catch (error) {
+    const words = what === "read" ? "cannot be read" : "cannot be written, so the new version is not used";
+    throw new SignedPolicyError("state", `the state ${words}: ${messageOf(error)}`, {}, { cause: error });
+  }
+}
+
+function notify({ onNotice }: SignedPolicyOptions, notice: string, error?: SignedPolicyError): void {
+  if (onNotice === undefined) globalThis.console?.warn(notice);
+  else onNotice(notice, error);
+}
+
+function asSignedPolicyError(error: unknown): SignedPolicyError {
+  if (error instanceof SignedPolicyError) return error;
+  return new SignedPolicyError("fetch", messageOf(error), {}, { cause: error });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
