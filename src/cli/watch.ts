@@ -355,10 +355,10 @@ async function watching(
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
 export function watchExitCode(summary: WatchSummary): number {
-  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isLogWritable } = summary;
+  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isFeedContradicted, isLogWritable } = summary;
   if (!isLogWritable) return EXIT.usage;
   if (silent.length > 0) return EXIT.unreachable;
-  if (refused.length > 0 || waiting || outagesWaiting) return EXIT.rejected;
+  if (refused.length > 0 || waiting || outagesWaiting || isFeedContradicted) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
