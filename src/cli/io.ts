@@ -87,6 +87,8 @@ export interface Problem {
   readonly file?: string;
   /** What to do about it. */
   readonly advice?: string;
+  /** The stable code of a signed policy that is refused. */
+  readonly code?: string;
 }
 
 /** Ends the command with these problems on stderr, and without a stack trace. */

@@ -91,6 +91,8 @@ export const OPTIONS = {
   payload: ["payload...", "demands"],
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
+  "policy-signers": ["file", "demands"],
+  "policy-state": ["file", "demands"],
   port: ["number", "neither"],
   provenance: ["file...", "neither"],
   previous: ["file", "loosens"],
@@ -154,6 +156,14 @@ const HEALTH = [
   LOG_FORMAT,
 ] as const;
 const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
+/** Options for a signed policy, beside `--policy`. */
+const SIGNED_POLICY = [
+  [
+    "policy-signers",
+    "--policy is a feed of signed policies, or one of them, as a file or at https://…: the keys that sign it",
+  ],
+  ["policy-state", "with --policy-signers: keep the newest accepted version in this file; older ones are then refused"],
+] as const;
 const MAX_AGE = [
   "max-age",
   "the greatest age of a boot proof, such as 30d, if the policy's maxAge is not smaller",
@@ -191,6 +201,7 @@ export const COMMAND_OPTIONS = {
     ["attestation", "instead of --boot-proof: a bare attestation document, binary, base64 or hex"],
     PROVENANCE,
     POLICY,
+    ...SIGNED_POLICY,
     NO_POLICY,
     MAX_AGE,
     ["bundle-policy", 'with a bundle: use the policy that its maker chose ("authentic" at best)'],
@@ -217,6 +228,7 @@ export const COMMAND_OPTIONS = {
   ],
   audit: [
     POLICY,
+    ...SIGNED_POLICY,
     NO_POLICY,
     MAX_AGE,
     ["boot-proof", "boot proofs for app proofs and activities that come without a boot proof"],
@@ -249,6 +261,7 @@ export const COMMAND_OPTIONS = {
     ],
     ...QUEUE,
     ["policy", "the policy of the audits that this worker serves"],
+    ...SIGNED_POLICY,
     ["no-policy", "serve audits without a policy"],
     ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
     ["workers", "threads that verify (default: one for each core, at most 16)"],
@@ -269,6 +282,7 @@ export const COMMAND_OPTIONS = {
     ACTIVITY,
     PROVENANCE,
     ["policy", "the policy that the evidence must meet; it is packed too"],
+    ...SIGNED_POLICY,
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],
     ["payload", "a value that app proofs must have: TYPE:/pointer=JSON; it is not packed"],
@@ -399,6 +413,7 @@ export const COMMAND_OPTIONS = {
   ],
   review: [
     ["policy", "the policy whose pins the manifest has to meet"],
+    ...SIGNED_POLICY,
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
     ["previous", "the manifest or envelope that this one replaces: unpinned members pass if they are unchanged"],
@@ -410,6 +425,7 @@ export const COMMAND_OPTIONS = {
     ["role-arn", "the IAM role of the parent instance, for PCR3"],
     ["instance-id", "the parent instance, for PCR4"],
     ["policy", "the policy that must pin what was measured"],
+    ...SIGNED_POLICY,
     ["provenance", "Sigstore bundles of the binary's build, which the policy demands; also several as JSON Lines"],
     TEXT_OR_JSON,
   ],
