@@ -16,6 +16,8 @@ interface PolicyFlags {
   readonly policy?: string | false;
   readonly policySigners?: string;
   readonly policyState?: string;
+  /** Milliseconds between two refreshes of a command that runs for a long time. */
+  readonly refreshMs?: number | undefined;
 }
 
 export interface GivenPolicy {
@@ -39,7 +41,7 @@ const WHO_SIGNS = "--policy-signers FILE names the keys that sign it, and how ma
  */
 export async function readGivenPolicy(
   files: InputFiles,
-  { policy: path, policySigners: signers, policyState: state }: PolicyFlags,
+  { policy: path, policySigners: signers, policyState: state, refreshMs }: PolicyFlags,
   io: Io,
   now = io.now,
 ): Promise<GivenPolicy | undefined> {
@@ -51,7 +53,9 @@ export async function readGivenPolicy(
     return signers === undefined ? undefined : fault("--policy-signers requires --policy: the feed that they sign");
   const why = ADDRESS.test(path) ? addressFault(path, signers) : null;
   if (why !== null) return fault(why);
-  return signers === undefined ? readPlain(files, path) : readSigned(files, { path, signers, state, now }, io);
+  return signers === undefined
+    ? readPlain(files, path)
+    : readSigned(files, { path, signers, state, now, refreshMs }, io);
 }
 
 function addressFault(path: string, signers: string | undefined): string | null {
@@ -76,11 +80,12 @@ interface Signed extends Required<Pick<SignedPolicyOptions, "now">> {
   readonly path: string;
   readonly signers: string;
   readonly state: string | undefined;
+  readonly refreshMs: number | undefined;
 }
 
 async function readSigned(
   files: InputFiles,
-  { path, signers: signersPath, state, now }: Signed,
+  { path, signers: signersPath, state, now, refreshMs }: Signed,
   io: Io,
 ): Promise<GivenPolicy | undefined> {
   const [{ openSignedPolicy }, { fileState }] = await Promise.all([
@@ -99,8 +104,12 @@ async function readSigned(
         return asFeed(fetched);
       },
       ...(state !== undefined && { state: fileState(state) }),
+      ...(refreshMs !== undefined && { refreshMs }),
       now,
-      onNotice: (notice) => io.stderr.write(`warning: ${printable(`${shown}: ${notice}`)}\n`),
+      onNotice: (notice, error) => {
+        const kind = error?.isContradiction ? "POLICY FEED REFUSED" : "warning";
+        io.stderr.write(`${kind}: ${printable(`${shown}: ${notice}`)}\n`);
+      },
     });
     return { path: shown, policy: signed.policy, signed };
   } catch (error) {

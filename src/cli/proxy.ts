@@ -5,7 +5,7 @@ import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { diskReason } from "../disk/reason.js";
 import { printable } from "../report/printable.js";
-import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
+import { plainPolicy } from "../plain-settings.js";
 import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
 import { commandOf } from "./command.js";
 import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
@@ -13,9 +13,9 @@ import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
-import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
+import { readGivenPolicy } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { type MaxAge, maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -107,7 +107,7 @@ async function optionsOf(
   io: Io,
 ): Promise<StartProxyOptions> {
   const upstream = flags.upstream!;
-  const read = await readFiles(flags, files);
+  const read = await readFiles(flags, files, io);
   // This organization is never used, since the proxy names one in each query.
   const connection = { baseUrl: upstream, organizationId: "none", timeoutMs, unusedProxy: "" };
   return {
@@ -119,6 +119,7 @@ async function optionsOf(
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     ...age,
     provenance: read.provenance,
+    ...read.verifier,
     timeoutMs,
     ...(flags.healthFile !== undefined && { healthFile: flags.healthFile }),
     now: io.now,
@@ -127,14 +128,15 @@ async function optionsOf(
 }
 
 interface ReadFiles {
-  readonly policy: PlainPolicy;
+  readonly policy: StartProxyOptions["policy"];
   readonly bootProofs: readonly JsonObject[];
   readonly provenance: readonly string[];
+  readonly verifier: Pick<StartProxyOptions, "provenanceVerifier">;
 }
 
 /** Reads the files. The policy is returned as plain data, since the proxy uses another copy of the library. */
-async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<ReadFiles> {
-  const read = await readPolicyFile(files, flags.policy);
+async function readFiles(flags: Flags<"proxy">, files: InputFiles, io: Io): Promise<ReadFiles> {
+  const read = await readGivenPolicy(files, flags, io);
   const bootProofs = (await readBootProofs(files, flags.bootProof)).flatMap(({ name, value }) => {
     const bootProof = unwrap(value, "bootProof");
     if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return [bootProof];
@@ -146,9 +148,9 @@ async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<Read
   });
   const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
-  // The proxy loads the package itself, but it is loaded here, too, so that a missing package becomes a message.
-  await verifierFor(read!.policy);
-  return { policy: plainPolicy(read!.policy), bootProofs, provenance };
+  const { policy, signed } = read!;
+  const verifier = await verifierFor(policy, signed !== null && provenance.length > 0);
+  return { policy: signed ?? plainPolicy(policy), bootProofs, provenance, verifier };
 }
 
 function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {

@@ -200,6 +200,7 @@ const MOST_HELD_MS = 2000;
 const MOST_TOGETHER_MS = 60_000;
 /** Milliseconds that the end of a watch waits for its log. */
 const MOST_ENDING_MS = 5000;
+const LEAST_REFRESH_MS = 1000;
 /** Names of errors of a log that takes no entries any more. */
 const CHANGED: ReadonlySet<string> = new Set(["LogChangedError", "LogError"]);
 
@@ -526,7 +527,8 @@ class Watch {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
-      const waitMs = this.#signed?.waitMs ?? (this.#reloads.refusedSince === null ? null : intervalMs);
+      const refreshMs = this.#signed && Math.max(LEAST_REFRESH_MS, this.#signed.waitMs);
+      const waitMs = refreshMs ?? (this.#reloads.refusedSince === null ? null : intervalMs);
       const due = waitMs === null ? [] : [this.#sleep(waitMs, this.#turn)];
       if (!this.#reloads.isAsked) await Promise.race([asked, ...due]);
       if (!signal.aborted) await this.#reload();
