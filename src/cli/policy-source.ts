@@ -8,7 +8,7 @@ import type { SignedPolicy, SignedPolicyError, SignedPolicyOptions } from "../si
 import { isLoopback } from "./connection.js";
 import { useProxies, unusedProxyText } from "./environment-proxy.js";
 import { type InputFiles, STDIN } from "./files.js";
-import type { Io } from "./io.js";
+import { type Io, RefusedError } from "./io.js";
 import { readPolicyFile } from "./option-files.js";
 
 interface PolicyFlags {
@@ -21,7 +21,6 @@ interface PolicyFlags {
 }
 
 export interface GivenPolicy {
-  /** The file, or the address without its query, which may be secret. */
   readonly path: string;
   /** For a signed policy, the version in force when it was read. */
   readonly policy: Policy;
@@ -56,6 +55,18 @@ export async function readGivenPolicy(
   return signers === undefined
     ? readPlain(files, path)
     : readSigned(files, { path, signers, state, now, refreshMs }, io);
+}
+
+/** Refuses a version that is not in force, for commands without checks. Throws RefusedError. */
+export async function requireCurrent(given: GivenPolicy | undefined, now: Date): Promise<void> {
+  const { currentFault } = await import("../appraise/appraise.js");
+  const fault = given?.policy.signed && currentFault(given.policy.signed, now);
+  if (fault) throw new RefusedError([{ file: printable(given!.path), message: fault.detail, advice: fault.advice }]);
+}
+
+/** Returns the path, or the address without its query, which may be secret. */
+export function shownPolicyPath(path: string): string {
+  return ADDRESS.test(path) ? path.replace(/[?#].*/s, "") : path;
 }
 
 function addressFault(path: string, signers: string | undefined): string | null {
@@ -94,7 +105,7 @@ async function readSigned(
   ]);
   const signers = await files.bytes(signersPath);
   if (signers === undefined) return undefined;
-  const shown = ADDRESS.test(path) ? path.replace(/[?#].*/s, "") : path;
+  const shown = shownPolicyPath(path);
   let fetched: Uint8Array | undefined;
   try {
     const signed = await openSignedPolicy({

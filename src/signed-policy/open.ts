@@ -92,7 +92,7 @@ export class SignedPolicy {
 
   /** The envelope of the version in force as JSON text. A bundle shows it. */
   get envelope(): string {
-    return JSON.stringify(this.#newest.envelope.json);
+    return this.#policy.signed!.envelope;
   }
 
   /**
