@@ -15,7 +15,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
-import { readGivenPolicy } from "./policy-source.js";
+import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { type MaxAge, maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -42,7 +42,8 @@ Examples:
     $ bootproof proxy --upstream https://api.example.com --policy policy.json --port 8788 --api-key-file api-key.json
     $ bootproof proxy --upstream https://api.example.com --policy policy.json --boot-proof signer.json policy.json
 
-Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be used.`;
+Exit codes: 0 ended normally, 1 the signed policy is not in force at the start, 2 wrong usage, or a port or file that
+cannot be used.`;
 
 export const addProxyCommand = commandOf(
   "proxy",
@@ -148,6 +149,7 @@ async function readFiles(flags: Flags<"proxy">, files: InputFiles, io: Io): Prom
   });
   const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
+  await requireCurrent(read, io.now());
   const { policy, signed } = read!;
   const verifier = await verifierFor(policy, signed !== null && provenance.length > 0);
   return { policy: signed ?? plainPolicy(policy), bootProofs, provenance, verifier };
