@@ -2,17 +2,35 @@
  * Policies and options as plain data, for files, threads, and other copies of this package. The files that a policy
  * names are embedded: certificates as PEM text, and trusted roots as JSON text.
  */
-import { type MembersOf, type Shape, hex, instant, list, objectOf, optional, record, text } from "./decode/shapes.js";
+import {
+  type MembersOf,
+  type Shape,
+  anyObject,
+  flag,
+  hex,
+  instant,
+  list,
+  matching,
+  object,
+  objectOf,
+  oneOf,
+  optional,
+  readShape,
+  record,
+  text,
+  wholeNumber,
+} from "./decode/shapes.js";
 import { requireShape, typedOptions } from "./decode/options.js";
 import { type JsonEntry, entriesAt } from "./appraise/json-edit.js";
-import { ParsedPolicy } from "./appraise/parsed-policy.js";
-import { type Policy, namedFiles, parsePolicy } from "./appraise/policy.js";
+import { ParsedPolicy, type SignedFacts } from "./appraise/parsed-policy.js";
+import { type Policy, namedFiles, parsePolicy, parseSigned } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromHex, fromUtf8, toHex, toUtf8 } from "./bytes.js";
+import { parseTime } from "./decode/decimal-time.js";
 import { copyInput, withoutPrototype } from "./decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { attempt } from "./errors.js";
+import { MalformedError, attempt } from "./errors.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
@@ -26,8 +44,10 @@ import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/tru
 
 /** A policy as plain data. Parsing it gives the same policy with the same digest. */
 export interface PlainPolicy {
-  /** Text of the policy file. */
+  /** Text of the policy file, or the payload of a signed policy. */
   readonly text: string;
+  /** What the caller knows of a signed policy beside its payload: nothing is verified again. */
+  readonly signed?: Pick<SignedFacts, "sha256" | "signedBy" | "remembered" | "envelope">;
   /** PEM text of each trust anchor file, by the file's name in the policy. */
   readonly anchors?: Readonly<Record<string, string>>;
   /** JSON text of each file with a trusted root of provenance, by the file's name in the policy. */
@@ -36,6 +56,14 @@ export interface PlainPolicy {
 
 export const plainPolicyShape = /* @__PURE__ */ objectOf<PlainPolicy>({
   text,
+  signed: optional(
+    objectOf<NonNullable<PlainPolicy["signed"]>>({
+      sha256: text,
+      signedBy: list(text),
+      remembered: flag,
+      envelope: text,
+    }),
+  ),
   anchors: optional(record(text)),
   roots: optional(record(text)),
 });
@@ -58,15 +86,43 @@ export function policyContent(policy: ParsedPolicy): PlainPolicy {
   return {
     // The bytes are UTF-8: they were parsed as JSON.
     text: fromUtf8(bytes)!,
+    ...(policy.signed && { signed: knownOf(policy.signed) }),
     ...(Object.keys(anchors).length > 0 && { anchors }),
     ...(Object.keys(roots).length > 0 && { roots }),
   };
 }
 
+function knownOf({ sha256, signedBy, remembered, envelope }: SignedFacts): NonNullable<PlainPolicy["signed"]> {
+  return { sha256, signedBy, remembered, envelope };
+}
+
+const time = matching((value) => parseTime(value) !== null, "a time of RFC 3339");
+/** The part of a payload that is read again. Whoever opened the signed policy has verified it. */
+const payloadShape = /* @__PURE__ */ object(
+  {
+    signedPolicy: oneOf("bootproof-signed-policy/1"),
+    name: text,
+    version: wholeNumber(1),
+    ...{ issuedAt: time, expiresAt: time },
+    policy: anyObject,
+  },
+  { unknown: "ignore" },
+);
+
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
   const own = requireShape("policy", policy, plainPolicyShape);
-  return parsePolicy(own.text, { readFile: readerOf(own) });
+  if (own.signed === undefined) return parsePolicy(own.text, { readFile: readerOf(own) });
+  const { value, faults } = readShape(payloadShape, parseJson(own.text));
+  if (value === undefined) throw new MalformedError("policy", faults);
+  const { policy: file, name, version, issuedAt, expiresAt } = value;
+  return parseSigned(toUtf8(own.text), file, { name, version, issuedAt, expiresAt, ...own.signed });
+}
+
+/** Returns the JSON of the policy file, which is inside the payload of a signed policy. It may be malformed. */
+export function policyJsonIn({ text, signed }: PlainPolicy): JsonValue | undefined {
+  const { value } = attempt(() => parseJson(text));
+  return signed !== undefined && isJsonObject(value) ? value["policy"] : value;
 }
 
 /** Returns a function that reads the files that the policy names. The function throws Error for any other name. */

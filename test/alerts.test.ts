@@ -36,6 +36,8 @@ const WELL: HealthStatus = {
   settingRefusedSince: null,
   settingReadAt: new Date(0),
   policyDigest: "91ab",
+  policyExpiresAt: null,
+  isFeedContradicted: false,
   isLogWritable: true,
   undelivered: { count: 0, oldest: null },
 };
@@ -118,6 +120,17 @@ const HOURS: readonly (readonly [string, Partial<Hour>, readonly string[]])[] = 
     "a reload is refused",
     { watch: polled({}, { settingRefusedSince: new Date(0) }) },
     ["NotReady", "PolicyNotReloaded"],
+  ],
+  ["a signed policy has ten days", { watch: polled({}, { policyExpiresAt: new Date(10 * DAY * 1000) }) }, []],
+  [
+    "a signed policy expires tomorrow",
+    { watch: polled({}, { policyExpiresAt: new Date((DAY + MINUTES * 30) * 1000) }) },
+    ["PolicyExpires"],
+  ],
+  [
+    "the feed of the policy is rolled back",
+    { watch: polled({}, { settingRefusedSince: new Date(0), isFeedContradicted: true }) },
+    ["NotReady", "PolicyFeedRefused", "PolicyNotReloaded"],
   ],
   [
     "no checkpoint is signed",

@@ -13,14 +13,15 @@ import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
 import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { type ForeignClient, queriesOf } from "./foreign.js";
 import { keepReport, rejected } from "./results.js";
 
 type BootProofs = readonly object[];
 
 export interface VerifiedFetchOptions extends VerificationOptions {
-  /** The policy that `parsePolicy` returns. */
-  readonly policy: Policy;
+  /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
+  readonly policy: Policy | SignedPolicy;
   /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
   /**

@@ -13,6 +13,7 @@ import {
   VERIFICATION_OPTIONS,
   type VerificationOptions,
 } from "../client/activity-verifier.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { Bindings } from "../exchange/bindings.js";
 import { type SubmitQuestion, operationOf } from "../exchange/question.js";
@@ -31,8 +32,8 @@ import { keepReport } from "./results.js";
 export type { ForeignClient } from "./foreign.js";
 
 export interface VerifiedOptions<Client extends object = object> extends VerificationOptions, PollingOptions {
-  /** The policy that `parsePolicy` returns. */
-  readonly policy: Policy;
+  /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
+  readonly policy: Policy | SignedPolicy;
   /** Methods that are called without verification, such as `stampCreateWallet`. Default: none. */
   readonly allowUnproven?: readonly (keyof Client & string)[];
   /**

@@ -37,7 +37,12 @@ export interface SignedFacts {
   readonly signedBy: readonly string[];
   /** Whether the consumer keeps a state, so that no older version can be shown to it again. */
   readonly remembered: boolean;
+  /** The envelope as JSON text. A bundle shows it. */
+  readonly envelope: string;
 }
+
+/** The type of a signed policy in its envelope. */
+export const PAYLOAD_TYPE = "application/vnd.bootproof.signed-policy+json";
 
 /** The pins of one deployment. An undefined member is not pinned. Of several accepted values, one must match. */
 export interface DeploymentPins extends Pins {

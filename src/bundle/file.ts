@@ -1,15 +1,18 @@
 /** The bundle file, `bootproof-bundle/1`. None of its content is trusted. */
+import { PAYLOAD_TYPE } from "../appraise/parsed-policy.js";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { Evidence, NamedEvidence } from "../bootproof.js";
+import { fromBase64, fromUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../decode/boot-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader, instantMember } from "../decode/json-members.js";
-import { readShape } from "../decode/shapes.js";
+import { flag, list as listOf, object, readShape, text } from "../decode/shapes.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { evidenceMembers, namedSharing } from "../inputs.js";
+import { parsePlainPolicy } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 import { MAX_PROVENANCE } from "../verify/provenance-demand.js";
 import { type BundleOptions, bundleOptions } from "./options.js";
@@ -26,12 +29,23 @@ export interface BundleFile {
   readonly activity?: unknown;
   /** Sigstore bundles of builds. */
   readonly provenance?: readonly unknown[];
-  /** Policy with trust anchors as PEM, and trusted roots as JSON text. Null means that no policy was used. */
-  readonly policy?: PolicyFile | null;
+  /**
+   * Policy with trust anchors as PEM, and trusted roots as JSON text, or the envelope of a signed policy, which never
+   * judges. Null means that no policy was used.
+   */
+  readonly policy?: PackedPolicy | null;
   readonly report?: Report;
   /** Other demands and permissions of the bundle's maker. They only serve to make the report again. */
   readonly options?: object;
 }
+
+/** A signed policy in its envelope (signed-policy/README.md). */
+interface SignedEnvelope {
+  readonly payloadType: typeof PAYLOAD_TYPE;
+  readonly payload: string;
+}
+
+export type PackedPolicy = PolicyFile | SignedEnvelope;
 
 /** A well-formed bundle. Its evidence is not verified. */
 export interface Bundle {
@@ -134,7 +148,29 @@ function judgementOf(reader: MemberReader): Judgement | null {
 
 function packedPolicy(reader: MemberReader): Policy | undefined {
   const json = reader.get("policy");
-  const policy = attempt(() => parsePolicy(isJsonObject(json) ? json : {}));
+  const policy = attempt(() => {
+    if (isSignedEnvelope(json)) return shownPolicy(json, reader.get("report"));
+    return parsePolicy(isJsonObject(json) ? json : {});
+  });
   for (const { path, message } of policy.faults) reader.fault(path === "" ? "policy" : `policy.${path}`, message);
   return policy.value;
+}
+
+export function isSignedEnvelope(json: unknown): json is SignedEnvelope & JsonObject {
+  return isJsonObject(json) && json["payloadType"] === PAYLOAD_TYPE;
+}
+
+/** Returns the payload as text; empty if it is not base64 of UTF-8. */
+export function payloadIn({ payload }: SignedEnvelope): string {
+  return fromUtf8(fromBase64(String(payload)) ?? new Uint8Array()) ?? "";
+}
+
+const claimedShape = object({ signedBy: listOf(text), remembered: flag }, { unknown: "ignore" });
+
+/** Returns a signed policy as the bundle's maker shows it. No signature is verified: it never judges. */
+function shownPolicy(envelope: SignedEnvelope & JsonObject, report: JsonValue | undefined): Policy {
+  const claimed = isJsonObject(report) ? readShape(claimedShape, report["signedPolicy"]).value : undefined;
+  const known = claimed ?? { signedBy: [], remembered: false };
+  const signed = { ...known, sha256: "", envelope: JSON.stringify(envelope) };
+  return parsePlainPolicy({ text: payloadIn(envelope), signed });
 }

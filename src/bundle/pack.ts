@@ -1,6 +1,13 @@
 import { byteCopy, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional } from "../decode/shapes.js";
-import { type DeploymentFile, type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
+import {
+  type DeploymentFile,
+  type ParsePolicyOptions,
+  type Policy,
+  type PolicyFile,
+  parsePolicy,
+} from "../appraise/policy.js";
 import type { ProvenanceRoot } from "../appraise/provenance.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
@@ -8,16 +15,16 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { copyPlain, jsonInput } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
-import { anchorPems, rootTexts } from "../plain-settings.js";
+import { type PlainPolicy, anchorPems, policyContent, readerOf, rootTexts } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
-import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
+import { BUNDLE_FORMAT, type BundleFile, type PackedPolicy } from "./file.js";
 
 export interface PackOptions {
-  /** A policy that names no files, as {@link selfContainedPolicy} makes it. */
-  readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
+  /** A policy, or a file that names no others, as {@link selfContainedPolicy} makes it. */
+  readonly policy: PolicyFile | Policy | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
   /** The request. It is not packed, because the verifier of the bundle states its own. */
   readonly expected?: Expected;
@@ -79,9 +86,10 @@ export async function packBundle(
   const { policy, now, expected, nonce, provenanceVerifier } = typedOptions("options", options, PACK_OPTIONS);
   const packed = packEvidence(evidence);
   // The policy is copied once, so that the same copy is verified and packed.
-  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);
+  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : packedPolicy(policy);
+  const signed = ParsedPolicy.is(policy) && policy.signed !== null ? policy : null;
   const verification = await verifyEvidence(evidenceOf(packed), {
-    policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : parsePolicy(policyFile),
+    policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : (signed ?? parsePolicy(policyFile)),
     now,
     ...(expected && { expected }),
     ...(nonce && { nonce }),
@@ -93,6 +101,16 @@ export async function packBundle(
     ...verification,
     bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
   });
+}
+
+function packedPolicy(policy: PolicyFile | Policy): PackedPolicy {
+  return ParsedPolicy.is(policy) ? plainPacked(policyContent(policy)) : (jsonInput(policy) as unknown as PolicyFile);
+}
+
+/** Returns the policy as it is packed. Of a signed policy that is the envelope, so that it stays one. */
+export function plainPacked(policy: PlainPolicy): PackedPolicy {
+  if (policy.signed !== undefined) return jsonInput(policy.signed.envelope) as unknown as PackedPolicy;
+  return selfContainedPolicy(policy.text, { readFile: readerOf(policy) });
 }
 
 /**

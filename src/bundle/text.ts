@@ -1,7 +1,15 @@
 /** Notices that are shown with the verdict on a bundle or page. */
 import type { Notice } from "../report/facts.js";
-import { printable, printableStart } from "../report/printable.js";
+import { printable, printableStart, quoted } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
+
+/** A signed policy that a bundle only shows. */
+export interface ShownPolicy {
+  readonly name: string;
+  readonly version: number;
+  /** SHA-256 of the payload in hex. */
+  readonly sha256: string;
+}
 
 export interface BundleFacts {
   readonly policyFrom: "caller" | "bundle";
@@ -14,6 +22,7 @@ export interface BundleFacts {
       readonly anew: string | null;
     }[];
   } | null;
+  readonly otherPolicy?: ShownPolicy;
 }
 
 export const POLICY_CHOSEN_BY_MAKER =
@@ -24,11 +33,17 @@ export const POLICY_CHOSEN_BY_MAKER =
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;
 
-export function bundleNotices({ policyFrom, packed }: BundleFacts, verdict: Verdict): Notice[] {
+export function bundleNotices({ policyFrom, packed, otherPolicy }: BundleFacts, verdict: Verdict): Notice[] {
   return [
     ...(policyFrom === "bundle" ? [{ kind: "warning", text: POLICY_CHOSEN_BY_MAKER } as const] : []),
+    ...(otherPolicy === undefined ? [] : [{ kind: "note", text: otherText(otherPolicy) } as const]),
     ...(packed === null ? [] : packedNotices(packed, policyFrom === "bundle" ? verdict : null)),
   ];
+}
+
+function otherText({ name, version, sha256 }: ShownPolicy): string {
+  const what = `version ${version} of the signed policy ${quoted(name)} (SHA-256 ${sha256})`;
+  return `The bundle shows ${what}. It judged nothing: the caller’s own policy did, which is another one.`;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   verifyEvidence,
   verifyEvidenceUnder,
 } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
+import { fromHex, toHex } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, otherMembers, withoutPrototype } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
@@ -30,8 +30,10 @@ import { strictReport } from "../report/conclude.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
+import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
+import type { ShownPolicy } from "./text.js";
 
 /**
  * Chooses the policy inside the bundle. The bundle's maker chose that policy, so it may only tighten, and the verdict
@@ -61,6 +63,8 @@ export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
   /** Comparison of the report inside the bundle, or null if there is none. */
   readonly packed: PackedReport | null;
+  /** The signed policy in the bundle if another version, or another policy, judged. */
+  readonly otherPolicy?: ShownPolicy;
 }
 
 export interface PackedReport {
@@ -99,12 +103,14 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   const rest = otherMembers(given, "policy");
   const own = requireShape("bundle", bundle, BUNDLE);
   if (policy !== POLICY_OF_THE_BUNDLE)
-    return verified(own, rest, "caller", (evidence, options) => {
+    return verified(own, rest, policy, (evidence, options) => {
       return verifyEvidence(evidence, { ...options, policy });
     });
   const inside = own.judgement?.policy;
   if (!inside) throw new TypeError("the bundle has no policy");
-  return verified(own, rest, "bundle", (evidence, options) => verifyEvidenceUnder(evidence, inside, options));
+  if (inside.signed !== null)
+    throw new TypeError("the policy in the bundle is signed, and never judges: pass your own, from openSignedPolicy");
+  return verified(own, rest, policy, (evidence, options) => verifyEvidenceUnder(evidence, inside, options));
 }
 
 const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement: plain }, { unknown: "ignore" });
@@ -112,7 +118,7 @@ const BUNDLE = /* @__PURE__ */ objectOf<Bundle>({ evidence: unchecked, judgement
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,
   given: Given,
-  policyFrom: BundleVerification["policyFrom"],
+  policy: BundleVerifyOptions["policy"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
   const options = withoutPrototype(given);
@@ -125,15 +131,25 @@ async function verified(
   const compared = judgement && packedComparison(evidence, judgement, own);
   const verification = await verify(judged, { ...otherMembers(options, "provenance"), cache });
   const packed = compared && (await compared()).packed;
-  const whole = { ...verification, policyFrom, packed };
+  const other = await otherPolicy(judgement?.policy ?? null, policy);
+  const policyFrom = policy === POLICY_OF_THE_BUNDLE ? "bundle" : "caller";
+  const whole: BundleVerification = { ...verification, policyFrom, packed, ...(other && { otherPolicy: other }) };
   const report = options.acceptance === "strict" ? await refused(whole) : whole.report;
   return madeVerification<BundleVerification>({ ...whole, report });
 }
 
+/** Returns the signed policy of the bundle if the caller's is not the same payload. */
+async function otherPolicy(inside: Policy | null, asked: BundleVerifyOptions["policy"]): Promise<ShownPolicy | null> {
+  if (!ParsedPolicy.is(inside) || inside.signed === null) return null;
+  const digest = toHex(await sha256(inside.content()));
+  const { name, version } = inside.signed;
+  return ParsedPolicy.is(asked) && asked.signed?.sha256 === digest ? null : { name, version, sha256: digest };
+}
+
 /** Returns the report for a strict caller, who also refuses warnings about the bundle. */
-async function refused({ report, policyFrom, packed }: BundleVerification): Promise<Report> {
+async function refused({ report, ...facts }: BundleVerification): Promise<Report> {
   const { bundleNotices } = await import("./text.js");
-  const warnings = bundleNotices({ policyFrom, packed }, report.verdict).filter(({ kind }) => kind === "warning");
+  const warnings = bundleNotices(facts, report.verdict).filter(({ kind }) => kind === "warning");
   return strictReport(
     report,
     warnings.map(({ text }) => text),

@@ -155,7 +155,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   let health: Health | null = null;
   let code: number = EXIT.usage;
   try {
-    const setting = await settingOf(request, files);
+    const setting = await settingOf(request, files, io);
     const { auditFiles, inputBytes } = await import("../audit/node.js");
     const expected = await expectedOf(flags.expected, io);
     const subject = { command: "audit" as const, inputs, hasQueue: request.queue !== undefined };
@@ -198,8 +198,8 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   }
 }
 
-async function settingOf({ flags, options }: AuditRequest, files: InputFiles): Promise<AuditSetting> {
-  const held = await auditPolicy(files, flags);
+async function settingOf({ flags, options }: AuditRequest, files: InputFiles, io: Io): Promise<AuditSetting> {
+  const { held } = await auditPolicy(files, flags, io, new Date(options.now));
   const texts: string[] = [];
   for (const path of flags.bootProof) texts.push((await bootProofText(files, path)) ?? "");
   const { provenance = [] } = await readProvenance(files, flags.provenance);

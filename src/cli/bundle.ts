@@ -1,5 +1,4 @@
 /** `bootproof bundle`: packs evidence, policy and report into one file that can be verified years later. */
-import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
@@ -7,13 +6,13 @@ import { jsonDocument } from "../report/json.js";
 import { commandOf } from "./command.js";
 import { NO_ORGANIZATION, ORGANIZATION_OF_THE_ACTIVITY } from "./connection.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
-import { type InputFiles, readerBeside } from "./files.js";
+import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
-import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { nonceOf, nowOf, payloadsOf } from "./option-values.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
 import { deliver, refuseOut } from "./output.js";
+import { readGivenPolicy } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
@@ -75,7 +74,7 @@ async function bundle(
     import("../bootproof.js"),
     import("./pieces.js"),
   ]);
-  const file = typeof flags.policy === "string" ? await readPolicyFile(files, flags.policy) : undefined;
+  const given = await readGivenPolicy(files, flags, io, () => options.now);
   const builds = await readProvenance(files, flags.provenance);
   const evidence = { ...(await readEvidence(files, flags)), ...builds };
   if (
@@ -85,8 +84,8 @@ async function bundle(
   )
     throw new UsageError([NO_ORGANIZATION]);
   io.progress(verifying(evidence));
-  const verifier = await verifierFor(file && (await import("../appraise/policy.js")).parsePolicy(file));
-  const policy = file ?? library.NO_POLICY_ANY_ENCLAVE;
+  const verifier = await verifierFor(given?.policy);
+  const policy = given?.policy ?? library.NO_POLICY_ANY_ENCLAVE;
   const { report, bundle: made } = await packBundle(evidence, { policy, ...options, ...verifier });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
@@ -102,10 +101,4 @@ async function bundle(
   io.stderr.write(briefOf({ report, bundle: null }, messageOptions(io)));
   await deliver(text, flags.out, io);
   return EXIT.good;
-}
-
-async function readPolicyFile(files: InputFiles, path: string): Promise<PolicyFile | undefined> {
-  const { selfContainedPolicy } = await import("../bundle/pack.js");
-  const bytes = await ofKind(files, path, "--policy");
-  return bytes && files.decoded(path, () => selfContainedPolicy(bytes, { readFile: readerBeside(path) }));
 }

@@ -178,7 +178,7 @@ export function addressFault(option: "--base-url" | "--upstream", text: string):
  * Returns whether the host is this machine. One pattern is enough, since a parsed URL has one form of each IPv4
  * address.
  */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 

@@ -210,6 +210,10 @@ async function judgePageOfDocument(
 /** Returns the options with their policy or, if they have none, with `inside`, the policy in the evidence. */
 function underPolicy(options: JudgeOptions, inside: Policy | undefined, file: string): VerifyOptions {
   const { policy = inside } = options;
+  if (options.policy === undefined && inside?.signed)
+    throw new UsageError([
+      `--bundle-policy: the policy in ${file} is signed, and never judges: give --policy and --policy-signers`,
+    ]);
   if (policy !== undefined) return Object.assign({ ...options }, { policy });
   throw new UsageError([`--bundle-policy: ${file} has no policy. Give --policy FILE or --no-policy`]);
 }

@@ -96,20 +96,22 @@ function unexpected(error: unknown): CommandError {
 }
 
 /** Makes a problem printable, since control characters may come from file names and evidence. Line feeds are kept. */
-function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
+function shownProblem({ message, file, advice, code }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {
     message: clean(message),
     ...(file !== undefined && { file: printable(shown(file)) }),
     ...(advice !== undefined && { advice: clean(advice) }),
+    ...(code !== undefined && { code }),
   };
 }
 
 function document({ problems, see, exitCode }: ReportedFailure): string {
-  const errors = problems.map(({ message, file = null, advice = see }) => ({
+  const errors = problems.map(({ message, file = null, advice = see, code }) => ({
     message,
     file,
     ...(advice !== null && { advice }),
+    ...(code !== undefined && { code }),
   }));
   return jsonDocument({ format: "bootproof-error/1", tool: TOOL, exitCode, errors });
 }

@@ -85,6 +85,8 @@ export interface Problem {
   /** The file's name, or `stdin`. */
   readonly file?: string;
   readonly advice?: string;
+  /** The stable code of a signed policy that is refused. */
+  readonly code?: string;
 }
 
 /** Ends the command with these problems on stderr, and without a stack trace. */

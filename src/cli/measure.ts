@@ -9,11 +9,11 @@ import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { nameOf } from "./files.js";
 import { UsageError, textOptions } from "./io.js";
-import { readPolicyFile } from "./option-files.js";
 import { type MeasureResult, type Pcrs, measuredJson, measuredText } from "./measure-text.js";
 import type { Flags, OptionName } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
+import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 
 const EXAMPLES = `
@@ -31,7 +31,8 @@ Examples:
     $ bootproof measure --binary app --policy policy.json --provenance app.sigstore.json
     $ bootproof measure app.eif --role-arn arn:aws:iam::123456789012:role/Name --format json
 
-Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, 2 wrong usage, or a file that
+Exit codes: 0 measured (and pinned, with --policy), 1 no deployment of the policy pins it, or a signed
+policy is not in force; 2 wrong usage, or a file that
 is unreadable or not an enclave image.`;
 
 export const addMeasureCommand = commandOf<"measure", [image: string | undefined]>(
@@ -48,11 +49,12 @@ export const addMeasureCommand = commandOf<"measure", [image: string | undefined
     const format = formatOf(args, flags.format);
     const names = await measureNames(flags, args);
     args.throwFaults();
-    const policy = await readPolicyFile(files, flags.policy);
+    const policy = await readGivenPolicy(files, flags, io);
     const measured = await measuredImage(files, image, io);
     const pivotHash = await measuredBinary(files, flags.binary, io);
     const { provenance } = await readProvenance(files, flags.provenance);
     files.throwFaults();
+    await requireCurrent(policy, io.now());
     const pcrs = { ...measured?.pcrs, ...names };
     const comparison = policy === undefined ? null : await compared(policy.policy, { pcrs, pivotHash, provenance });
     const result: MeasureResult = {

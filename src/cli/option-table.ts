@@ -91,6 +91,9 @@ export const OPTIONS = {
   payload: ["payload...", "demands"],
   pcrs: ["file", "demands"],
   policy: ["file", "demands"],
+  "policy-signers": ["file", "demands"],
+  "policy-state": ["file", "demands"],
+  "policy-refresh": ["duration", "neither"],
   port: ["number", "neither"],
   provenance: ["file...", "neither"],
   previous: ["file", "loosens"],
@@ -154,6 +157,14 @@ const HEALTH = [
   LOG_FORMAT,
 ] as const;
 const POLICY = ["policy", "the policy that pins what is expected (see bootproof pin)"] as const;
+/** Options for a signed policy, beside `--policy`. */
+const SIGNED_POLICY = [
+  [
+    "policy-signers",
+    "--policy is a feed of signed policies, or one of them, as a file or at https://…: the keys that sign it",
+  ],
+  ["policy-state", "with --policy-signers: keep the newest accepted version in this file; older ones are then refused"],
+] as const;
 const MAX_AGE = [
   "max-age",
   "the greatest age of a boot proof, such as 30d; a smaller maxAge of the policy counts",
@@ -186,6 +197,7 @@ export const COMMAND_OPTIONS = {
     ACTIVITY,
     ["app", "instead of --boot-proof: fetch the newest boot proof of each application from the service"],
     POLICY,
+    ...SIGNED_POLICY,
     NO_POLICY,
     MAX_AGE,
     ["format", `${REPORT_FORMATS.join(", ")} (default: text)`, "report-format"],
@@ -214,6 +226,7 @@ export const COMMAND_OPTIONS = {
   ],
   audit: [
     POLICY,
+    ...SIGNED_POLICY,
     NO_POLICY,
     MAX_AGE,
     ["boot-proof", "boot proofs for app proofs and activities that come without a boot proof"],
@@ -242,6 +255,7 @@ export const COMMAND_OPTIONS = {
     ],
     ...QUEUE,
     ["policy", "the policy of the audits that this worker serves"],
+    ...SIGNED_POLICY,
     ["no-policy", "serve audits without a policy"],
     ["trust-anchor", "with --no-policy: the trust anchor of the audits, if they have one"],
     ["workers", "threads that verify (default: one for each core, at most 16)"],
@@ -262,6 +276,7 @@ export const COMMAND_OPTIONS = {
     ACTIVITY,
     PROVENANCE,
     ["policy", "the policy that the evidence must meet; it is packed too"],
+    ...SIGNED_POLICY,
     ["no-policy", "pack authentic evidence of any enclave, and no policy"],
     ["organization-id", "the organization that the evidence must belong to; it is not packed"],
     ["payload", "a value that app proofs must have: TYPE:/pointer=JSON; it is not packed"],
@@ -276,6 +291,8 @@ export const COMMAND_OPTIONS = {
     ["app", "applications, each by its newest boot proof"],
     ["ephemeral-key", "keys, each by its boot proof; may be used with or without --app", "hex..."],
     POLICY,
+    ...SIGNED_POLICY,
+    ["policy-refresh", "with --policy-signers: the time between two fetches of the feed: 1s to 1d (default: 5m)"],
     MAX_AGE,
     PROVENANCE,
     ["interval", "the time between two polls: 1s to 1d (default: 60s)"],
@@ -362,6 +379,7 @@ export const COMMAND_OPTIONS = {
   ],
   review: [
     ["policy", "the policy whose pins the manifest has to meet"],
+    ...SIGNED_POLICY,
     ["image", "the enclave image that was built: the manifest must name its PCR0, 1 and 2"],
     ["binary", "the application binary that was built: the manifest must name its SHA-256"],
     ["previous", "the manifest or envelope that this one replaces: unpinned members pass if they are unchanged"],
@@ -373,6 +391,7 @@ export const COMMAND_OPTIONS = {
     ["role-arn", "the IAM role of the parent instance, for PCR3"],
     ["instance-id", "the parent instance, for PCR4"],
     ["policy", "the policy that must pin what was measured"],
+    ...SIGNED_POLICY,
     ["provenance", "Sigstore bundles of the binary's build, which the policy demands; also several as JSON Lines"],
     TEXT_OR_JSON,
   ],
@@ -390,6 +409,7 @@ export const COMMAND_OPTIONS = {
   proxy: [
     ["upstream", "the service: https://…, without /public/v1"],
     POLICY,
+    ...SIGNED_POLICY,
     MAX_AGE,
     ["port", "0 for any free port (default: 0)"],
     ...KEY,

@@ -5,7 +5,7 @@ import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { diskReason } from "../disk/reason.js";
 import { printable } from "../report/printable.js";
-import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
+import { plainPolicy } from "../plain-settings.js";
 import type { RunningProxy, StartProxyOptions } from "../proxy/node.js";
 import { commandOf } from "./command.js";
 import { type Connection, addressFault, connect, hasKey, keySourceOf, timeoutOf } from "./connection.js";
@@ -14,9 +14,9 @@ import { type InputFiles, STDIN } from "./files.js";
 import { LISTEN_REASONS } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
-import { readPolicyFile } from "./option-files.js";
 import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
+import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
@@ -43,7 +43,8 @@ Examples:
     $ bootproof proxy --upstream https://api.example.com --policy policy.json --port 8788 --api-key-file api-key.json
     $ bootproof proxy --upstream https://api.example.com --policy policy.json --boot-proof signer.json policy.json
 
-Exit codes: 0 ended normally, 2 wrong usage, or a port or file that cannot be used.`;
+Exit codes: 0 ended normally, 1 the signed policy is not in force at the start, 2 wrong usage, or a port or file that
+cannot be used.`;
 
 export const addProxyCommand = commandOf(
   "proxy",
@@ -108,7 +109,7 @@ async function optionsOf(
   io: Io,
 ): Promise<StartProxyOptions> {
   const upstream = flags.upstream!;
-  const read = await readFiles(flags, files);
+  const read = await readFiles(flags, files, io);
   // This organization is never used, since the proxy names one in each query.
   const connection = { baseUrl: upstream, organizationId: "none", timeoutMs, unusedProxy: "" };
   return {
@@ -120,6 +121,7 @@ async function optionsOf(
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     ...age,
     provenance: read.provenance,
+    ...read.verifier,
     timeoutMs,
     ...(flags.healthFile !== undefined && { healthFile: flags.healthFile }),
     now: io.now,
@@ -128,14 +130,15 @@ async function optionsOf(
 }
 
 interface ReadFiles {
-  readonly policy: PlainPolicy;
+  readonly policy: StartProxyOptions["policy"];
   readonly bootProofs: readonly JsonObject[];
   readonly provenance: readonly string[];
+  readonly verifier: Pick<StartProxyOptions, "provenanceVerifier">;
 }
 
 /** Reads the files. The policy is returned as plain data, since the proxy uses another copy of the library. */
-async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<ReadFiles> {
-  const read = await readPolicyFile(files, flags.policy);
+async function readFiles(flags: Flags<"proxy">, files: InputFiles, io: Io): Promise<ReadFiles> {
+  const read = await readGivenPolicy(files, flags, io);
   const bootProofs = (await readBootProofs(files, flags.bootProof)).flatMap(({ name, value }) => {
     const bootProof = unwrap(value, "bootProof");
     if (isJsonObject(bootProof) && keyLength(bootProof) === QOS_PUBLIC_KEY_LENGTH) return [bootProof];
@@ -147,9 +150,10 @@ async function readFiles(flags: Flags<"proxy">, files: InputFiles): Promise<Read
   });
   const provenance = await demandedProvenance(files, flags.provenance, read?.policy);
   files.throwFaults();
-  // The proxy loads the package itself, but it is loaded here, too, so that a missing package becomes a message.
-  await verifierFor(read!.policy);
-  return { policy: plainPolicy(read!.policy), bootProofs, provenance };
+  await requireCurrent(read, io.now());
+  const { policy, signed } = read!;
+  const verifier = await verifierFor(policy, signed !== null && provenance.length > 0);
+  return { policy: signed ?? plainPolicy(policy), bootProofs, provenance, verifier };
 }
 
 function keyLength({ ephemeralPublicKeyHex: key }: JsonObject): number | undefined {

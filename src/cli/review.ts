@@ -7,10 +7,10 @@ import { EXIT } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
-import { readPolicyFile } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { formatOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
+import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 
 const EXAMPLES = `
 MANIFEST is a manifest or an envelope, JSON or Borsh. It is compared with every pin of the policy that a manifest can
@@ -70,10 +70,11 @@ function refuseUnused({ faults }: ManifestReview): void {
 
 async function reviewed(path: string, flags: Flags<"review">, files: InputFiles, io: Io): Promise<ManifestReview> {
   const manifest = await manifestIn(files, path, "MANIFEST");
-  const source = await readPolicyFile(files, flags.policy);
+  const source = await readGivenPolicy(files, flags, io);
   const previous = flags.previous === undefined ? undefined : await manifestIn(files, flags.previous, "--previous");
   const measured = await measuredBuild(flags, files, io);
   files.throwFaults();
+  await requireCurrent(source, io.now());
   const { reviewManifest } = await import("../review/review.js");
   // The manifests were read above, so a malformed file is now the policy.
   const review = await files.decodedAsync(flags.policy!, () =>

@@ -11,8 +11,9 @@ import { type JudgeOptions, judge, readExpected } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, fileOptions, messageOptions, textOptions } from "./io.js";
-import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { readTrustAnchor } from "./option-files.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
+import { readGivenPolicy, shownPolicyPath } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
 import { VERIFY_TOPICS } from "./verify-help.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
@@ -66,7 +67,7 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
   const { flags, source } = request;
   // Cryptography is prepared early, partly on another thread. If that fails, verification fails with the reason.
   void Promise.resolve(cryptography()).catch(() => undefined);
-  const policy = await readPolicyFile(files, flags.policy);
+  const policy = await readGivenPolicy(files, flags, io, () => request.options.now);
   const anchor = await readTrustAnchor(files, flags.trustAnchor);
   const expected = await readExpected(files, request);
   const builds = await readProvenance(files, flags.provenance);
@@ -92,7 +93,7 @@ async function rendered(
   io: Io,
 ): Promise<string> {
   const page = isFileOut(flags.out) ? fileOptions(io) : textOptions(io);
-  const policyFile = typeof flags.policy === "string" ? flags.policy : undefined;
+  const policyFile = typeof flags.policy === "string" ? shownPolicyPath(flags.policy) : undefined;
   const options: RenderOptions = { ...page, detail: level === "quiet" ? "normal" : level, earKey, policyFile };
   await warnBeside(judged, format, earKey !== undefined, io);
   if (format === "github") await summarize(judged, options, io);

@@ -42,13 +42,15 @@ const EVENTS: Texts<EventEntry> = {
     `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`,
   "outage-ended": ({ watched, since, failedPolls }) =>
     `OUTAGE ENDED ${namesOf(watched)}: ${pollsText(failedPolls)} since ${since}`,
-  "setting-changed": ({ changed, policy, policyDigest }) => {
-    const name = policy === null ? "" : ` ${quoted(policy)}`;
+  "setting-changed": ({ changed, policy, policyDigest, policyVersion }) => {
+    const version = policyVersion === undefined ? "" : ` version ${policyVersion}`;
+    const name = `${policy === null ? "" : ` ${quoted(policy)}`}${version}`;
     if (changed.length === 0) return `SETTING READ: the setting is the same as before the refused reload`;
     const digest = policyDigest === null ? "without a digest" : `sha256:${policyDigest}`;
     return `SETTING CHANGED: ${partsText(changed)}; the policy is now${name} ${digest}`;
   },
-  "setting-refused": ({ since, faults }) => `SETTING REFUSED since ${since}: ${faultsText(faults)}`,
+  "setting-refused": ({ since, faults, contradiction }) =>
+    `${contradiction ? "POLICY FEED REFUSED" : "SETTING REFUSED"} since ${since}: ${faultsText(faults)}`,
   continued: ({ file }) => `CONTINUED in ${printable(file)}`,
   started: ({ watched, adopted }) =>
     `STARTED ${namesOf(watched)}${adopted === undefined ? "" : `, adopting ${adopted}`}`,
@@ -132,10 +134,11 @@ function messagesOf(at: string, once: boolean): Texts<WatchMessage> {
       const said = changed.length === 0 ? "nothing has changed" : `the next poll uses ${partsText(changed)}`;
       return `note: ${at} the setting was read again: ${said}`;
     },
-    "setting-refused": ({ faults, since, again }) => {
+    "setting-refused": ({ faults, since, again, contradiction }) => {
       const still = again ? ` still, since ${since.toISOString()}` : "";
-      const next = "The previous setting stays in use, and each interval tries to reload: correct the file";
-      return `warning: ${at} the reload was refused${still}: ${faultsText(faults)}. ${next}`;
+      const what = contradiction ? "POLICY FEED REFUSED" : "the reload was refused";
+      const next = "The previous setting stays in use, and it is read again until it is accepted: correct it";
+      return `warning: ${at} ${what}${still}: ${faultsText(faults)}. ${next}`;
     },
     "not-handed-on": ({ what, n, attempts, tries, message }) => {
       const next = tries ? "will retry" : `not after ${attempts} attempts; will retry each hour`;

@@ -15,7 +15,7 @@ import { Hangup, Interruption } from "./interruption.js";
 import { CommandError, type Io, UnreachableError, UsageError } from "./io.js";
 import { readLogKey } from "./key-files.js";
 import { requireOrigin } from "./log.js";
-import { readPolicyFile } from "./option-files.js";
+import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { UP_TO_A_DAY, countOf, durationOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
@@ -25,6 +25,8 @@ import { entryJson, entryText, messageText, notReadText, silentText, unseenText,
 interface WatchRequest {
   readonly flags: Flags<"watch">;
   readonly times: Times;
+  /** Milliseconds between two refreshes of a signed policy. */
+  readonly refreshMs: number | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
   readonly rotate: RotateOptions;
   readonly format: Format;
@@ -50,7 +52,8 @@ disk it goes on. --heartbeat writes an entry even if there is no news. Ctrl-C an
 cron.
 
 SIGHUP reads --policy, the files that it names, and --provenance again, and applies all of it or nothing. What is
-refused is reported and recorded, and is read again after each --interval.
+refused is reported and recorded, and is read again after each --interval. A feed (--policy-signers) is also read at
+each --policy-refresh; if it was rolled back or forked, --on-refusal gets the entry.
 
 Examples:
     $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
@@ -106,6 +109,7 @@ const NOT_TO_ACKNOWLEDGE = [
   "app",
   "ephemeral-key",
   "policy",
+  "policy-signers",
   "max-age",
   "on-refusal",
   "on-outage",
@@ -126,6 +130,9 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   if (flags.log === STDIN) args.fault("--log -: a file is required; without --log, entries go to stdout only");
   refuseAddress(args, "on-refusal", flags.onRefusal);
   const times = timesOf(args, flags);
+  const refreshMs = durationOf(args, "policy-refresh", flags.policyRefresh, UP_TO_A_DAY);
+  if (flags.policyRefresh !== undefined && flags.policySigners === undefined)
+    args.fault("--policy-refresh: only with --policy-signers");
   const age = maxAgeOf(args, flags);
   const format = formatOf(args, flags.format);
   const health = healthOf(args, flags);
@@ -133,7 +140,7 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   refuseLogOptions(args, flags);
   const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return { flags, times, age, rotate, format, health, connection: connection! };
+  return { flags, times, refreshMs, age, rotate, format, health, connection: connection! };
 }
 
 function refuseLogOptions(args: ArgumentReader, flags: Flags<"watch">): void {
@@ -203,7 +210,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   let log: OpenedLog | undefined;
   let health: Health | null = null;
   try {
-    const held = await readSetting(flags, io);
+    const held = await readSetting(request, io);
     // The watch polls again by its own schedule, and lets all names wait as long as the service demands.
     const client = await connect(request.connection, io, 0);
     const { askService } = await import("../watch/index.js");
@@ -218,7 +225,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
       ...held,
       newest: askService(client),
       signal: interruption.signal,
-      reload: reloadOf(flags, hangup, io),
+      reload: reloadOf(request, { held, hangup, io }),
       ...(log && { log }),
       onPoll: (poll) => health?.poll(poll),
       onStatus: (status) => health?.status(status),
@@ -234,22 +241,32 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   }
 }
 
-/** Reads policy and bundles. The policy is returned as plain data, since `watch` is in another copy of the library. */
-async function readSetting({ policy: path, provenance: paths }: Flags<"watch">, io: Io): Promise<WatchSetting> {
+/**
+ * Reads policy and bundles. A policy that is not signed is returned as plain data, since `watch` is in another copy of
+ * the library. A signed one stays open, and the watch refreshes it.
+ */
+async function readSetting({ flags, refreshMs }: WatchRequest, io: Io, held?: WatchSetting): Promise<WatchSetting> {
   const { plainPolicy } = await import("../plain-settings.js");
   const files = new InputFiles(io, "watch");
-  const read = await readPolicyFile(files, path);
+  const open = held !== undefined && "refresh" in held.policy ? held.policy : null;
+  const read = open ? { policy: open.policy, signed: open } : await readGivenPolicy(files, { ...flags, refreshMs }, io);
+  const { provenance: paths } = flags;
   const provenance = await demandedProvenance(files, paths, read?.policy);
   files.throwFaults();
-  return { policy: plainPolicy(read!.policy), provenance, ...(await verifierFor(read!.policy, paths.length > 0)) };
+  const { policy, signed } = read!;
+  return { policy: signed ?? plainPolicy(policy), provenance, ...(await verifierFor(policy, paths.length > 0)) };
 }
 
 /** Reloads all files after each SIGHUP. Faults are recorded in the log and do not end the watch. */
-function reloadOf(flags: Flags<"watch">, hangup: Hangup, io: Io): SettingReload {
+function reloadOf(
+  request: WatchRequest,
+  { held, hangup, io }: { readonly held: WatchSetting; readonly hangup: Hangup; readonly io: Io },
+): SettingReload {
+  const { flags } = request;
   const isFromStdin = [flags.policy, ...flags.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
   return {
-    read: () => readSetting(flags, io).catch(refusalOf),
+    read: () => readSetting(request, io, held).catch(refusalOf),
     when: (ask) => hangup.each(async () => (isFromStdin ? refuse() : ask())),
   };
 }
@@ -340,10 +357,10 @@ async function watching(
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
 export function watchExitCode(summary: WatchSummary): number {
-  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isLogWritable } = summary;
+  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isFeedContradicted, isLogWritable } = summary;
   if (!isLogWritable) return EXIT.usage;
   if (silent.length > 0) return EXIT.unreachable;
-  if (refused.length > 0 || waiting || outagesWaiting) return EXIT.rejected;
+  if (refused.length > 0 || waiting || outagesWaiting || isFeedContradicted) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 

@@ -6,6 +6,7 @@ import { EXIT } from "./exit-codes.js";
 import { evidenceTime, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { workersOf } from "./option-values.js";
+import { requireCurrent } from "./policy-source.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
 
 const EXAMPLES = `
@@ -22,8 +23,8 @@ Examples:
     $ bootproof worker --queue redis://10.0.0.5:6379 --policy policy.json
     $ bootproof audit --queue redis://10.0.0.5:6379 --policy policy.json proofs.ndjson --out results.ndjson
 
-Exit codes: 0 ended normally, 2 wrong usage, or this worker cannot verify any more, or the queue's server
-may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
+Exit codes: 0 ended normally, 1 the signed policy is not in force, 2 wrong usage, or this worker cannot verify any more,
+or the queue's server may drop jobs (maxmemory-policy); 3 the queue cannot be reached.`;
 
 export const addWorkerCommand = commandOf(
   "worker",
@@ -42,8 +43,9 @@ export const addWorkerCommand = commandOf(
     const interruption = new Interruption();
     let reported: Health | null = null;
     try {
-      const held = await auditPolicy(files, flags);
+      const { held, given } = await auditPolicy(files, flags, io);
       files.throwFaults();
+      await requireCurrent(given, io.now());
       reported = await startedHealth(health, { command: "worker" }, io);
       const options = await queueOptions(flags, files, io);
       const { runWorker } = await import("../audit/queue.js");

@@ -1,5 +1,5 @@
 /**
- * Verifies activities of one service under one policy, with any client. It fetches the boot proof of each key that the
+ * Verifies activities of one service under one policy, which may be a signed one, with any client. It fetches the boot proof of each key that the
  * app proofs name, verifies all evidence, and compares it with the request.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -12,10 +12,11 @@ import type { Report } from "../report/report.js";
 import type { AskedActivity } from "../exchange/exchange.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
+import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
-import { type DemandedBuilds, type Builds, buildsOf } from "./builds.js";
+import { BootProofCache, type FetchedBootProof, type HeldPolicy, namedBootProofs } from "./boot-proof-cache.js";
+import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
 import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
 import type { Signal } from "./platform.js";
@@ -76,22 +77,25 @@ interface VerifiedEvidence {
 
 export class ActivityVerifier {
   readonly source: EvidenceSource;
-  readonly policy: Policy;
   readonly signatures: SignatureCache;
   readonly bootProofs: BootProofCache;
   readonly strictness: Pick<VerifyOptions, "acceptance" | "maxAgeMs">;
-  readonly builds: Builds;
+  readonly #policy: Policy | SignedPolicy;
+  readonly #demanded: DemandedBuilds;
+  #held: HeldPolicy;
   readonly #uses = new AppProofUses();
 
   /** Throws TypeError for an invalid policy. The options may have other members, too. */
-  constructor(source: EvidenceSource, policy: Policy, options: VerificationOptions) {
-    if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
+  constructor(source: EvidenceSource, given: Policy | SignedPolicy, options: VerificationOptions) {
+    const policy = SignedPolicy.is(given) ? given.policy : given;
+    if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy or openSignedPolicy");
     this.source = source;
-    this.policy = policy;
+    this.#policy = given;
+    this.#demanded = options;
+    this.#held = { policy, builds: buildsOf(policy, options) };
     this.signatures = options.cache ?? new SignatureCache();
     const { acceptance = "standard", maxAgeMs } = options;
     this.strictness = { acceptance, ...(maxAgeMs !== undefined && { maxAgeMs }) };
-    this.builds = buildsOf(policy, options);
     const { bootProofLimit: limit = 256, bootProofMaxAgeMs = 3_600_000 } = options;
     this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs: bootProofMaxAgeMs });
   }
@@ -101,25 +105,43 @@ export class ActivityVerifier {
    */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
     const { expected, refusals, operation } = asked;
-    const { activity, bootProofs } = await this.#fetched(asked, call);
+    const held = await untilAborted(this.begin(), call.signal).catch((error: ClientError) => {
+      throw evidenceError(error, factsOf(asked.activity, operation));
+    });
+    const { activity, bootProofs } = await this.#fetched(asked, held, call);
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
-    const evidence = { bootProofs: pieces, activity: { activity }, ...this.builds.evidence };
-    const options = { ...this.options(), uses: this.#uses, ...(expected && { expected }) };
+    const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
+    const options = { ...this.options(held), uses: this.#uses, ...(expected && { expected }) };
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals);
     if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
     const facts = { ...factsOf(activity, operation), hasAppProofs: hasAppProofs(activity) };
     throw new RejectedActivityError(report, { ...facts, unfinished: call.unfinished ?? null });
   }
 
+  /**
+   * Returns what one verification uses. Rejects with {@link ClientError} (`evidence`) if a new version of a signed
+   * policy demands provenance, and the options have none.
+   */
+  async begin(): Promise<HeldPolicy> {
+    const policy = await policyInForce(this.#policy);
+    if (policy === this.#held.policy) return this.#held;
+    try {
+      return (this.#held = { policy, builds: buildsOf(policy, this.#demanded) });
+    } catch (error) {
+      throw new ClientError("evidence", (error as TypeError).message, { cause: error as Error });
+    }
+  }
+
   /** Returns the options of a verification at the present time. */
-  options(): VerifyOptions {
-    const { policy, source, signatures, strictness, builds } = this;
+  options({ policy, builds }: HeldPolicy): VerifyOptions {
+    const { source, signatures, strictness } = this;
     return { policy, now: source.now(), cache: signatures, ...strictness, ...builds.options };
   }
 
   async #fetched(
     { activity, expected, refusals, operation, isFetched }: AskedActivity,
+    held: HeldPolicy,
     { signal, query = this.source.query, unfinished }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
     // Evidence is requested in the activity's own organization, where the caller may read app proofs and boot proofs.
@@ -130,7 +152,7 @@ export class ActivityVerifier {
       const isOpen = isFetched && refusals.length === 0 && unfinished === undefined;
       const whole = isOpen ? await withAppProofs(ask, activity) : activity;
       return await untilAborted(
-        fetchEvidence(whole, (key) => this.bootProofs.find(key, owned)),
+        fetchEvidence(whole, (key) => this.bootProofs.find(key, held, owned)),
         signal,
       );
     } catch (error) {

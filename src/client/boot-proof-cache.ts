@@ -22,17 +22,24 @@ export function namedBootProofs(fetched: readonly FetchedBootProof[]): NamedEvid
   return fetched.map(({ key, evidence }) => new NamedEvidence(null, evidence, { ephemeralKey: fromHex(key)! }));
 }
 
+/** What a verification uses from beginning to end, even if a signed policy changes meanwhile. */
+export interface HeldPolicy {
+  readonly policy: Policy;
+  readonly builds: Builds;
+}
+
 interface Entry {
   readonly since: number;
+  /** The policy under which it was verified. Another one may have other trust anchors. */
+  readonly policy: Policy;
   readonly fetched: Promise<FetchedBootProof | null>;
+  /** Whether a boot proof of this key was verified, under this policy or the one before. */
   isVerified: boolean;
 }
 
 interface CacheSetting {
   readonly source: EvidenceSource;
-  readonly policy: Policy;
   readonly signatures: SignatureCache;
-  readonly builds: Builds;
   /** Limit of entries. Over the limit, the least recently used one is dropped. */
   readonly limit: number;
   readonly maxAgeMs: number;
@@ -50,22 +57,25 @@ export class BootProofCache {
    * Finds a boot proof by the key of an app proof, in lower-case hex. For a signing half it resolves to a cached boot
    * proof only, or to null, because the service finds boot proofs by whole keys.
    */
-  async find(named: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
+  async find(named: string, held: HeldPolicy, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
-    return key === null ? null : this.get(key, query);
+    return key === null ? null : this.get(key, held, query);
   }
 
   /**
    * Returns a boot proof by its whole key in lower-case hex. Resolves to null if the service has none. Concurrent
-   * callers share one query.
+   * callers under one policy share one query.
    */
-  get(key: string, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
+  get(key: string, held: HeldPolicy, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
     const { source, limit, maxAgeMs } = this.#setting;
     const now = source.now().getTime();
     const known = this.#entries.get(key);
     this.#entries.delete(key);
-    const isFresh = known !== undefined && now >= known.since && now - known.since <= maxAgeMs;
-    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key, query), isVerified: false };
+    const isFresh = known?.policy === held.policy && now >= known.since && now - known.since <= maxAgeMs;
+    const isVerified = known?.isVerified === true;
+    const entry = isFresh
+      ? known
+      : { since: now, policy: held.policy, fetched: this.#fetch(key, held, query), isVerified };
     this.#entries.set(key, entry);
     if (this.#entries.size > limit) this.#entries.delete(this.#entries.keys().next().value!);
     if (entry !== known) this.#forgetUnlessVerified(key, entry);
@@ -98,11 +108,15 @@ export class BootProofCache {
    * Fetches and verifies a boot proof. No caller's signal aborts the fetch, because another caller may wait for the
    * same key.
    */
-  async #fetch(key: string, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
+  async #fetch(
+    key: string,
+    { policy, builds }: HeldPolicy,
+    query: EvidenceSource["query"],
+  ): Promise<FetchedBootProof | null> {
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return null;
-    const { source, policy, signatures: cache, builds } = this.#setting;
+    const { source, signatures: cache } = this.#setting;
     const options = { policy, now: source.now(), cache, ephemeralKey: fromHex(key)!, ...builds.options };
     const { bootProof } = await verifyBootProof(answer, options);
     return { key, evidence: bootProof ?? answer, verified: bootProof };

@@ -28,6 +28,7 @@ import {
   readSubmitted,
   submit,
 } from "./requests.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { type ClientOptions, type Transport, checkedBaseUrl } from "./transport.js";
 import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
@@ -65,9 +66,10 @@ export interface Client extends SubmitFunctions, QueryFunctions {
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
    * Returns the same submits with verification. Each resolves only to what an enclave pinned by the policy has vouched
-   * for. Create it once, because it caches verified evidence.
+   * for. Create it once, because it caches verified evidence. Each verification begins and ends under one version of a
+   * signed policy.
    */
-  withVerification(policy: Policy, options?: VerifiedClientOptions): VerifiedClient;
+  withVerification(policy: Policy | SignedPolicy, options?: VerifiedClientOptions): VerifiedClient;
 }
 
 /**

@@ -98,12 +98,14 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   const { expected, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
   expectationOf(expected);
   const validators = readSchemas(schemas);
-  const { bootProofs, builds } = verifier;
+  const { bootProofs } = verifier;
   const located = readReceived(received, bootProofs);
-  const fetched = await fetchBootProofs(keysOf(located), bootProofs, signal);
+  const keys = keysOf(located);
+  const held = await untilAborted(verifier.begin(), signal);
+  const fetched = await fetchBootProofs(keys, (key) => bootProofs.get(key, held), signal);
   const appProofs = located.map(({ appProof }) => appProof);
-  const evidence = { bootProofs: namedBootProofs(fetched), appProofs, ...builds.evidence };
-  const verification = await verifyEvidence(evidence, { ...verifier.options(), expected });
+  const evidence = { bootProofs: namedBootProofs(fetched), appProofs, ...held.builds.evidence };
+  const verification = await verifyEvidence(evidence, { ...verifier.options(held), expected });
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);
   const compared = [...verified.entries()].filter(([, appProof]) => isCompared(appProof));
@@ -196,11 +198,11 @@ function keysOf(located: readonly LocatedAppProof[]): readonly string[] {
  */
 async function fetchBootProofs(
   keys: readonly string[],
-  bootProofs: BootProofCache,
+  get: (key: string) => Promise<FetchedBootProof | null>,
   signal: Signal | undefined,
 ): Promise<readonly FetchedBootProof[]> {
   try {
-    const fetched = inTurns(keys, BOOT_PROOFS_AT_ONCE, (key) => bootProofs.get(key));
+    const fetched = inTurns(keys, BOOT_PROOFS_AT_ONCE, get);
     return (await untilAborted(fetched, signal)).filter((bootProof) => bootProof !== null);
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;

@@ -11,6 +11,7 @@ import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, optional, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
+import { SignedPolicy } from "../signed-policy/open.js";
 import { type Expected, ownExpected } from "../verify/expectation.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { type ReadAnswer, answerOfInput, answerOfLiterals, besideFaults } from "../exchange/answer.js";
@@ -87,6 +88,7 @@ export interface VerifyActivityOptions extends CallOptions {
  * `appProofs.required`.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
+  /** The policy, or the version of a signed policy that is in force now. */
   readonly policy: Policy;
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
@@ -121,7 +123,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 /** Makes a verified client. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(
   transport: Transport,
-  policy: Policy,
+  policy: Policy | SignedPolicy,
   given: VerifiedClientOptions = {},
 ): VerifiedClient {
   const verifier = new ClientVerifier(transport, policy, given);
@@ -129,7 +131,9 @@ export function verifiedClient(
     ...functionsOf<VerifiedSubmitFunctions, CallOptions>(SUBMIT_OPERATIONS, (operation, parameters, call) =>
       verifier.submit(operation, operation, parameters, call),
     ),
-    policy,
+    get policy() {
+      return SignedPolicy.is(policy) ? policy.policy : policy;
+    },
     submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
     verifyAppProofs: (appProofs, call) => verifier.verifyReceived(appProofs, call),
@@ -142,7 +146,7 @@ class ClientVerifier {
   readonly #options: VerifiedClientOptions;
   readonly #bindings = new Bindings();
 
-  constructor(transport: Transport, policy: Policy, given: VerifiedClientOptions) {
+  constructor(transport: Transport, policy: Policy | SignedPolicy, given: VerifiedClientOptions) {
     this.#transport = transport;
     this.#options = typedOptions("options", given, VERIFIED_CLIENT_OPTIONS);
     const source: EvidenceSource = {

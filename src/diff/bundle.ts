@@ -1,5 +1,5 @@
 /** Compares bundles: boot proofs in pairs, policy, activity, app proofs, packed report. */
-import { decodeBundle } from "../bundle/file.js";
+import { decodeBundle, isSignedEnvelope, payloadIn } from "../bundle/file.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError, attempt, attemptLater, faultsIn } from "../errors.js";
 import { type ChangeId, type Found, found } from "./changes.js";
@@ -43,9 +43,12 @@ export async function readBundle(file: Uint8Array, json: Content): Promise<Decod
     if (read !== undefined) bootProofs.push(read);
   }
   if (faults.length > 0) throw new MalformedError("bundle", faults);
-  const policy = members["policy"] ?? null;
+  const packed = members["policy"] ?? null;
+  // Of a signed policy its content is compared.
+  const signed = isSignedEnvelope(packed) ? payloadIn(packed) : null;
+  const policy = signed === null ? packed : (parseJson(signed, { numbers: "literal" }) as ContentObject)["policy"]!;
   // The policy is read from JSON with ordinary numbers, so the file is parsed again.
-  const whole = parseJson(file) as { readonly policy?: object };
+  const whole = parseJson(signed ?? file) as { readonly policy?: object };
   return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
 }
 

@@ -74,6 +74,7 @@ function noticesOf({ report, bundle }: Pick<VerifiedSource, "report" | "bundle">
 }
 
 function withWhatStandsBeside({ report, bundle }: VerifiedSource): Report {
-  const { policyFrom, packed } = bundle ?? {};
-  return Object.assign({ ...report }, bundle !== null && { bundle: { policyFrom, packed } });
+  const { policyFrom, packed, otherPolicy } = bundle ?? {};
+  const facts = { policyFrom, packed, ...(otherPolicy && { otherPolicy }) };
+  return Object.assign({ ...report }, bundle !== null && { bundle: facts });
 }

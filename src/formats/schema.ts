@@ -2,7 +2,7 @@
  * The JSON Schema of a report, `bootproof-report/1`. Each table must have all members that report/report.ts and
  * checks.ts declare, so the compiler fails here if a member is added, becomes optional or changes its type.
  */
-import type { BundleFacts } from "../bundle/text.js";
+import type { BundleFacts, ShownPolicy } from "../bundle/text.js";
 import type { AgeLimit } from "../appraise/appraisal.js";
 import { QUESTIONS } from "../appraise/questions.js";
 import { CHECK_IDS, type Check, type CheckStatus, type CheckSubject } from "../checks.js";
@@ -227,6 +227,7 @@ const BUNDLE = objectOf<BundleFacts>({
       ),
     }),
   ),
+  otherPolicy: optional(objectOf<ShownPolicy>({ name: text, version: count, sha256 })),
 });
 
 interface WrittenReport extends Report {

@@ -80,6 +80,15 @@ const WATCH: Measures = {
         ? []
         : [{ labels: { policy_digest: status.policyDigest }, value: 1 }],
   ],
+  bootproof_watch_policy_expires_seconds: [
+    "Seconds until the signed policy expires, and below 0 after that. No series if the policy is not signed.",
+    ({ status, aliveAt }) =>
+      single(status && status.policyExpiresAt && (status.policyExpiresAt.getTime() - aliveAt.getTime()) / 1000),
+  ],
+  bootproof_watch_policy_feed_refused: [
+    "1 while the feed of the signed policy is rolled back or forked. The version before stays in use.",
+    ({ status }) => single(status && Number(status.isFeedContradicted)),
+  ],
   bootproof_watch_log_writable: [
     "1 if the log accepts entries, or there is no log. 0 while its disk refuses them.",
     ({ status }) => single(status && Number(status.isLogWritable)),

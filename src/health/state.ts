@@ -39,6 +39,10 @@ export interface HealthStatus {
   /** Time at which the active setting was read. */
   readonly settingReadAt: Date | null;
   readonly policyDigest: string | null;
+  /** Time at which a signed policy expires; null if the policy is not signed. */
+  readonly policyExpiresAt: Date | null;
+  /** Whether the feed of the signed policy was rolled back or forked. */
+  readonly isFeedContradicted: boolean;
   /** Whether the log accepts entries; true without a log. */
   readonly isLogWritable: boolean;
   /** Entries that their hooks have not received, and the time of the oldest. */

@@ -64,6 +64,6 @@ async function judgedBundle({ bundle: bytes, name }: BundleBytes, options: Bundl
   if (inside && demandsProvenance(inside))
     throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
   const bundle = namedBundle(decoded, name, bytes);
-  const { report, policyFrom, packed } = await verifyBundle(bundle, options);
-  return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
+  const { report, ...facts } = await verifyBundle(bundle, options);
+  return { evidence: bundle.evidence, report, bundle: facts };
 }

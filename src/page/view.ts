@@ -6,7 +6,7 @@ import { type Notice, countsOf, headlineFacts, isBad, isGood, numbered, warnings
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenAddresses, provenStatements, unprovenWords } from "../report/statements.js";
-import { verdictSentence } from "../report/text.js";
+import { signedText, verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
 import { checkItem, shownValue, valueList } from "./checks.js";
@@ -185,12 +185,14 @@ function evidencePart(pieces: readonly Markup[], report: Report): Markup {
 
 function originPart(report: Report): Markup {
   const { policyDigest, tool, verifiedAt, validationTime, format } = report;
+  const signed = signedText(report, printable);
   const rows: [string, MarkupNode][] = [
     ["Verified at", printable(verifiedAt)],
     ["Certificates checked as of", printable(validationTime ?? "no time: it could not be read from the evidence")],
     ["Verified by", printable(`${tool.name} ${tool.version}`)],
     ["Policy", policyText(report)],
     ...(policyDigest === null ? [] : [["Policy, SHA-256", shownValue(policyDigest)] as [string, MarkupNode]]),
+    ...(signed === null ? [] : [["Who decided", signed] as [string, MarkupNode]]),
     ["Report", printable(format)],
   ];
   return element(

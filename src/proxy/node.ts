@@ -9,6 +9,7 @@ import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import { type VerifyOptions, demandsProvenance } from "../inputs.js";
+import { SignedPolicy } from "../signed-policy/open.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { MAX_REQUEST_BYTES } from "../exchange/http.js";
 import { printable } from "../report/printable.js";
@@ -21,8 +22,8 @@ import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 export interface StartProxyOptions extends Pick<VerifyOptions, "maxAgeMs"> {
   /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
-  /** Policy as plain data, because the command has its own copy of the library's classes. */
-  readonly policy: PlainPolicy;
+  /** A signed policy, or plain data, because the command has its own copy of the library's classes. */
+  readonly policy: PlainPolicy | SignedPolicy;
   /** Either a client that fetches evidence with its own key, or the boot proofs themselves. */
   readonly evidence: Pick<Client, "query"> | { readonly bootProofs: readonly JsonObject[] };
   readonly port: number;
@@ -30,6 +31,7 @@ export interface StartProxyOptions extends Pick<VerifyOptions, "maxAgeMs"> {
   readonly acceptance: "standard" | "strict";
   /** Sigstore bundles, as JSON texts, of the builds for which the policy demands provenance. */
   readonly provenance: readonly string[];
+  readonly provenanceVerifier?: ProvenanceVerifier;
   /** Milliseconds until an answer of the service times out. */
   readonly timeoutMs: number;
   /** A file that is rewritten every few seconds while the proxy serves, and removed when the proxy ends. */
@@ -81,16 +83,9 @@ const VERIFICATION_TIMES = 3;
  * are no bundles.
  */
 export async function startProxy(options: StartProxyOptions): Promise<RunningProxy> {
-  const server = new ProxyServer(options, await verifierFor(options));
+  const server = new ProxyServer(options);
   await server.start();
   return server;
-}
-
-/** Loads the package for provenance if the policy demands provenance. Otherwise resolves to undefined. */
-async function verifierFor({ policy }: StartProxyOptions): Promise<ProvenanceVerifier | undefined> {
-  if (!demandsProvenance(parsePlainPolicy(policy))) return undefined;
-  const { sigstoreVerifier } = await import("../provenance/index.js");
-  return sigstoreVerifier();
 }
 
 class ProxyServer implements RunningProxy {
@@ -108,12 +103,13 @@ class ProxyServer implements RunningProxy {
   #health: NodeJS.Timeout | undefined;
   #healthFault = "";
 
-  constructor(options: StartProxyOptions, provenanceVerifier: ProvenanceVerifier | undefined) {
-    const { upstream, policy, evidence, allowUnproven, acceptance, maxAgeMs, provenance, timeoutMs, now } = options;
+  constructor(options: StartProxyOptions) {
+    const { upstream, policy, evidence, allowUnproven, acceptance, maxAgeMs, timeoutMs, now } = options;
+    const { provenance, provenanceVerifier } = options;
     this.#options = options;
     const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
     this.#proxy = new VerifyingProxy({
-      policy: parsePlainPolicy(policy),
+      policy: SignedPolicy.is(policy) ? policy : parsePlainPolicy(policy),
       evidence: source,
       allowUnproven,
       acceptance,

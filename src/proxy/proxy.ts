@@ -14,11 +14,12 @@ import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
 import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
 interface ProxyOptions extends DemandedBuilds, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
-  readonly policy: Policy;
+  readonly policy: Policy | SignedPolicy;
   /** Source of boot proofs and missing app proofs. */
   readonly evidence: EvidenceSource;
   /** Whether submits without `generateAppProofs` are forwarded and their answers returned unverified. */
@@ -83,11 +84,11 @@ export class VerifyingProxy {
    * Fetches and caches the boot proofs of these keys (hex). Resolves to the keys whose boot proofs the policy rejects.
    */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
-    const { bootProofs, builds } = this.#verifier;
+    const held = await this.#verifier.begin();
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
-      const evidence = (await bootProofs.get(key))?.evidence ?? null;
-      const options = { ...this.#verifier.options(), ephemeralKey: fromHex(key)! };
-      const pieces = { bootProofs: [evidence], ...builds.evidence };
+      const evidence = (await this.#verifier.bootProofs.get(key, held))?.evidence ?? null;
+      const options = { ...this.#verifier.options(held), ephemeralKey: fromHex(key)! };
+      const pieces = { bootProofs: [evidence], ...held.builds.evidence };
       return (await verifyEvidence(pieces, { ...options, bootProofsOnly: true })).report.verdict;
     });
     return keys.filter((_, index) => verdicts[index] !== "verified");

@@ -67,7 +67,7 @@ export interface Report {
 }
 
 /** The version of a signed policy. `remembered` is false where no state is kept: an older version could be shown. */
-export type SignedPolicyClaims = Omit<SignedFacts, "issuedAt">;
+export type SignedPolicyClaims = Omit<SignedFacts, "issuedAt" | "envelope">;
 
 /** The report of an activity, whose claims always include the activity. */
 export interface ActivityReport extends Report {
@@ -290,7 +290,8 @@ export function makeReport(parts: ReportParts): Report {
     tool: TOOL,
     policy,
     policyDigest,
-    ...(signed !== null && { signedPolicy: signedClaims(signed) }),
+    // The maker of a bundle says what it has signed, so the digest is that of the payload which is here.
+    ...(signed !== null && { signedPolicy: { ...signedClaims(signed), sha256: policyDigest ?? signed.sha256 } }),
     verifiedAt: verifiedAt.toISOString(),
     validationTime: validationTime?.toISOString() ?? null,
     evidence: [...evidence],

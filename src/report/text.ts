@@ -13,6 +13,7 @@ import {
   wordFirst,
   wrapped,
 } from "./layout.js";
+import { listed } from "../errors.js";
 import { checkParagraphs } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
@@ -167,14 +168,24 @@ export function verdictBrief(report: Report, notices: readonly Notice[], options
 }
 
 /** Returns lines with the policy, the time and the tool. */
-export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, page: Page): string[] {
+export function originLines(report: Report, page: Page): string[] {
+  const { policy, policyDigest, verifiedAt, tool } = report;
   const digest = policyDigest === null ? "" : ` (SHA-256 ${page.hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
   const isShort = page.detail === "summary" && page.policyFile !== null;
   const words = isShort ? `${printable(page.policyFile)}${digest}, ${name}` : `${name}${digest}`;
   const by = policy === null && policyDigest === null ? [] : [`policy ${words}`];
   const made = `${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
-  return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
+  const signed = signedText(report, page.hex);
+  return [...by, ...(signed === null ? [] : [signed]), `verified at ${printable(verifiedAt)} by ${made}`];
+}
+
+/** Returns which version of a signed policy judged, and who signed it. Null for any other policy. */
+export function signedText({ signedPolicy }: Report, hex: (text: string) => string): string | null {
+  if (signedPolicy === undefined) return null;
+  const { name, version, expiresAt, signedBy } = signedPolicy;
+  const by = listed(signedBy.map(hex));
+  return `signed policy ${quoted(name)}, version ${version}, in force until ${printable(expiresAt)}, signed by ${by}`;
 }
 
 function evidenceLines({ evidence }: Report, page: Page): string[] {

@@ -1,4 +1,5 @@
 /** The envelope: a profile of DSSE 1.0.2 (signed-policy/README.md, "Envelope"). */
+import { PAYLOAD_TYPE } from "../appraise/parsed-policy.js";
 import { concatBytes, fromBase64, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
 import { type Shape, list, matching, object, oneOf, optional, readShape, refined, text } from "../decode/shapes.js";
@@ -7,7 +8,7 @@ import { sha256 } from "../verify/digest.js";
 import { SignedPolicyError } from "./errors.js";
 import type { SignerKey, SignerSet } from "./keys.js";
 
-export const PAYLOAD_TYPE = "application/vnd.bootproof.signed-policy+json";
+export { PAYLOAD_TYPE };
 const MAX_SIGNATURES = 32;
 
 /** A decoded envelope. Nothing is verified. */

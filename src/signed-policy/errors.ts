@@ -24,4 +24,9 @@ export class SignedPolicyError extends Error {
     this.code = code;
     this.facts = facts;
   }
+
+  /** Whether the feed contradicts what was accepted before: it was rolled back or forked. */
+  get isContradiction(): boolean {
+    return ["version", "fork", "previous"].includes(this.code);
+  }
 }

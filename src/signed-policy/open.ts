@@ -39,7 +39,8 @@ export interface SignedPolicyOptions {
   readonly refreshMs?: number;
   /**
    * Called with what an operator must know: a refresh that failed, a version that is not used yet, a signature that
-   * does not count. Default: `console.warn` with the message.
+   * does not count. Default: `console.warn` with the message, or `console.error` for a feed that was rolled back or
+   * forked.
    */
   readonly onNotice?: (notice: string, error?: SignedPolicyError) => void;
   /** Returns a number from 0 to 1. Default: `Math.random`, since the jitter is no secret. */
@@ -91,7 +92,7 @@ export class SignedPolicy {
 
   /** The envelope of the version in force as JSON text. A bundle shows it. */
   get envelope(): string {
-    return JSON.stringify(this.#newest.envelope.json);
+    return this.#policy.signed!.envelope;
   }
 
   /**
@@ -133,9 +134,14 @@ export class SignedPolicy {
     return policyOf(newest, { signedBy: newest.signedBy, remembered: this.#options.state !== undefined });
   }
 
+  /** Milliseconds from a refresh to the next one, with jitter. */
+  get waitMs(): number {
+    const { refreshMs = REFRESH_MS, random = Math.random } = this.#options;
+    return refreshMs * (1 + random() / 10);
+  }
+
   #later(): number {
-    const { now, refreshMs = REFRESH_MS, random = Math.random } = this.#options;
-    return now().getTime() + refreshMs * (1 + random() / 10);
+    return this.#options.now().getTime() + this.waitMs;
   }
 
   #tell(error: unknown): void {
@@ -226,7 +232,7 @@ async function stateStep<T>(what: "read" | "write", step: () => Promise<T> | und
 }
 
 function notify({ onNotice }: SignedPolicyOptions, notice: string, error?: SignedPolicyError): void {
-  if (onNotice === undefined) globalThis.console?.warn(notice);
+  if (onNotice === undefined) globalThis.console?.[error?.isContradiction ? "error" : "warn"](notice);
   else onNotice(notice, error);
 }
 

@@ -101,7 +101,8 @@ export type Acceptance = Pick<SignedFacts, "signedBy" | "remembered">;
 /** Reads the policy of a version that was accepted. Throws {@link SignedPolicyError} (`malformed`). */
 export function policyOf({ envelope, file }: PolicyVersion, acceptance: Acceptance): ParsedPolicy {
   const { name, version, issuedAt, expiresAt } = file;
-  const facts: SignedFacts = { name, version, sha256: envelope.sha256, issuedAt, expiresAt, ...acceptance };
+  const { sha256, json } = envelope;
+  const facts = { name, version, sha256, issuedAt, expiresAt, envelope: JSON.stringify(json), ...acceptance };
   try {
     return parseSigned(envelope.payload, file.policy, facts);
   } catch (error) {

@@ -145,6 +145,8 @@ export interface SettingChanged extends Happened {
   /** Digests of the new and the previous setting, as in findings. */
   readonly settingDigest: string;
   readonly before: string;
+  /** Version of a signed policy, whose `policyDigest` is that of its payload. Absent if the policy is not signed. */
+  readonly policyVersion?: number;
 }
 
 export interface SettingFault {
@@ -159,6 +161,8 @@ export interface SettingRefused extends Happened {
   /** Time of the first attempt that failed, RFC 3339. */
   readonly since: string;
   readonly faults: readonly SettingFault[];
+  /** Set if the feed of a signed policy was rolled back or forked. The entry is then delivered like a refusal. */
+  readonly contradiction?: true;
 }
 
 /** The last entry of a file whose log continues in another file of the same folder. */
@@ -499,10 +503,12 @@ const EVENTS: EventShapes = {
     policyDigest: nullable(hash),
     settingDigest: hash,
     before: hash,
+    policyVersion: optional(wholeNumber(1)),
   }),
   "setting-refused": eventOf<SettingRefused>("setting-refused", {
     since: instant,
     faults: list(objectOf<SettingFault>({ file: nullable(text), reason: text }), 1),
+    contradiction: optional(oneOf(true)),
   }),
   continued: eventOf<Continued>("continued", { file: fileName }),
   started: eventOf<Started>("started", {

@@ -12,7 +12,7 @@ export type { LogStep } from "./times.js";
 export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
 export { LogChangedError, LogFullError, memoryStore } from "./store.js";
-export type { LogStore, OutageEntry, Standing, Undelivered } from "./store.js";
+export type { LogStore, OutageEntry, RefusedSettingEntry, Standing, Undelivered } from "./store.js";
 export { postTo } from "./post.js";
 export type { PostOptions } from "./post.js";
 export { isFinding } from "./entry.js";

@@ -76,6 +76,8 @@ export type WatchMessage = { readonly at: Date } & (
       readonly faults: readonly SettingFault[];
       /** Whether a refusal was reported before. */
       readonly again: boolean;
+      /** Set if the feed of a signed policy was rolled back or forked. */
+      readonly contradiction?: true;
     }
   /** So many lines, the oldest of that time, were not delivered in five attempts each, by any process. */
   | { readonly event: "undelivered"; readonly what: Delivered; readonly count: number; readonly oldest: Date }

@@ -18,19 +18,26 @@ import {
   policyContent,
   settingParts,
 } from "../plain-settings.js";
+import { SignedPolicyError } from "../signed-policy/errors.js";
+import { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { type LogEvent, RELOADED, type SettingFault } from "./entry.js";
 import type { WatchMessage } from "./outages.js";
 
 /** Policy and bundles, which a watch reads again together. */
 export interface WatchSetting extends DemandedBuilds {
-  /** A policy of `parsePolicy`, or plain data, which may come from another copy of this package. */
-  readonly policy: Policy | PlainPolicy;
+  /**
+   * A policy of `parsePolicy`, plain data, which may come from another copy of this package, or a signed policy, whose
+   * feed is fetched at each reload, and after each of its `refreshMs`.
+   */
+  readonly policy: Policy | PlainPolicy | SignedPolicy;
 }
 
 /** Why a setting could not be read. */
 export interface SettingRefusal {
   readonly refused: readonly SettingFault[];
+  /** Set if the feed of a signed policy was rolled back or forked. */
+  readonly contradiction?: true;
 }
 
 /** How a running watch reloads its setting. */
@@ -77,7 +84,8 @@ const SETTING = /* @__PURE__ */ objectOf<WatchSetting>(
  * `buildsOf`.
  */
 export async function holdSetting(setting: WatchSetting, strict: Strictness): Promise<HeldSetting> {
-  const { policy: given, ...demanded } = requireShape("setting", setting, SETTING);
+  const { policy: source, ...demanded } = requireShape("setting", setting, SETTING);
+  const given = SignedPolicy.is(source) ? source.policy : source;
   const policy = (ParsedPolicy.is(given) ? given : parsePlainPolicy(given as PlainPolicy)) as ParsedPolicy;
   const { evidence, options } = buildsOf(policy, withoutPrototype(demanded));
   const strictness = ownMembers(strict, { allowDebug: true, acceptance: true, maxAgeMs: true });
@@ -100,6 +108,7 @@ interface Refusal {
   readonly since: Date;
   readonly toldAt: Date;
   readonly faults: readonly SettingFault[];
+  readonly isContradiction: boolean;
 }
 
 /** Reloads a setting when asked. After a refusal its caller tries again until it succeeds. */
@@ -128,52 +137,70 @@ export class Reloads {
     return this.#refusal?.since ?? null;
   }
 
+  /** Whether the newest attempt was refused for a feed that was rolled back or forked. */
+  get isContradicted(): boolean {
+    return this.#refusal?.isContradiction === true;
+  }
+
   /** Reads the setting again. `event` is to be recorded in the log; null if there is nothing to record. */
   async next(
     before: HeldSetting,
     signal: Signal,
   ): Promise<{ readonly setting: HeldSetting; readonly event: LogEvent | null }> {
+    const isAsked = this.#isAsked;
     this.#isAsked = false;
     const read = await this.#read(signal);
     if (signal.aborted) return { setting: before, event: null };
-    if ("refused" in read) return { setting: before, event: this.#refuse(read.refused) };
-    const event = this.#accept(before, read);
+    if ("refused" in read) return { setting: before, event: this.#refuse(read) };
+    const event = this.#accept(before, read, isAsked);
     return { setting: read.digest === before.digest ? before : read, event };
   }
 
   async #read(signal: Signal): Promise<HeldSetting | SettingRefusal> {
     try {
       const read = await untilAborted(this.#options.read(), signal);
+      if ("policy" in read && SignedPolicy.is(read.policy)) await untilAborted(read.policy.refresh(), signal);
       return Object.hasOwn(read, "refused")
         ? (read as SettingRefusal)
         : await holdSetting(read as WatchSetting, this.#options.strictness);
     } catch (error) {
-      return { refused: [{ file: null, reason: error instanceof Error ? error.message : String(error) }] };
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof SignedPolicyError)) return { refused: [{ file: null, reason }] };
+      const refused = [{ file: null, reason: `the feed of the signed policy: ${reason}` }];
+      return { refused, ...(error.isContradiction && { contradiction: true }) };
     }
   }
 
-  #accept(before: HeldSetting, { policy, parts, digest, policyDigest }: HeldSetting): LogEvent | null {
+  #accept(
+    before: HeldSetting,
+    { policy, parts, digest, policyDigest }: HeldSetting,
+    isAsked: boolean,
+  ): LogEvent | null {
     const at = this.#options.now();
     this.readAt = at;
     const changed = RELOADED.filter((part) => parts[part] !== before.parts[part]);
     const isNews = digest !== before.digest || this.#refusal !== null;
     this.#refusal = null;
-    this.#options.tell({ event: "setting-read", at, changed });
+    // A signed policy is refreshed every few minutes, which is no news if nothing has changed.
+    if (isNews || isAsked) this.#options.tell({ event: "setting-read", at, changed });
     if (!isNews) return null;
     const digests = { policyDigest, settingDigest: digest, before: before.digest };
-    return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests };
+    const version = policy.signed && { policyVersion: policy.signed.version };
+    return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests, ...version };
   }
 
   /** Returns an event for the log, or null if the faults are the same as before. */
-  #refuse(refused: readonly SettingFault[]): LogEvent | null {
+  #refuse({ refused, contradiction }: SettingRefusal): LogEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
     const { since = at, toldAt = null, faults: known = null } = this.#refusal ?? {};
     const isNews = JSON.stringify(faults) !== JSON.stringify(known);
     const isTold = isNews || toldAt === null || at.getTime() - toldAt.getTime() >= this.#options.repeatMs;
-    if (isTold) this.#options.tell({ event: "setting-refused", at, since, faults, again: known !== null });
-    this.#refusal = { since, toldAt: isTold ? at : toldAt, faults };
-    return isNews ? { event: "setting-refused", at: at.toISOString(), since: since.toISOString(), faults } : null;
+    const loud = contradiction && { contradiction };
+    if (isTold) this.#options.tell({ event: "setting-refused", at, since, faults, again: known !== null, ...loud });
+    this.#refusal = { since, toldAt: isTold ? at : toldAt, faults, isContradiction: contradiction === true };
+    if (!isNews) return null;
+    return { event: "setting-refused", at: at.toISOString(), since: since.toISOString(), faults, ...loud };
   }
 }
 

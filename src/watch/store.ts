@@ -17,6 +17,9 @@ import type { Delivered } from "./outages.js";
 /** The entry of an outage that began or ended. */
 export type OutageEntry = Extract<EventEntry, { readonly event: "outage-began" | "outage-ended" }>;
 
+/** The entry of a refused reload. It is delivered as a refusal if the feed of a signed policy contradicts itself. */
+export type RefusedSettingEntry = Extract<EventEntry, { readonly event: "setting-refused" }>;
+
 export interface Standing {
   readonly verdict: Verdict;
   /** Whether the boot proof is rejected, or refused under `strict` acceptance. If absent, only the verdict decides. */
@@ -173,7 +176,8 @@ function isOutageLine(line: LogLine): line is LogLine<OutageEntry> {
 }
 
 export function deliveredAs(line: LogLine): Delivered | null {
-  if (isRefusal(line)) return "refusal";
+  const { entry } = line;
+  if (isRefusal(line) || ("contradiction" in entry && entry.contradiction)) return "refusal";
   return isOutageLine(line) ? "outage" : null;
 }
 

@@ -13,6 +13,7 @@ import type { Signal } from "../client/platform.js";
 import { ClientError } from "../client/errors.js";
 import { untilAborted } from "../client/transport.js";
 import { isAccepted } from "../report/accepted.js";
+import { SignedPolicy } from "../signed-policy/open.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
   type Finding,
@@ -49,7 +50,7 @@ import {
   holdSetting,
 } from "./setting.js";
 import { Signs } from "./signs.js";
-import { type LogStore, type OutageEntry, memoryStore } from "./store.js";
+import { type LogStore, type OutageEntry, type RefusedSettingEntry, memoryStore } from "./store.js";
 
 export interface WatchOptions extends WatchSetting, Strictness {
   /** Applications, each watched by its newest boot proof. */
@@ -74,9 +75,13 @@ export interface WatchOptions extends WatchSetting, Strictness {
   /**
    * Delivers each refusal at least once, in order, one at a time. After five rejections the next one is delivered, and
    * this one is tried again each hour, and after a restart. A promise that never settles holds back the others. A
-   * refusal that cannot be recorded has no `n`.
+   * refusal that cannot be recorded has no `n`. A feed of a signed policy that was rolled back or forked is a refusal,
+   * too.
    */
-  readonly onRefusal?: (line: LogLine<FindingEntry> | UnrecordedLine, signal: Signal) => Promise<void>;
+  readonly onRefusal?: (
+    line: LogLine<FindingEntry | RefusedSettingEntry> | UnrecordedLine,
+    signal: Signal,
+  ) => Promise<void>;
   /**
    * Delivers the recorded entries of outages: when each began, and when it ended. Deliveries work as for `onRefusal`,
    * and neither waits for the other.
@@ -97,7 +102,7 @@ export interface WatchOptions extends WatchSetting, Strictness {
   /**
    * Reloads policy and bundles while the watch runs, all of them or none. A changed setting is recorded in the log
    * (`setting-changed`), and all names are polled at once. A refused reload is recorded, too (`setting-refused`), and
-   * is tried again after each interval.
+   * is tried again after each interval, or after `refreshMs` of a signed policy.
    */
   readonly reload?: SettingReload;
   /** Receives the result of each poll of each name, once its verdict is known and recorded. */
@@ -141,6 +146,10 @@ export interface WatchStatus {
   readonly settingReadAt: Date | null;
   /** SHA-256, in hex, of the bytes of the policy that is used; null if it was passed as a value. */
   readonly policyDigest: string | null;
+  /** Time from which a signed policy makes each verification fail; null if the policy is not signed. */
+  readonly policyExpiresAt: Date | null;
+  /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
+  readonly isFeedContradicted: boolean;
   /** False while the disk refuses entries. */
   readonly isLogWritable: boolean;
   /** Refusals and entries of outages that were not delivered. */
@@ -162,6 +171,8 @@ export interface WatchSummary {
   readonly waiting: boolean;
   /** Whether undelivered entries about outages remain. */
   readonly outagesWaiting: boolean;
+  /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
+  readonly isFeedContradicted: boolean;
   /** False if the disk refused the last entry. */
   readonly isLogWritable: boolean;
 }
@@ -190,6 +201,7 @@ const MOST_HELD_MS = 2000;
 const MOST_TOGETHER_MS = 60_000;
 /** Milliseconds that the end of a watch waits for its log. */
 const MOST_ENDING_MS = 5000;
+const LEAST_REFRESH_MS = 1000;
 /** Names of errors of a log that takes no entries any more. */
 const CHANGED: ReadonlySet<string> = new Set(["LogChangedError", "LogError"]);
 
@@ -271,6 +283,7 @@ class Watch {
   readonly #silent: Watched[] = [];
   #startedAt = new Date(0);
   readonly #reloads: Reloads;
+  readonly #signed: SignedPolicy | null;
   /** The present setting; null before the start. */
   #setting: HeldSetting | null = null;
   #wakeReload = (): void => {};
@@ -291,6 +304,7 @@ class Watch {
     const options: Settings = withoutPrototype({ ...DEFAULTS, ...typedOptions("options", given, WATCH_OPTIONS) });
     this.#options = options;
     this.#watched = watchedBy(options);
+    this.#signed = SignedPolicy.is(options.policy) ? options.policy : null;
     const log = (this.#log = options.log ?? memoryStore());
     this.#cache = options.cache ?? new SignatureCache();
     const { heartbeatMs, intervalMs, maxSilenceMs, now, onMessage: tell, outageAfter: after, sleep } = options;
@@ -304,8 +318,10 @@ class Watch {
     const onUnrecorded = (one: Unrecorded): void => refusal.add(one);
     this.#recorder = new Recorder({ ...shared, onUnrecorded, onKeptRecorded: () => refusal.wake() });
     this.#signs = new Signs({ watched: this.#watched, log, recorder: this.#recorder, now, heartbeatMs });
-    const read = options.reload?.read ?? (() => Promise.reject(new TypeError("options.reload: required")));
-    this.#reloads = new Reloads({ ...shared, read, strictness: options });
+    const read = options.reload?.read ?? (async () => options);
+    // An operator learns of each refresh of a signed policy that fails.
+    const repeatMs = this.#signed === null ? shared.repeatMs : 0;
+    this.#reloads = new Reloads({ ...shared, read, repeatMs, strictness: options });
     const [names, togetherMs] = [this.#watched.length, Math.min(intervalMs, MOST_TOGETHER_MS)];
     const record = (event: LogEvent): void => void this.#guarded(this.#recordOutage(event));
     this.#outages = new Outages({ ...shared, names, togetherMs, after, open: this.#openOutages(), record });
@@ -451,6 +467,7 @@ class Watch {
       })),
       waiting: refusal.waitingSince().length > 0,
       outagesWaiting: outage.waitingSince().length > 0,
+      isFeedContradicted: this.#reloads.isContradicted,
       isLogWritable: this.#recorder.isWritable,
     };
   }
@@ -459,10 +476,13 @@ class Watch {
   #tellStatus(): void {
     const waiting = Object.values(this.#handovers).flatMap((handover) => handover.waitingSince());
     const [oldest] = waiting.sort();
+    const signed = this.#setting?.policy.signed;
     const status = {
       settingRefusedSince: this.#reloads.refusedSince,
       settingReadAt: this.#reloads.readAt,
       policyDigest: this.#setting?.policyDigest ?? null,
+      policyExpiresAt: signed ? new Date(signed.expiresAt) : null,
+      isFeedContradicted: this.#reloads.isContradicted,
       isLogWritable: this.#recorder.isWritable,
       undelivered: { count: waiting.length, oldest: oldest === undefined ? null : new Date(oldest) },
     };
@@ -499,14 +519,19 @@ class Watch {
     ended.abort();
   }
 
-  /** Reads the setting again when asked, and after each interval while the newest reload is refused. */
+  /**
+   * Reads the setting again when asked, and after each interval while the newest reload is refused. With a signed policy
+   * it is read again after each of its `refreshMs`.
+   */
   async #followSetting(): Promise<void> {
     const { intervalMs } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
-      const retry = this.#reloads.refusedSince === null ? [] : [this.#sleep(intervalMs, this.#turn)];
-      if (!this.#reloads.isAsked) await Promise.race([asked, ...retry]);
+      const refreshMs = this.#signed && Math.max(LEAST_REFRESH_MS, this.#signed.waitMs);
+      const waitMs = refreshMs ?? (this.#reloads.refusedSince === null ? null : intervalMs);
+      const due = waitMs === null ? [] : [this.#sleep(waitMs, this.#turn)];
+      if (!this.#reloads.isAsked) await Promise.race([asked, ...due]);
       if (!signal.aborted) await this.#reload();
     }
   }
@@ -520,6 +545,7 @@ class Watch {
       if (event !== null) await this.#recorder.record(event);
       this.#setting = setting;
     });
+    this.#handovers.refusal.wake();
     this.#tellStatus();
     if (isAsked || setting !== before) this.#makeDue();
   }

@@ -30,6 +30,16 @@ describe("watch", () => {
       ["--app", "a", "--policy", "p", "--interval", "0s"],
       /--interval 0s: expected a duration/,
     ],
+    [
+      "a refresh of a policy that is not signed",
+      ["--app", "a", "--policy", "p", "--policy-refresh", "5m"],
+      /--policy-refresh: only with --policy-signers/,
+    ],
+    [
+      "no refresh",
+      ["--app", "a", "--policy", "p", "--policy-signers", "s", "--policy-refresh", "0s"],
+      /--policy-refresh 0s: expected a duration such as 60s, 5m or 1h, up to 1d/,
+    ],
     ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /up to 1d/],
     ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a file is required/],
     [
@@ -115,6 +125,11 @@ describe("watch", () => {
 
   it.each<[string, string[], RegExp]>([
     ["without a log", ["--acknowledge", "3"], /--acknowledge: only with --log FILE/],
+    [
+      "with the keys of a policy",
+      ["--acknowledge", "3", "--log", "l", "--policy-signers", "s"],
+      /not with --policy-si/,
+    ],
     ["with what a watch needs", ["--acknowledge", "3", "--log", "l", "--app", "a"], /not with --app: it only needs/],
     ["with an age", ["--acknowledge", "3", "--log", "l", "--max-age", "1d"], /not with --max-age: it only needs/],
     ["of no number", ["--acknowledge", "x", "--log", "l"], /--acknowledge x: expected a number/],
@@ -137,7 +152,7 @@ describe("the exit code", () => {
   const watched = { app: "a" };
   const good: WatchSummary = {
     ...{ recorded: 1, polls: 1, refused: [], unfetched: [], unseen: [], silent: [] },
-    ...{ waiting: false, outagesWaiting: false, isLogWritable: true },
+    ...{ waiting: false, outagesWaiting: false, isFeedContradicted: false, isLogWritable: true },
   };
   const silence = { silent: [{ watched, since: START, message: null }] };
   const unfetched = [{ watched, kind: "missing", message: "", retryAfterMs: null }] as const;
@@ -147,6 +162,7 @@ describe("the exit code", () => {
     ["a refusal, before a name that was not fetched", { refused: [watched], unfetched }, 1],
     ["a refusal that was not delivered, before a name that was not seen", { waiting: true, unseen: [watched] }, 1],
     ["an outage that was not delivered, before a name that was not fetched", { outagesWaiting: true, unfetched }, 1],
+    ["a feed that was rolled back, before a name that was not fetched", { isFeedContradicted: true, unfetched }, 1],
     ["a name that was not fetched", { unfetched }, 3],
     ["a name that was not seen", { unseen: [watched] }, 3],
     ["good names", {}, 0],

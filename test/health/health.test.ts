@@ -69,6 +69,8 @@ const WELL: HealthStatus = {
   settingRefusedSince: null,
   settingReadAt: new Date(START),
   policyDigest: "91ab",
+  policyExpiresAt: null,
+  isFeedContradicted: false,
   isLogWritable: true,
   undelivered: { count: 0, oldest: null },
 };
@@ -500,6 +502,7 @@ describe("the metrics", () => {
       bootproof_watch_setting_refused: 0,
       bootproof_watch_setting_read_timestamp_seconds: START / 1000,
       'bootproof_watch_policy_info{policy_digest="91ab"}': 1,
+      bootproof_watch_policy_feed_refused: 0,
       bootproof_watch_log_writable: 1,
       bootproof_watch_undelivered: 2,
       bootproof_watch_undelivered_age_seconds: 100,

@@ -238,7 +238,8 @@ it("reports the status at the start, and when it changes", async () => {
   const { statuses } = await watched(() => ({ boot: 1 }), { until: 10 * MINUTE, onRefusal: refused });
   const { policyDigest } = statuses[0]!;
   expect(policyDigest).toMatch(/^[0-9a-f]{64}$/);
-  const status = { settingRefusedSince: null, settingReadAt: START, policyDigest, isLogWritable: true };
+  const unsigned = { policyExpiresAt: null, isFeedContradicted: false };
+  const status = { settingRefusedSince: null, settingReadAt: START, policyDigest, ...unsigned, isLogWritable: true };
   expect(statuses).toEqual([
     { ...status, undelivered: { count: 0, oldest: null } },
     { ...status, undelivered: { count: 1, oldest: START } },
