@@ -287,15 +287,17 @@ function requestOf(world: World): { readonly path: string; readonly init: Reques
 
 const proxy: Door = async (world, side) => {
   const { acceptance, maxAgeMs } = verification(world, side);
+  const policy = world.parsed();
   const running = await startProxy({
     upstream: service.serves(world[side]).url,
-    policy: plainPolicy(world.parsed()),
+    policy: "refresh" in policy ? policy : plainPolicy(policy),
     evidence: await service.client(),
     port: 0,
     allowUnproven: false,
     acceptance,
     ...(maxAgeMs !== undefined && { maxAgeMs }),
     provenance: world[side].builds,
+    provenanceVerifier,
     timeoutMs: 20_000,
     now: () => NOW,
     onNote: () => {},
