@@ -1,7 +1,7 @@
 /** Verified calls under a signed policy, which changes while the client lives. */
 import { describe, expect, it, vi } from "vitest";
 import { toHex } from "../../src/bytes.js";
-import { ClientError, RejectedActivityError } from "../../src/client/index.js";
+import { type ClientError, RejectedActivityError } from "../../src/client/index.js";
 import { forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { customPayload } from "../../src/lab/enclave.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
