@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
 import { toUtf8 } from "../src/bytes.js";
-import { auditSetting, verifyOptionsOf } from "../src/audit/setting.js";
+import { auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/audit/setting.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
@@ -14,9 +14,11 @@ import {
   plainPolicy,
   settingParts,
 } from "../src/plain-settings.js";
+import { type SignedPolicy, type SignedPolicyState, openSignedPolicy } from "../src/signed-policy/index.js";
 import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
 import { NOW, forge, lab } from "./attacks/support.js";
 import { faultsOf } from "./support/faults.js";
+import { TestFeed, newSigner, payloadIn, sha256Hex } from "./support/signed-policies.js";
 
 type Setting = Parameters<typeof settingParts>[0];
 const { anchorPem } = forge();
@@ -94,6 +96,56 @@ describe("options", () => {
   it("have the bundle's policy where none is named, which no audit has", () => {
     expect(plainOptions({ ...all, policy: undefined }).policy).toBe("bundle");
     expect(() => auditSetting(all as VerifyOptions)).toThrow(/^options\.policy: /);
+  });
+});
+
+describe("a signed policy", () => {
+  const feed = new TestFeed([newSigner()], 1);
+  for (const name of ["first", "second"])
+    feed.add({
+      policy: { ...labPolicy(anchorPem, [labDeployment(lab)]), name },
+      issuedAt: new Date(NOW.getTime() - 1000),
+    });
+  const opened = (text: string, state?: SignedPolicyState) =>
+    openSignedPolicy({ signers: feed.pinned, source: async () => text, now: () => NOW, ...(state && { state }) });
+
+  it("is read again as the same version, also from JSON", async () => {
+    const { policy: signed } = await opened(feed.text());
+    const plain = plainPolicy(signed);
+    expect(plain.text).toBe(payloadIn(feed.envelopes[1]!).toString());
+    const again = parsePlainPolicy(JSON.parse(JSON.stringify(plain)) as typeof plain);
+    expect(again).toEqual(signed);
+    expect(again.signed).toMatchObject({ version: 2, sha256: sha256Hex(plain.text), remembered: false });
+    expect(plainPolicy(again)).toEqual(plain);
+    expect(plainOptions({ policy: signed, now: NOW }).policy).toEqual(plain);
+  });
+
+  it("has its version in the digest of a setting, so that no result of another version is used", async () => {
+    const settingOf = ({ policy }: SignedPolicy) => auditSetting({ policy, now: NOW });
+    const [first, second] = [await opened(feed.text(1, 1)), await opened(feed.text())];
+    const remembered = await opened(feed.text(), { read: async () => null, write: async () => true });
+    expect(remembered.policy.signed!.remembered).toBe(true);
+    for (const digest of [settingDigest, policyDigest]) {
+      expect(await digest(settingOf(second))).not.toBe(await digest(settingOf(first)));
+      expect(await digest(settingOf(remembered))).toBe(await digest(settingOf(second)));
+      const unsigned = parsePolicy(
+        JSON.stringify((JSON.parse(plainPolicy(second.policy).text) as { policy: object }).policy),
+      );
+      expect(await digest(auditSetting({ policy: unsigned, now: NOW }))).not.toBe(await digest(settingOf(second)));
+    }
+  });
+
+  it.each([
+    ["expiresAt", "soon", "expiresAt: expected a time of RFC 3339"],
+    ["issuedAt", 5, "issuedAt: expected a time of RFC 3339, got a number"],
+    ["version", 0, "version: "],
+    ["signedPolicy", "bootproof-signed-policy/2", "signedPolicy: "],
+    ["policy", { policy: "bootproof/1" }, "deployments: expected an array"],
+    ["policy", null, "policy: "],
+  ])("is malformed where its %s is %j", async (member, value, fault) => {
+    const plain = plainPolicy((await opened(feed.text())).policy);
+    const text = JSON.stringify({ ...(JSON.parse(plain.text) as object), [member]: value });
+    expect(faultsOf(() => parsePlainPolicy({ ...plain, text }))).toContain(fault);
   });
 });
 

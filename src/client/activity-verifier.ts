@@ -1,6 +1,6 @@
 /**
- * Verifies activities of one service under one policy, which may be a signed one, with any client. It fetches the boot proof of each key that the
- * app proofs name, verifies all evidence, and compares it with the request.
+ * Verifies activities of one service under one policy, which may be a signed one, with any client. It fetches the boot
+ * proof of each key that the app proofs name, verifies all evidence, and compares it with the request.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";

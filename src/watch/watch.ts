@@ -520,8 +520,8 @@ class Watch {
   }
 
   /**
-   * Reads the setting again when asked, and after each interval while the newest reload is refused. With a signed policy
-   * it is read again after each of its `refreshMs`.
+   * Reads the setting again when asked, and after each interval while the newest reload is refused. With a signed
+   * policy it is read again after each of its `refreshMs`.
    */
   async #followSetting(): Promise<void> {
     const { intervalMs } = this.#options;

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { PolicyFile } from "../../src/appraise/policy.js";
 import type { BundleFile } from "../../src/bundle/file.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Loose } from "../support/loose.js";
@@ -51,7 +52,7 @@ describe("bundle", () => {
       ["bundle", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(forged.activity), "--policy", policy],
       { now: "2026-03-04T06:00:00Z" },
     );
-    expect((JSON.parse(stdout) as BundleFile).policy?.trustAnchors).toEqual([
+    expect(((JSON.parse(stdout) as BundleFile).policy as PolicyFile).trustAnchors).toEqual([
       { pem: expect.stringContaining("BEGIN CERTIFICATE") as string },
     ]);
     const refused = await bootproof(["verify", "-", OWN], { stdin: stdout, ...YEARS_LATER });

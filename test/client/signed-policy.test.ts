@@ -1,10 +1,13 @@
 /** Verified calls under a signed policy, which changes while the client lives. */
 import { describe, expect, it, vi } from "vitest";
 import { toHex } from "../../src/bytes.js";
-import { ClientError, RejectedActivityError } from "../../src/client/index.js";
+import { type ClientError, RejectedActivityError } from "../../src/client/index.js";
 import { forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { customPayload } from "../../src/lab/enclave.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
+import type { Report } from "../../src/report/report.js";
+import { SignedPolicyError } from "../../src/signed-policy/errors.js";
 import { type LivingDoor, GOOD, LivingWorld, MINUTE, livesByItsPolicy } from "../support/living-policy.js";
 import { AttestedService, BOOTED, anchorPem, lab, otherLab } from "./attested.js";
 import { rejectionOf } from "./support.js";
@@ -105,6 +108,24 @@ describe("a client under a signed policy", () => {
     expect(await ask()).toEqual([]);
   });
 
+  it("has the provenance that a new version demands where its caller gave it before", async () => {
+    const world = new LivingWorld();
+    world.publish();
+    const signed = await world.open();
+    const sigstore = new LabSigstore();
+    const bundle = sigstore.attest({ at: BOOTED, digest: lab.pivotHash });
+    const provenance = { provenance: [bundle], provenanceVerifier: await sigstoreVerifier() };
+    const client = (await world.service.client()).withVerification(signed, provenance);
+    const report = async (): Promise<Report> =>
+      (await client.updateWallet({ walletId: "w1", walletName: "new" })).report;
+    expect((await report()).checks.filter(({ id }) => id === "provenance.subject")).toEqual([]);
+    const pin = labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) });
+    world.publish(labPolicy(anchorPem, [{ ...labDeployment(lab), provenance: [pin] }]));
+    await signed.refresh();
+    const subjects = (await report()).checks.filter(({ id }) => id === "provenance.subject");
+    expect(subjects.map(({ status }) => status)).toEqual(["pass"]);
+  });
+
   it("is not held up by a feed that hangs after its caller has gone", async () => {
     const world = new LivingWorld();
     world.publish();
@@ -150,4 +171,15 @@ describe("what an operator is told without onNotice", () => {
     expect(warn).toHaveBeenCalledTimes(1);
     vi.restoreAllMocks();
   });
+});
+
+it.each([
+  ["version", true],
+  ["fork", true],
+  ["previous", true],
+  ["signatures", false],
+  ["malformed", false],
+  ["fetch", false],
+] as const)("a feed that is refused with the code %s contradicts what was accepted: %s", (code, isContradiction) => {
+  expect(new SignedPolicyError(code, "").isContradiction).toBe(isContradiction);
 });

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/decode/json.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { COMMAND_OPTIONS, type CommandName, OPTIONS, type OptionName } from "../../src/cli/option-table.js";
 import type { Policy } from "../../src/appraise/policy.js";
+import type { SignedPolicy } from "../../src/signed-policy/index.js";
 import { type Answer, bootproof, fileOf } from "../cli/support.js";
 import { CELLS, type Cell, DOORS, DOOR_NAMES, type DoorName, type Outcome } from "./doors.js";
 import { FACTS, type Fact, type FactName } from "./facts.js";
@@ -47,7 +48,8 @@ export class World {
     return this.fact.class === "bare";
   }
 
-  parsed(): Policy {
+  /** The policy for a door that takes a signed one, too. */
+  parsed(): Policy | SignedPolicy {
     return parsePolicy(JSON.stringify(this.policy));
   }
 

@@ -59,7 +59,7 @@ const queued: Door = async (world, side) => {
   const queue = ["--queue", (await redis).url, "--queue-prefix", `matrix-${queues++}`];
   const known = process.listeners("SIGINT");
   const io = { stdin: (async function* () {})(), stdout: { write: () => {} }, stderr: { write: () => {} } };
-  const words = ["worker", ...queue, "--policy", world.policyPath, "--workers", "1"];
+  const words = ["worker", ...queue, "--policy", world.policyPath, ...world.words("worker", side), "--workers", "1"];
   const working = runAny(words, { ...io, env: {}, now: () => NOW });
   try {
     return await audited(world, side, queue);

@@ -172,11 +172,17 @@ function previousOf({ honest }: World): string {
   return fileOf(encodeManifest(before, { encoding: "json" }));
 }
 
+/** Where nothing was compared. */
+interface Errors {
+  readonly errors?: readonly { readonly message: string }[];
+}
+
 const review: Door = async (world, side) => {
   const words = ["--policy", world.policyPath, "--previous", previousOf(world), ...world.words("review", side)];
   const { code, stdout, stderr } = await run("review", world[side].file("manifest"), ...words, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { faults } = JSON.parse(stdout) as { faults: { code: string; about: string }[] };
+  const { faults, errors } = JSON.parse(stdout) as Errors & { faults: { code: string; about: string }[] };
+  if (errors !== undefined) return { accepted: false, why: errors.map(({ message }) => message) };
   return { accepted: code === 0, why: faults.map((fault) => `${fault.code} ${fault.about}`) };
 };
 
@@ -187,9 +193,11 @@ const measure: Door = async (world, side) => {
   const names = ["--role-arn", role, ...(isPinned ? ["--instance-id", instance] : [])];
   const files = evidence.builds.length > 0 ? [] : [evidence.file("image"), ...names];
   const words = [...files, "--binary", evidence.file("binary"), ...builds(evidence), "--policy", world.policyPath];
+  words.push(...world.words("measure", side, "binary", "role-arn", "instance-id"));
   const { code, stdout, stderr } = await run("measure", ...words, ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { comparison } = JSON.parse(stdout) as { comparison: { nearest: Nearest } };
+  const { comparison, errors } = JSON.parse(stdout) as Errors & { comparison: { nearest: Nearest } };
+  if (errors !== undefined) return { accepted: false, why: errors.map(({ message }) => message) };
   return { accepted: code === 0, why: comparison.nearest.differing.map(({ pin }) => pin) };
 };
 
@@ -279,15 +287,17 @@ function requestOf(world: World): { readonly path: string; readonly init: Reques
 
 const proxy: Door = async (world, side) => {
   const { acceptance, maxAgeMs } = verification(world, side);
+  const policy = world.parsed();
   const running = await startProxy({
     upstream: service.serves(world[side]).url,
-    policy: plainPolicy(world.parsed()),
+    policy: "refresh" in policy ? policy : plainPolicy(policy),
     evidence: await service.client(),
     port: 0,
     allowUnproven: false,
     acceptance,
     ...(maxAgeMs !== undefined && { maxAgeMs }),
     provenance: world[side].builds,
+    provenanceVerifier,
     timeoutMs: 20_000,
     now: () => NOW,
     onNote: () => {},

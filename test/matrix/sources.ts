@@ -97,6 +97,8 @@ export const CLI_OPTIONS = {
   payload: "expected payload",
   pcrs: OF_PIN,
   policy: not("the policy itself: the rows of its members"),
+  "policy-signers": not("whose policy it is: test/matrix/signed-policies.test.ts has each door"),
+  "policy-state": not("it refuses feeds, and judges no evidence: test/cli/policy-source.test.ts"),
   previous: "review --previous",
   "quorum-key": OF_PIN,
   repository: OF_PIN,

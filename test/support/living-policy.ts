@@ -1,4 +1,4 @@
-/** A service with a software enclave, a feed of signed policies that grows, and the doors that live long, on one clock. */
+/** A service with a software enclave, a feed of signed policies that grows, and one clock for both. */
 import { expect, it } from "vitest";
 import { openSignedPolicy } from "../../src/index.js";
 import type { SignedPolicyError } from "../../src/signed-policy/errors.js";

@@ -137,6 +137,11 @@ describe("a watch under a signed policy", () => {
     });
   });
 
+  it("fetches the feed once a second at most", async () => {
+    const { fetches } = await watched(1, {}, {}, 0);
+    expect(fetches.length).toBeLessThanOrEqual(62);
+  });
+
   it("records a new version with its number and digest, and verifies by it at once", async () => {
     const { entries, world, messages, lines, statuses } = await watched(20, { 7: ({ publish }) => publish(BAD) });
     const digest = sha256Hex(payloadIn(world.feed.envelopes[1]!));

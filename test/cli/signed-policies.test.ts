@@ -1,0 +1,179 @@
+/** Commands that judge by a signed policy: who decided, until when, and what a bundle only shows. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { reportSchema } from "../../src/formats/schema.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { Report } from "../../src/report/report.js";
+import { DAY, TestFeed, newSigner, payloadIn, sha256Hex } from "../support/signed-policies.js";
+import { type Answer, bootproof, fileOf, refused } from "./support.js";
+
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const now = new Date(AT.getTime() + 60_000).toISOString();
+const lab = new Forge();
+const forged = forgeEvidence({ lab, at: AT });
+const POLICY = labPolicy(forged.anchorPem, [labDeployment(lab)]);
+const OTHER = labPolicy(forged.anchorPem, [{ ...labDeployment(lab), namespace: "another" }]);
+
+const signers = [newSigner("p384"), newSigner("ed25519")];
+const feed = new TestFeed(signers, 2, "prod/signer");
+feed.add({ policy: OTHER, issuedAt: new Date(AT.getTime() - 2 * DAY) });
+feed.add({ policy: POLICY, issuedAt: new Date(AT.getTime() - DAY) });
+const EXPIRES = new Date(AT.getTime() + 13 * DAY).toISOString();
+const SHA256 = sha256Hex(payloadIn(feed.envelopes[1]!));
+const SIGNERS = ["--policy-signers", fileOf(feed.pinned, "signers.json")];
+const BY_FEED = ["--policy", fileOf(feed.text(), "feed.jsonl"), ...SIGNERS];
+const EVIDENCE = ["--boot-proof", fileOf(forged.bootProof)];
+
+const anchor = fileOf(forged.anchorPem, "anchor.pem");
+
+const run = (...argv: readonly string[]): Promise<Answer> => bootproof(argv, { now });
+const verify = (...more: readonly string[]): Promise<Answer> => run("verify", ...EVIDENCE, ...more);
+const isReport = new Ajv2020().compile(reportSchema());
+const reportIn = ({ stdout }: Answer): Report & { bundle?: Record<string, unknown> } => JSON.parse(stdout) as Report;
+
+describe("verify under a signed policy", () => {
+  it("says first whose policy it is, in text and in the summary", async () => {
+    for (const detail of [[], ["--summary"]]) {
+      const { code, stdout, stderr } = await verify(...BY_FEED, ...detail);
+      expect([code, stderr]).toEqual([0, ""]);
+      const [start] = stdout.replaceAll(/\s+/g, " ").split(/Proven /);
+      expect(start).toContain(`(SHA-256 ${SHA256.slice(0, 8)}`);
+      expect(start).toMatch(
+        RegExp(`signed policy “?"?prod/signer.{0,2}, version 2, in force until ${EXPIRES}, signed by`),
+      );
+      for (const { keyid } of signers) expect(start).toContain(keyid.slice(0, 8));
+    }
+  });
+
+  it("names the digest of the payload in JSON, EAR, VSA, JUnit and SARIF, and who signed it", async () => {
+    const report = reportIn(await verify(...BY_FEED, "--format", "json"));
+    expect([isReport(report), isReport.errors]).toEqual([true, null]);
+    expect(report.policyDigest).toBe(SHA256);
+    expect({ ...report.signedPolicy, signedBy: [...report.signedPolicy!.signedBy].sort() }).toEqual({
+      ...{ name: "prod/signer", version: 2, sha256: SHA256, expiresAt: EXPIRES, remembered: false },
+      signedBy: signers.map(({ keyid }) => keyid).sort(),
+    });
+    expect((await verify(...BY_FEED, "--format", "vsa")).stdout).toContain(SHA256);
+    const { stdout: ear } = await verify(...BY_FEED, "--format", "ear");
+    const base64url = Buffer.from(SHA256, "hex").toString("base64url");
+    expect(Buffer.from(ear.split(".")[1]!, "base64url").toString()).toContain(`ni:///sha-256;${base64url}`);
+    for (const format of ["junit", "sarif"])
+      expect((await verify(...BY_FEED, "--format", format)).stdout).toContain(SHA256);
+  });
+
+  it("is on the page and in Markdown, too, and the page verifies under the caller's policy", async () => {
+    expect((await verify(...BY_FEED, "--format", "markdown")).stdout).toMatch(/prod\/signer.*version 2/);
+    const page = fileOf((await verify(...BY_FEED, "--format", "html")).stdout, "page.html");
+    const text = (await verify(...BY_FEED, "--format", "html")).stdout;
+    expect(text).toMatch(/signed policy .{0,8}prod\/signer/);
+    expect(text).toContain(signers[0]!.keyid);
+    expect((await run("verify", page, ...BY_FEED)).code).toBe(0);
+    await refused(2, run("verify", page, "--bundle-policy"), /the policy in .* is signed, and never judges/);
+  });
+
+  it.each([
+    ["expired", 14 * DAY, `expired at ${EXPIRES}`],
+    ["is not in force yet", -DAY - 300_001, "is not in force yet: it was issued at"],
+  ])("rejects where the version %s, by policy.current alone", async (_, after, words) => {
+    const newest = [
+      "--policy",
+      fileOf(feed.text(2)),
+      ...SIGNERS,
+      "--now",
+      new Date(AT.getTime() + after).toISOString(),
+    ];
+    const answer = await verify(...newest, "--format", "json");
+    expect(answer.code).toBe(1);
+    const failed = reportIn(answer).checks.filter(({ status }) => status === "fail");
+    expect(failed).toMatchObject([{ id: "policy.current", detail: expect.stringContaining(words) as string }]);
+  });
+
+  it("under --now is judged by the version that was in force then", async () => {
+    const then = ["--now", new Date(AT.getTime() - 1.5 * DAY).toISOString(), "--format", "json"];
+    expect(reportIn(await verify(...BY_FEED, ...then)).signedPolicy!.version).toBe(1);
+  });
+
+  it("keeps a state, which refuses the older feed", async () => {
+    const state = ["--policy-state", `${fileOf("", "of-verify")}.state`];
+    const report = reportIn(await verify(...BY_FEED, ...state, "--format", "json"));
+    expect(report.signedPolicy!.remembered).toBe(true);
+    const old = ["--policy", fileOf(feed.text(1, 1)), ...SIGNERS];
+    expect((await verify(...old)).code).toBe(1);
+    const { code, stdout, stderr } = await verify(...old, ...state, "--format", "json");
+    expect([code, JSON.parse(stdout)]).toMatchObject([2, { exitCode: 2, errors: [{ code: "version" }] }]);
+    expect(stderr).toMatch(/a rollback\n/);
+  });
+
+  it("with an envelope is judged by the version that the caller names", async () => {
+    const first = ["--policy", fileOf(feed.envelopes[0]), ...SIGNERS];
+    const { code, stdout } = await verify(...first);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("namespace")]);
+  });
+});
+
+describe("a bundle under a signed policy", () => {
+  it("shows the envelope, and the caller’s own version judges, which says so where it is another", async () => {
+    const { code, stdout, stderr } = await run("bundle", ...EVIDENCE, ...BY_FEED);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^VERIFIED/)]);
+    expect((JSON.parse(stdout) as { policy: unknown }).policy).toEqual(feed.envelopes[1]);
+    const bundle = fileOf(stdout);
+    const same = await run("verify", bundle, ...BY_FEED, "--format", "json");
+    expect(same.code).toBe(0);
+    expect(reportIn(same).bundle).toEqual({
+      policyFrom: "caller",
+      packed: { now, verdict: "verified", differences: [] },
+    });
+
+    const newer = new TestFeed(signers, 2, "prod/signer");
+    newer.envelopes.push(...feed.envelopes);
+    newer.add({ policy: { ...POLICY, name: "newest" }, issuedAt: AT, change: { version: 3 } });
+    const byNewer = ["--policy", fileOf(newer.text()), ...SIGNERS];
+    const shown = { name: "prod/signer", version: 2, sha256: SHA256 };
+    for (const policy of [byNewer, ["--policy", fileOf(POLICY)], ["--no-policy", "--trust-anchor", anchor]]) {
+      const report = reportIn(await run("verify", bundle, ...policy, "--format", "json"));
+      expect(report.bundle).toMatchObject({ policyFrom: "caller", otherPolicy: shown });
+      expect([isReport(report), isReport.errors]).toEqual([true, null]);
+    }
+    const text = (await run("verify", bundle, ...byNewer)).stdout.replaceAll(/\s+/g, " ");
+    expect(text).toContain("shows version 2 of the signed policy");
+    expect(text).toContain("It judged nothing");
+    expect(text).toContain("version 3, in force until");
+    // The newest version that the caller has is what counts, whatever is packed.
+    newer.add({ policy: OTHER, issuedAt: AT, change: { version: 4 } });
+    writeFileSync(byNewer[1]!, newer.text());
+    expect((await run("verify", bundle, ...byNewer)).code).toBe(1);
+  });
+
+  it("needs the caller's policy, and never enters a state", async () => {
+    const bundle = fileOf((await run("bundle", ...EVIDENCE, ...BY_FEED)).stdout);
+    await refused(2, run("verify", bundle, "--bundle-policy"), /is signed, and never judges: give --policy/);
+    await refused(2, run("verify", bundle), /--policy FILE, --no-policy or --bundle-policy is required/);
+    const old = fileOf(feed.text(1, 1));
+    const state = `${fileOf("", "of-bundle")}.state`;
+    const byOld = ["--policy", old, ...SIGNERS, "--policy-state", state];
+    expect((await run("verify", bundle, ...byOld)).code).toBe(1);
+    expect((JSON.parse(readFileSync(state, "utf8")) as { envelope: unknown }).envelope).toEqual(feed.envelopes[0]);
+  });
+
+  it("is malformed where its payload is not one, and compared where its report lies about it", async () => {
+    const made = JSON.parse((await run("bundle", ...EVIDENCE, ...BY_FEED)).stdout) as Record<string, object>;
+    const broken = fileOf({ ...made, policy: { ...made["policy"], payload: "e30=" } });
+    await refused(2, run("verify", broken, ...BY_FEED), /policy\.\S+: /);
+    const lying = { ...made["report"], signedPolicy: { ...(made["report"] as Report).signedPolicy, version: 9 } };
+    const report = reportIn(await run("verify", fileOf({ ...made, report: lying }), ...BY_FEED, "--format", "json"));
+    expect(report.bundle).toMatchObject({
+      packed: { differences: [{ place: "signedPolicy.version", packed: "9", anew: "2" }] },
+    });
+  });
+
+  it("is compared by diff by what its policy accepts", async () => {
+    const [one, same, other] = await Promise.all(
+      [BY_FEED, ["--policy", fileOf(POLICY)], ["--policy", fileOf({ ...POLICY, maxAge: "30d" })]].map(async (policy) =>
+        fileOf((await run("bundle", ...EVIDENCE, ...policy)).stdout),
+      ),
+    );
+    expect((await run("diff", one!, same!)).stdout).not.toContain("maxAge");
+    expect((await run("diff", one!, other!)).stdout).toMatch(/max.?age/i);
+  });
+});

@@ -1,0 +1,36 @@
+/** A signed policy at the doors that need a build, as in `signed-policies.test.ts`. Needs `npm run build`. */
+import { afterAll, expect, it } from "vitest";
+import { bootproof } from "../cli/support.js";
+import { NO_REDIS } from "../support/redis.js";
+import { AROUND } from "./cells.js";
+import { BUILT_DOORS, close } from "./doors-built.js";
+import { SAYS, SignedWorld } from "./signed.js";
+
+afterAll(close);
+
+const current = new SignedWorld("current");
+const refused = [
+  ["expired", new SignedWorld("expired")],
+  ["early", new SignedWorld("early")],
+] as const;
+
+it.each(["audit with threads", "GitHub action"] as const)("%s: a signed policy", async (name) => {
+  const door = BUILT_DOORS[name];
+  expect(await door(current, "honest")).toEqual({ accepted: true, why: [] });
+  for (const [, world] of refused)
+    expect(await door(world, "honest")).toEqual({ accepted: false, why: ["policy.current"] });
+});
+
+it.skipIf(NO_REDIS)(
+  NO_REDIS ? "audit with a queue: not run here, Redis is missing" : "audit with a queue: a signed policy",
+  async () => {
+    expect(await BUILT_DOORS["audit with a queue"](current, "honest")).toEqual({ accepted: true, why: [] });
+  },
+);
+
+it.each(refused)("a worker does not start under a signed policy that is %s", async (time, world) => {
+  const queue = ["--queue", "redis://127.0.0.1:1"];
+  const words = ["worker", ...queue, "--policy", world.policyPath, ...world.words("worker", "honest")];
+  const { code, stderr } = await bootproof(words, AROUND);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(SAYS[time])]);
+});
