@@ -52,7 +52,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   policy: {
     heading: "policy",
-    summary: "check a policy, or drop a deployment of it",
+    summary: "check a policy, drop a deployment of it, or sign its versions",
     load: async () => (await import("./policy.js")).addPolicyCommand,
   },
   release: {
@@ -113,7 +113,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   keygen: {
     heading: "service",
-    summary: "make an API key",
+    summary: "make an API key, or a key that signs policies",
     load: async () => (await import("./keygen.js")).addKeygenCommand,
   },
   stamp: {

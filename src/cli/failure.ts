@@ -7,6 +7,7 @@ import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
 import type { ReportFormat } from "../report/report.js";
 import { printable } from "../report/printable.js";
+import type { SignedPolicyError } from "../signed-policy/index.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem } from "./io.js";
@@ -100,17 +101,21 @@ function writeIfPossible({ stdout }: Io, text: string): void {
   }
 }
 
+/** The error is recognised by its name, since a module that is loaded later has its own copy of the class. */
 function unexpected(error: unknown): CommandError {
+  if (error instanceof Error && error.name === "SignedPolicyError")
+    return new CommandError([{ message: error.message, code: (error as SignedPolicyError).code }]);
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 
 /** Makes a problem printable, since control characters may come from file names and evidence. Line feeds are kept. */
-function shownProblem({ message, file, advice }: Problem, shown: (text: string) => string): Problem {
+function shownProblem({ message, file, advice, code }: Problem, shown: (text: string) => string): Problem {
   const clean = (text: string): string => shown(text).split("\n").map(printable).join("\n");
   return {
     message: clean(message),
     ...(file !== undefined && { file: printable(shown(file)) }),
     ...(advice !== undefined && { advice: clean(advice) }),
+    ...(code !== undefined && { code }),
   };
 }
 
@@ -120,10 +125,11 @@ function adviceOf(problems: readonly Problem[], see: string | null): string[] {
 }
 
 function document({ problems, see, exitCode }: ReportedFailure): string {
-  const errors = problems.map(({ message, file = null, advice = see }) => ({
+  const errors = problems.map(({ message, file = null, advice = see, code }) => ({
     message,
     file,
     ...(advice !== null && { advice }),
+    ...(code !== undefined && { code }),
   }));
   return jsonDocument({ format: "bootproof-error/1", tool: TOOL, exitCode, errors });
 }

@@ -13,9 +13,12 @@ interface Output {
 }
 
 export interface Io {
-  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined };
   /** The stream of the result. */
-  readonly stdout: Output & { readonly rows?: number | undefined };
+  readonly stdout: Omit<Output, "write"> & {
+    write(text: string | Uint8Array): unknown;
+    readonly rows?: number | undefined;
+  };
   /** The stream of messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -87,6 +90,8 @@ export interface Problem {
   readonly file?: string;
   /** What to do about it. */
   readonly advice?: string;
+  /** The stable code of a SignedPolicyError. */
+  readonly code?: string;
 }
 
 /** Ends the command with these problems on stderr, and without a stack trace. */

@@ -120,6 +120,7 @@ const POLICY_MEMBERS: readonly (keyof PolicyFile)[] = [
   "appProofs",
   "allowDebug",
 ];
+const ENVELOPE_MEMBERS = ["payloadType", "payload", "signatures"];
 /** Members of which JSON has at least one if it is of the option, however broken it is. */
 const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   "--boot-proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
@@ -128,6 +129,10 @@ const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   "--policy": POLICY_MEMBERS,
   "--add-to": POLICY_MEMBERS,
   POLICY: POLICY_MEMBERS,
+  ENVELOPE: ENVELOPE_MEMBERS,
+  "--feed": ENVELOPE_MEMBERS,
+  "--signers": ["threshold", "keys"],
+  "--policy-signers": ["threshold", "keys"],
   "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
 };
 /** Commands that judge any JSON, as the library does. */
