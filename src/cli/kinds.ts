@@ -121,6 +121,7 @@ const POLICY_MEMBERS: readonly (keyof PolicyFile)[] = [
   "allowDebug",
 ];
 const ENVELOPE_MEMBERS = ["payloadType", "payload", "signatures"];
+const SIGNERS_MEMBERS = ["keys"];
 /** Members of which JSON has at least one if it is of the option, however broken it is. */
 const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   "--boot-proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
@@ -131,8 +132,8 @@ const MEMBERS: Readonly<Partial<Record<FileOption, readonly string[]>>> = {
   POLICY: POLICY_MEMBERS,
   ENVELOPE: ENVELOPE_MEMBERS,
   "--feed": ENVELOPE_MEMBERS,
-  "--signers": ["threshold", "keys"],
-  "--policy-signers": ["threshold", "keys"],
+  "--signers": SIGNERS_MEMBERS,
+  "--policy-signers": SIGNERS_MEMBERS,
   "--pcrs": ["Measurements", "PCR0", "PCR1", "PCR2"],
 };
 /** Commands that judge any JSON, as the library does. */
@@ -145,7 +146,12 @@ function isForeign(kind: EvidenceKind | null, { bytes, json }: Content, { files,
   if (option === "--attestation") return OF_NO_ENCODING.test(text ?? "");
   if (option === "--trust-anchor") return text?.includes(PEM_START) === false;
   const names = MEMBERS[option];
-  if (json === undefined || names === undefined || JUDGING.includes(files.command)) return false;
+  if (names === undefined || JUDGING.includes(files.command)) return false;
+  if (json === undefined) return names === ENVELOPE_MEMBERS || names === SIGNERS_MEMBERS;
+  return hasNone(json, names);
+}
+
+function hasNone(json: JsonValue, names: readonly string[]): boolean {
   // A list that is empty, or too long, has a fault of its own.
   const all = Array.isArray(json) ? json : [json];
   if (all.length === 0 || all.length > MAX_BUNDLE_BOOT_PROOFS) return false;

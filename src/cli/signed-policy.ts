@@ -81,7 +81,7 @@ async function keyIn(
   path: string | undefined,
   command: CommandName,
   io: Io,
-): Promise<SignedPolicies.SigningKey | undefined> {
+): Promise<SignedPolicies.PolicyKey | undefined> {
   if (path === undefined) return undefined;
   const { SignedPolicyError, readSigningKey } = await library();
   const faultOf = (error: unknown): string | null => (error instanceof SignedPolicyError ? error.message : null);

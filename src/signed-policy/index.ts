@@ -14,6 +14,6 @@ export {
   reviewPolicy,
   signPolicy,
 } from "./make.js";
-export type { FeedCheck, PolicyReview, SigningKey } from "./make.js";
+export type { FeedCheck, PolicyReview, PolicyKey } from "./make.js";
 export { openSignedPolicy } from "./open.js";
 export type { SignedPolicy, SignedPolicyOptions, SignedPolicyState } from "./open.js";

@@ -120,7 +120,8 @@ async function ed25519Key(pem: string, spki: Uint8Array): Promise<SignerKey | st
 
 /** Whether a signature has 64 bytes and S < L, which not every platform checks. */
 function isCanonical(signature: Uint8Array): boolean {
-  return signature.length === 64 && BigInt(`0x${toHex(Uint8Array.from(signature.subarray(32)).reverse())}`) < ED25519_ORDER;
+  const s = Uint8Array.from(signature.subarray(32)).reverse();
+  return signature.length === 64 && BigInt(`0x${toHex(s)}`) < ED25519_ORDER;
 }
 
 export async function keyidOf(spki: Uint8Array): Promise<string> {

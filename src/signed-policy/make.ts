@@ -22,7 +22,7 @@ import {
 } from "./payload.js";
 
 /** A key that signs. Nothing shows its private half. */
-export interface SigningKey {
+export interface PolicyKey {
   readonly publicKey: SignerKey;
   sign(message: Uint8Array): Uint8Array;
 }
@@ -35,7 +35,7 @@ const PKCS8: Readonly<Record<KeyType, readonly [head: string, length: number, be
 };
 
 /** Returns null if the secret is not a private key of this type. */
-async function keyOf(type: KeyType, secret: Uint8Array): Promise<{ key: SigningKey; pem: string } | null> {
+async function keyOf(type: KeyType, secret: Uint8Array): Promise<{ key: PolicyKey; pem: string } | null> {
   const signer = await (type === "Ed25519" ? ed25519Signer(secret) : ecdsaSigner(type, secret));
   if (signer === null) return null;
   const [head, , beforePoint] = PKCS8[type];
@@ -53,7 +53,7 @@ async function keyOf(type: KeyType, secret: Uint8Array): Promise<{ key: SigningK
  * const key = await readSigningKey(await readFile("alice.pem", "utf8"));
  * ```
  */
-export async function readSigningKey(pem: string): Promise<SigningKey> {
+export async function readSigningKey(pem: string): Promise<PolicyKey> {
   const der = derIn("PRIVATE KEY", pem);
   for (const [type, [head, length]] of Object.entries(PKCS8) as [KeyType, (typeof PKCS8)[KeyType]][]) {
     const secret = der?.slice(head.length / 2, head.length / 2 + length);
@@ -88,7 +88,7 @@ interface Given {
   readonly feed: Text;
   readonly envelope: Text;
   /** The key, or the PEM of a public key with the signature that a key service made under it. */
-  readonly key: SigningKey | { readonly publicKey: string; readonly signature: Uint8Array };
+  readonly key: PolicyKey | { readonly publicKey: string; readonly signature: Uint8Array };
   readonly now: Date;
   /** Milliseconds until the version expires, at most 400 days. */
   readonly validMs: number;

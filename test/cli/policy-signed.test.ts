@@ -1,4 +1,4 @@
-/** What a team types to sign policies: a ceremony, a roll-out, a key service, a renewal, and everything that is refused. */
+/** What a team types to sign policies: a roll-out, a key service, a renewal, and everything that is refused. */
 import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ const at = (days: number): { now: string } => ({ now: new Date(NOW.getTime() + d
 const given = (line: string[], day = 0): Promise<Answer> => bootproof(line, at(day));
 const policy = fileWith(JSON.stringify(POLICY));
 const looser = fileWith(JSON.stringify(LOOSER));
-const signers = fileWith(JSON.stringify(signersOf(2, alice, bob, carol)));
+const signers = setOf(2, alice, bob, carol);
 const [v1, v2, feed] = ["v1.json", "v2.json", "feed.jsonl"].map((name) => join(folder, name)) as [
   string,
   string,
@@ -36,6 +36,10 @@ const [v1, v2, feed] = ["v1.json", "v2.json", "feed.jsonl"].map((name) => join(f
 ];
 
 afterAll(() => rmSync(folder, { recursive: true }));
+
+function setOf(...given: Parameters<typeof signersOf>): string {
+  return fileWith(JSON.stringify(signersOf(...given)));
+}
 
 async function good(line: string[], day = 0): Promise<Answer> {
   const answer = await given(line, day);
@@ -74,7 +78,7 @@ describe("a roll-out", () => {
   });
 
   it("writes to stdout without --out, and names the version and weaknesses on stderr", async () => {
-    const weak = fileWith(JSON.stringify(signersOf(1, alice, bob)));
+    const weak = setOf(1, alice, bob);
     const { stdout, stderr } = await good(words`policy sign ${policy} --signers ${weak} --key ${bob.file} --valid 12h`);
     expect(payloadIn(stdout)).toMatchObject({ version: 1, expiresAt: "2026-03-04T17:06:07.000Z" });
     expect(stderr).toMatch(/^Version 1 of prod\/signer\nwarning: 1 of 2 keys must sign the next version: two groups/);
@@ -82,9 +86,9 @@ describe("a roll-out", () => {
   });
 
   it("shows which keys sign from then on, where the set changes", async () => {
-    const other = fileWith(JSON.stringify(signersOf(1, alice, mallory)));
-    const line = words`policy sign ${policy} --feed ${feed} --signers ${other} --key ${mallory.file} --valid 14d --out ${v2}`;
-    await good(line, 1);
+    const other = setOf(1, alice, mallory);
+    const line = words`policy sign ${policy} --feed ${feed} --signers ${other} --key ${mallory.file} --valid 9d`;
+    await good([...line, "--out", v2], 1);
     const { stdout } = await good(words`policy review ${v2} --feed ${feed}`, 1);
     expect(stdout).toContain("must sign    2 of 3 keys in force, and 1 of 2 keys of the next set");
     expect(stdout).toContain("next signers 1 of 2 keys: CHANGED");
@@ -125,7 +129,7 @@ describe("policy check of a feed", () => {
   });
 
   it("exits with 2 and the code of a feed that is refused", async () => {
-    const other = fileWith(JSON.stringify(signersOf(1, mallory)));
+    const other = setOf(1, mallory);
     const line = words`policy check ${feed} --policy-signers ${other} --format json`;
     const { code, stdout, stderr } = await given(line);
     expect([code, (JSON.parse(stdout) as { errors: unknown[] }).errors]).toEqual([
@@ -337,6 +341,9 @@ describe("policy publish", () => {
 });
 
 describe("policy renew and policy sign", () => {
+  const renamed = fileWith(JSON.stringify({ ...signersOf(1, alice), name: "x" }));
+  const nameless = fileWith(JSON.stringify({ threshold: 1, keys: [alice.publicPem] }));
+
   it("renew makes the next version of the same policy", async () => {
     const { stdout } = await good(words`policy renew --feed ${feed} --key ${carol.file} --valid 30d`, 10);
     expect(payloadIn(stdout)).toMatchObject({ version: 2, policy: POLICY, expiresAt: "2026-04-13T05:06:07.000Z" });
@@ -353,14 +360,10 @@ describe("policy renew and policy sign", () => {
       words`policy sign ${policy} --signers ${signers} --valid 14d --out ${policy}`,
       /also an input/,
     ],
-    [
-      "another name",
-      words`policy sign ${policy} --signers ${fileWith(JSON.stringify({ ...signersOf(1, alice), name: "x" }))} --feed ${feed} --valid 14d`,
-      /version 2 is of x/,
-    ],
+    ["another name", words`policy sign ${policy} --signers ${renamed} --feed ${feed} --valid 14d`, /version 2 is of x/],
     [
       "a set without a name",
-      words`policy sign ${policy} --signers ${fileWith(JSON.stringify({ threshold: 1, keys: [alice.publicPem] }))} --valid 14d`,
+      words`policy sign ${policy} --signers ${nameless} --valid 14d`,
       /policy signers: name: expected 1 to 100/,
     ],
   ])("refuse %s", async (_, line, says) => refused(2, given(line, 1), says));

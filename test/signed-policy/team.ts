@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { KeyType, PolicySigners, SigningKey } from "../../src/signed-policy/index.js";
+import type { KeyType, PolicySigners, PolicyKey } from "../../src/signed-policy/index.js";
 import { readSigningKey } from "../../src/signed-policy/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 
@@ -35,7 +35,7 @@ export interface Member {
   readonly file: string;
   readonly pem: string;
   readonly publicPem: string;
-  readonly key: SigningKey;
+  readonly key: PolicyKey;
 }
 
 export async function member(type: KeyType): Promise<Member> {
