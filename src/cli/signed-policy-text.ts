@@ -1,6 +1,6 @@
 /** The output of `bootproof policy review`, `policy cosign` and `policy check` of a feed. */
 import { changeLines } from "../diff/text.js";
-import { type TextOptions, pageOf, paragraphs, warningLines, wordFirst, wrapped } from "../report/layout.js";
+import { type TextOptions, headingLines, pageOf, paragraphs, warningLines, wrapped } from "../report/layout.js";
 import { renderPolicyCheck } from "../report/policy-text.js";
 import { printable } from "../report/printable.js";
 import type { FeedCheck, PolicyReview } from "../signed-policy/index.js";
@@ -32,8 +32,7 @@ export function reviewText(review: PolicyReview, options: TextOptions): string {
 }
 
 /** Returns who signs this version and the next one. A key that is new has a plus, and one that is removed a minus. */
-function signerTexts({ before, signers }: PolicyReview): (readonly [label: string, text: string])[] {
-  const was = before?.signers ?? signers;
+function signerTexts({ inForce: was, signers }: PolicyReview): (readonly [label: string, text: string])[] {
   const holds = (set: PolicyReview["signers"], keyid: string): boolean => set.keys.some((key) => key.keyid === keyid);
   const count = ({ threshold, keys: { length } }: PolicyReview["signers"]): string => `${threshold} of ${length} keys`;
   const keys = [...signers.keys, ...was.keys.filter(({ keyid }) => !holds(signers, keyid))];
@@ -50,12 +49,9 @@ function signerTexts({ before, signers }: PolicyReview): (readonly [label: strin
 export function feedText({ versions, faults, notes, pin }: FeedCheck, options: TextOptions): string {
   const page = pageOf(options);
   const newest = versions.at(-1)!;
-  const inForce = `IN FORCE: version ${newest.version} of ${printable(newest.name)}, until ${newest.expiresAt}`;
-  const first =
-    faults.length === 0 ? ([inForce, "green"] as const) : ([`NOT IN FORCE: ${faults.join("; ")}`, "red"] as const);
-  const [word] = first[0].split(":", 1);
+  const inForce = `IN FORCE: version ${newest.version} of ${newest.name}, until ${newest.expiresAt}`;
   return [
-    paragraphs([wordFirst(page, [word!, "bold", first[1]], wrapped(page, "", first[0]))]),
+    paragraphs([headingLines(printable(faults.length === 0 ? inForce : `NOT IN FORCE: ${faults.join("; ")}`), page)]),
     ...versions.map((review) => reviewText(review, options)),
     paragraphs([
       ...notes.map((note) => wrapped(page, "note: ", printable(note))),

@@ -199,12 +199,13 @@ export async function policyToSign(
 export interface PolicyReview extends Pick<PayloadFile, "name" | "version" | "issuedAt" | "expiresAt"> {
   /** SHA-256 of its payload. */
   readonly sha256: string;
-  /** Those of the set in force and of its own set. */
+  /** Key ids of the set in force and of its own set. */
   readonly signedBy: readonly string[];
-  /** Who signs the next version. */
+  /** Who signs this version, and who signs the next one. */
+  readonly inForce: ShownSet;
   readonly signers: ShownSet;
-  /** The version before, whose signers sign this one. Null for the first one. */
-  readonly before: (Pick<PayloadFile, "version" | "expiresAt"> & { readonly signers: ShownSet }) | null;
+  /** The version before. Null for the first one. */
+  readonly before: Pick<PayloadFile, "version" | "expiresAt"> | null;
   /** Changes of the policy. Null for the first version, whose policy is described. */
   readonly changes: Difference | null;
   readonly policy: PolicyDescription | null;
@@ -272,7 +273,7 @@ export async function checkFeed(options: Some<"feed" | "signers" | "now">): Prom
   policyOf(newest, { signedBy: newest.signedBy, remembered: false });
   const versions: PolicyReview[] = [];
   for (const [index, version] of (isEarly ? [newest] : accepted).entries())
-    versions.push(await reviewOf(version, accepted[index - 1] ?? null));
+    versions.push(await reviewOf(version, accepted[index - 1] ?? null, pinned.set));
   const { version, file, expiresAt, envelope } = newest;
   const faults = [
     ...(isEarly ? [`version ${version} was issued in the future (${file.issuedAt})`] : []),
@@ -339,9 +340,15 @@ function lineOf(envelope: object): string {
   return `${JSON.stringify(envelope)}\n`;
 }
 
-async function reviewOf(version: PolicyVersion, before: PolicyVersion | null): Promise<PolicyReview> {
+/** `first` is the set in force before the first version. */
+async function reviewOf(
+  version: PolicyVersion,
+  before: PolicyVersion | null,
+  first = version.signers,
+): Promise<PolicyReview> {
   const { envelope, file, signers } = version;
-  const { keys, notes } = await signersOf(envelope, [before?.signers ?? signers, signers]);
+  const inForce = before?.signers ?? first;
+  const { keys, notes } = await signersOf(envelope, [inForce, signers]);
   const bytes = (one: PolicyVersion): Uint8Array => toUtf8(JSON.stringify(one.file.policy));
   const changes = before && (await attemptLater(() => diffUnverified(bytes(before), bytes(version))));
   const policy = before === null ? await attemptLater(() => describePolicy(parsePolicy(bytes(version)))) : null;
@@ -350,8 +357,9 @@ async function reviewOf(version: PolicyVersion, before: PolicyVersion | null): P
   return {
     ...{ name, version: number, sha256: envelope.sha256, issuedAt, expiresAt },
     signedBy: keys.map(({ keyid }) => keyid),
+    inForce: shownSet(inForce),
     signers: shownSet(signers),
-    before: before && { version: before.version, expiresAt: before.file.expiresAt, signers: shownSet(before.signers) },
+    before: before && { version: before.version, expiresAt: before.file.expiresAt },
     changes: changes?.value ?? null,
     policy: policy?.value ?? null,
     warnings: [...notes, ...weaknesses(signers), ...faults],

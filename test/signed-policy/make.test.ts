@@ -99,7 +99,8 @@ describe.each(TYPES)("a key of %s", (type) => {
       expect(error, String(at)).toEqual(refused("malformed", /^private key: expected one PEM block/));
       expect(error.message).not.toContain(other.toString("base64").slice(40, 60));
     }
-    for (const text of [pem + pem, pem.slice(40), pem.replaceAll("PRIVATE", "PUBLIC"), ""])
+    const cut = pem.replace(/[^-]{20}\n-----END/, "\n-----END");
+    for (const text of [cut, pem + pem, pem.slice(40), pem.replaceAll("PRIVATE", "PUBLIC"), ""])
       await expect(readSigningKey(text)).rejects.toEqual(refused("malformed", /openssl pkey -in FILE/));
   });
 });
@@ -358,13 +359,13 @@ describe("reviewPolicy", () => {
 
   it("compares any other with the version before, policy, signers and expiry", async () => {
     const envelope = await next({ signers: signersOf(1, alice!, mallory!), key: undefined });
-    const { before, changes, policy, signers } = await reviewPolicy({ envelope, feed });
+    const { before, changes, policy, signers, inForce } = await reviewPolicy({ envelope, feed });
     expect(policy).toBeNull();
     expect(changes?.changes.map(({ what, severity }) => [what, severity])).toEqual([["policy.max-age", "critical"]]);
     expect([before?.version, before?.expiresAt]).toEqual([1, "2026-03-18T05:06:07.000Z"]);
-    expect([before?.signers.threshold, signers.threshold]).toEqual([2, 1]);
+    expect([inForce.threshold, signers.threshold]).toEqual([2, 1]);
     expect(signers.keys.map(({ keyid }) => keyid)).toEqual([alice, mallory].map((each) => each!.key.publicKey.keyid));
-    expect(before?.signers.keys.map(({ type }) => type)).toEqual(["P-256", "P-384", "Ed25519"]);
+    expect(inForce.keys.map(({ type }) => type)).toEqual(["P-256", "P-384", "Ed25519"]);
   });
 
   it("notes signatures that do not count", async () => {
@@ -402,6 +403,25 @@ describe("checkFeed", () => {
     expect(check.versions[1]!.changes?.counts.critical).toBe(1);
     const pinned = await checkFeed({ feed: feed + second, signers: { ...team(), ...check.pin }, now: after(1) });
     expect(pinned.versions.map(({ version }) => version)).toEqual([2]);
+  });
+
+  it("counts signatures of the pinned set, where the first version has another", async () => {
+    const draft = await signPolicy({
+      policy: POLICY,
+      signers: signersOf(1, alice!),
+      key: alice!.key,
+      now: NOW,
+      validMs,
+    });
+    const { bytes } = await policyToSign({ envelope: draft });
+    const sig = Buffer.from(mallory!.key.sign(bytes)).toString("base64");
+    const read = JSON.parse(draft) as { signatures: object[] };
+    const both = JSON.stringify({ ...read, signatures: [...read.signatures, { sig }] });
+    const { versions } = await checkFeed({ feed: both, signers: signersOf(1, mallory!), now: NOW });
+    const [{ signedBy, inForce, warnings }] = versions as [(typeof versions)[0]];
+    expect(signedBy).toEqual([alice, mallory].map((each) => each!.key.publicKey.keyid));
+    expect(inForce.keys.map(({ keyid }) => keyid)).toEqual([mallory!.key.publicKey.keyid]);
+    expect(warnings).toEqual([expect.stringContaining("if one key is lost")]);
   });
 
   it("says what is not in force", async () => {
