@@ -1,4 +1,4 @@
-/** The envelope: a profile of DSSE 1.0.2 (README.md, "Envelope"). */
+/** The envelope: a profile of DSSE 1.0.2 (signed-policy/README.md, "Envelope"). */
 import { concatBytes, fromBase64, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
 import { type Shape, list, matching, object, oneOf, optional, readShape, refined, text } from "../decode/shapes.js";

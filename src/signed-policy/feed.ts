@@ -1,4 +1,4 @@
-/** What a consumer pins and keeps, and how it reads a feed (README.md, "Consumer"). */
+/** What a consumer pins and keeps, and how it reads a feed (signed-policy/README.md, "Consumer"). */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";

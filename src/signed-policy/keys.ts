@@ -1,4 +1,4 @@
-/** Keys of signers, in the one form that is accepted (README.md, "Keys"). */
+/** Keys of signers, in the one form that is accepted (signed-policy/README.md, "Keys"). */
 import { concatBytes, equalBytes, fromBase64, fromHex, toBase64, toHex } from "../bytes.js";
 import { rawSignature } from "../decode/ecdsa-signature.js";
 import { type Shape, list, objectOf, text, wholeNumber } from "../decode/shapes.js";

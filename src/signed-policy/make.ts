@@ -1,4 +1,4 @@
-/** For those who decide: keys, versions, signatures, reviews and feeds (README.md, "Signers"). */
+/** For those who decide: keys, versions, signatures, reviews and feeds (signed-policy/README.md, "Signers"). */
 import { type PolicyDescription, describePolicy } from "../appraise/describe.js";
 import { parsePolicy } from "../appraise/policy.js";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toBase64, toUtf8 } from "../bytes.js";

@@ -1,4 +1,4 @@
-/** A signed policy that is kept up to date: the consumer (README.md, "Consumer"). */
+/** A signed policy that is kept up to date: the consumer (signed-policy/README.md, "Consumer"). */
 import type { Policy } from "../appraise/policy.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
