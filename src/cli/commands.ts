@@ -45,7 +45,7 @@ export const COMMANDS = {
       load: async () => (await import("./pin.js")).addPinCommand,
     },
     policy: {
-      summary: "check a policy, or drop a deployment of it",
+      summary: "check a policy, drop a deployment of it, or sign its versions",
       load: async () => (await import("./policy.js")).addPolicyCommand,
     },
     release: {
@@ -99,7 +99,7 @@ export const COMMANDS = {
       load: async () => (await import("./lab.js")).addLabCommand,
     },
     keygen: {
-      summary: "make an API key",
+      summary: "make an API key, or a key that signs policies",
       load: async () => (await import("./keygen.js")).addKeygenCommand,
     },
     stamp: {

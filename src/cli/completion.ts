@@ -82,6 +82,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   shell: () => SHELLS,
   format: async () => (await import("../report/report.js")).FORMATS,
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
+  "key-type": async () => Object.keys((await import("./keygen.js")).KEY_TYPES),
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
   member: async () => (await import("../review/members.js")).ACCEPTABLE,

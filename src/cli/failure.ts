@@ -7,6 +7,7 @@ import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
 import type { ReportFormat } from "../report/report.js";
 import { printable } from "../report/printable.js";
+import type { SignedPolicyError } from "../signed-policy/index.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem } from "./io.js";
@@ -91,7 +92,10 @@ function writeIfPossible({ stdout }: Io, text: string): void {
   }
 }
 
+/** The error is recognised by its name, since a module that is loaded later has its own copy of the class. */
 function unexpected(error: unknown): CommandError {
+  if (error instanceof Error && error.name === "SignedPolicyError")
+    return new CommandError([{ message: error.message, code: (error as SignedPolicyError).code }]);
   return new CommandError([`unexpected: ${error instanceof Error ? error.message : String(error)}`]);
 }
 

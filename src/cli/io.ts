@@ -13,8 +13,11 @@ interface Output {
 }
 
 export interface Io {
-  readonly stdin: AsyncIterable<Uint8Array>;
-  readonly stdout: Output & { readonly rows?: number | undefined };
+  readonly stdin: AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined };
+  readonly stdout: Omit<Output, "write"> & {
+    write(text: string | Uint8Array): unknown;
+    readonly rows?: number | undefined;
+  };
   /** The stream of messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;

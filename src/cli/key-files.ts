@@ -21,7 +21,8 @@ const MAX_KEY_BYTES = 64 * 1024;
 /** How a command reads a key, and how it reports errors. */
 interface KeyReader<T> {
   readonly command: CommandName;
-  readonly isPrivate: boolean;
+  /** `refused` also refuses a private key that others may read. */
+  readonly isPrivate: boolean | "refused";
   readonly read: (text: string) => Promise<T>;
   /** Returns the message, which must not quote the key. Null means that the error is not about the key. */
   readonly faultOf: (error: unknown) => string | null;
@@ -43,7 +44,10 @@ export async function readKey<T>(
     return files.fault(path, fault);
   });
   files.throwFaults();
-  if (isPrivate && path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
+  if (isPrivate === false || path === STDIN || !isReadableByOthers(path)) return key!;
+  if (isPrivate === true) warnOfReaders(path, io);
+  else files.fault(path, "others may read this private key: run chmod 600 on it, or make a new key");
+  files.throwFaults();
   return key!;
 }
 

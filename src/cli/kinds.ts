@@ -110,6 +110,8 @@ export async function whatIsTaken(option: FileOption): Promise<string | undefine
   return taken && `${subject} ${taken.is}: ${taken.made!}`;
 }
 
+const ENVELOPE_MEMBERS = ["payloadType", "payload", "signatures"];
+const SIGNERS_MEMBERS = ["keys"];
 /** Members of which JSON has at least one if it is of the kind, however broken it is. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "boot proof": [...Object.keys(bootProofMembers(null)), ...wrappersOf("boot proof")],
@@ -118,6 +120,9 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   policy: ["policy", "deployments", "trustAnchors", "maxAge", "appProofs", "allowDebug"] satisfies (keyof PolicyFile)[],
   "API key": ["publicKey", "privateKey"],
   "image PCRs": ["Measurements", "PCR0", "PCR1", "PCR2"],
+  "policy feed": ENVELOPE_MEMBERS,
+  "signed policy": ENVELOPE_MEMBERS,
+  "policy signers": SIGNERS_MEMBERS,
 };
 /** Commands that judge any JSON, as the library does. */
 const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
@@ -128,7 +133,12 @@ function isForeign({ bytes, json }: Content, taken: string, { files }: FilePlace
   if (taken === "attestation document") return OF_NO_ENCODING.test(text ?? "");
   if (taken === "certificate") return text?.includes(PEM_START) === false;
   const names = MEMBERS[taken];
-  if (json === undefined || names === undefined || JUDGING.includes(files.command)) return false;
+  if (names === undefined || JUDGING.includes(files.command)) return false;
+  if (json === undefined) return names === ENVELOPE_MEMBERS || names === SIGNERS_MEMBERS;
+  return hasNone(json, names);
+}
+
+function hasNone(json: JsonValue, names: readonly string[]): boolean {
   // A list that is empty, or too long, has a fault of its own.
   const all = Array.isArray(json) ? json : [json];
   if (all.length === 0 || all.length > MAX_BUNDLE_BOOT_PROOFS) return false;

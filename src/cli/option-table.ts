@@ -46,6 +46,7 @@ export const OPTIONS = {
   commitment: ["kind", "loosens"],
   data: ["folder", "neither"],
   "deployment-id": ["id", "demands"],
+  digest: [null, "neither"],
   drop: ["demand...", "loosens"],
   "ear-key": ["file", "neither"],
   "entry-timeout": ["duration", "neither"],
@@ -54,6 +55,7 @@ export const OPTIONS = {
   "fail-fast": [null, "neither"],
   "fail-on-warning": [null, "demands"],
   fault: ["fault...", "neither"],
+  feed: ["file", "neither"],
   force: [null, "neither"],
   format: ["format", "neither"],
   head: ["hex", "demands"],
@@ -98,6 +100,7 @@ export const OPTIONS = {
   provenance: ["file...", "neither"],
   previous: ["file", "loosens"],
   "private-key": ["hex", "neither"],
+  "public-key": ["file", "neither"],
   queue: ["url", "neither"],
   "queue-ca": ["file", "neither"],
   "queue-cert": ["file", "neither"],
@@ -110,15 +113,20 @@ export const OPTIONS = {
   request: ["file", "demands"],
   "role-arn": ["arn", "demands"],
   rotate: ["duration", "neither"],
+  signature: ["file", "neither"],
+  signers: ["file", "demands"],
   "skip-unapproved": [null, "loosens"],
   state: ["file", "neither"],
   summary: [null, "neither"],
   timeout: ["seconds", "neither"],
   "trust-anchor": ["file", "loosens"],
   "trusted-root": ["file", "demands"],
+  type: ["key-type", "neither"],
   upstream: ["url", "neither"],
+  valid: ["duration", "neither"],
   verbose: [null, "neither"],
   workers: ["number", "neither"],
+  yes: [null, "neither"],
 } as const satisfies Readonly<Record<string, readonly [value: Value, effect: "loosens" | "demands" | "neither"]>>;
 
 export type OptionName = keyof typeof OPTIONS;
@@ -184,6 +192,13 @@ const QUEUE = [
 
 /** The two forms of a place for reports. */
 const REPORTED = "a shell command, which gets the entry on stdin, or a URL (http, https), to which it is posted";
+const FEED = ["feed", "the feed that ends with the version before; version 1 has none"] as const;
+const SIGN = [
+  ["key", "the private key that signs (see bootproof keygen --type); without it, the result is a draft", "file"],
+  ["valid", "how long the version is valid, such as 14d, at most 400d"],
+  FEED,
+  ["out", "write the envelope to this file, as a whole or not at all (default: stdout)"],
+] as const;
 
 /** Names the sources of `pin` that come without evidence. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
@@ -366,8 +381,36 @@ export const COMMAND_OPTIONS = {
     ["drop", "with --add-to: demands of other deployments in the namespace that the new one need not have"],
     ...CONNECTION,
   ],
-  "policy check": [TEXT_OR_JSON],
+  "policy check": [
+    ["policy-signers", "check a feed of signed policies, and these are what consumers pin"],
+    TEXT_OR_JSON,
+  ],
   "policy drop": [],
+  "policy sign": [
+    [
+      "signers",
+      'who signs the next version: {"name", "threshold", "keys": ["PEM", …]}, as consumers pin it (default: the set ' +
+        "in force)",
+    ],
+    ...SIGN,
+  ],
+  "policy cosign": [
+    ["key", "the private key that signs (see bootproof keygen --type)", "file"],
+    ["public-key", "instead of --key: the PEM of the public key of a key service"],
+    ["signature", "with --public-key: the signature that the key service made, raw or in base64"],
+    FEED,
+    ["yes", "sign without a question"],
+  ],
+  "policy review": [FEED],
+  "policy to-sign": [
+    ["digest", "for ECDSA: write the digest of the bytes, since key services sign at most 4 KiB as they are"],
+    ["public-key", "with --digest: the PEM of the key that will sign, if the keys of the set have several types"],
+  ],
+  "policy publish": [
+    ["feed", "the feed, which is rewritten, or made for version 1"],
+    ["policy-signers", "what consumers pin"],
+  ],
+  "policy renew": SIGN,
   "release check": [
     ["app", "the applications to check (default: all)"],
     ["namespace", "namespaces: every release must be of one of them; each namespace has its own history", "name..."],
@@ -421,7 +464,10 @@ export const COMMAND_OPTIONS = {
     ["timeout", `the longest time that one response may take (default: ${DEFAULT_TIMEOUT_SECONDS})`],
     LOG_FORMAT,
   ],
-  keygen: [["out", `the key file (default: ${DEFAULT_KEY_FILE})`]],
+  keygen: [
+    ["type", "instead of an API key: a key that signs policies: p256, p384 or ed25519"],
+    ["out", `the key file (default: ${DEFAULT_KEY_FILE})`],
+  ],
   stamp: [...KEY],
 } as const satisfies Readonly<Record<string, readonly Row[]>>;
 

@@ -10,6 +10,7 @@ import { UsageError, textOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { readPolicyFile } from "./option-files.js";
 import { formatOf } from "./option-values.js";
+import { addCosign, addPublish, addRenew, addReview, addSign, addToSign, checkFeedFile } from "./signed-policy.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const EXAMPLES = `
@@ -20,7 +21,16 @@ The life of a policy:
 
   A roll-out: both pass, until the old one is dropped:
     $ bootproof pin --boot-proof new.json --add-to policy.json
-    $ bootproof policy drop policy.json "prod/signer nonce 7"`;
+    $ bootproof policy drop policy.json "prod/signer nonce 7"
+
+  A signed policy: applications pin signers.json, and read the feed:
+    $ bootproof keygen --type p256 --out alice.pem
+    $ bootproof policy sign policy.json --signers signers.json --key alice.pem --valid 14d --out v1.json
+    $ bootproof policy cosign v1.json --key bob.pem
+    $ bootproof policy publish v1.json --feed feed.jsonl --policy-signers signers.json
+    $ bootproof policy check feed.jsonl --policy-signers signers.json
+    $ bootproof policy renew --feed feed.jsonl --key alice.pem --valid 14d --out v2.json
+    $ bootproof policy review v2.json --feed feed.jsonl`;
 
 const CHECK_HELP = `
 For each deployment: which of its pins establish the image, the application and the operator; what it leaves open, and
@@ -29,8 +39,10 @@ how an attacker could use that. Only the file is checked: no evidence is verifie
 Examples:
     $ bootproof policy check policy.json
     $ bootproof policy check policy.json --format json
+    $ bootproof policy check feed.jsonl --policy-signers signers.json
 
-Exit codes: 0 well-formed, 2 malformed (every fault is listed), no policy, or unreadable.`;
+Exit codes: 0 well-formed, 1 a feed whose newest version is not in force, 2 malformed (every fault is listed), not a
+policy, or unreadable.`;
 
 const DROP_HELP = `
 The rest of the file does not change. The file is written as a whole or not at all. The last deployment cannot be
@@ -51,6 +63,8 @@ const addCheck = commandOf<"policy check", [file: string]>(
   async ({ args, flags, files, io }, path) => {
     const format = formatOf(args, flags.format);
     args.throwFaults();
+    if (flags.policySigners !== undefined)
+      return checkFeedFile({ feed: path, signers: flags.policySigners }, { files, io, format });
     const [{ checkPolicy }, { renderPolicyCheck }] = await Promise.all([
       import("../appraise/describe.js"),
       import("../report/policy-text.js"),
@@ -106,6 +120,8 @@ const addDrop = commandOf<"policy drop", [policy: string, name: string]>(
 
 const DROP_THESE_TOO = "To stop accepting that evidence, drop these deployments, too.";
 
+const ENVELOPE = { "<envelope>": "a version of a signed policy, as sign and renew write it; - for stdin" };
+
 export const addPolicyCommand = groupOf(
   {
     description: "Check a policy before you rely on it, and end a roll-out. bootproof pin makes policies.",
@@ -114,7 +130,7 @@ export const addPolicyCommand = groupOf(
   {
     check: {
       summary: "list the faults of a policy or, without faults, what it pins and leaves open",
-      operands: { "<file>": "the policy; - for stdin" },
+      operands: { "<file>": "the policy, or with --policy-signers a feed; - for stdin" },
       add: addCheck,
     },
     drop: {
@@ -125,5 +141,15 @@ export const addPolicyCommand = groupOf(
       },
       add: addDrop,
     },
+    sign: {
+      summary: "make the first or the next version of a signed policy",
+      operands: { "<policy>": "the policy that is signed" },
+      add: addSign,
+    },
+    cosign: { summary: "add a signature to a version, after a review", operands: ENVELOPE, add: addCosign },
+    review: { summary: "show what a version changes", operands: ENVELOPE, add: addReview },
+    "to-sign": { summary: "write the bytes that a key service signs", operands: ENVELOPE, add: addToSign },
+    publish: { summary: "append a version to the feed that consumers read", operands: ENVELOPE, add: addPublish },
+    renew: { summary: "make the next version with the same policy and a later expiry", add: addRenew },
   },
 );

@@ -1,9 +1,9 @@
 /** Bundles, reports, releases, requests and API key files. */
 import { policyFromRelease } from "../appraise/pin.js";
 import { decodeBundle } from "../bundle/file.js";
-import { fromUtf8, toHex } from "../bytes.js";
+import { fromBase64, fromUtf8, toHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
-import { type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { decodePublishedPcrs } from "../decode/published-pcrs.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
@@ -17,6 +17,7 @@ import {
   besideOurs,
   faultList,
   fewFaults,
+  inspectEach,
   membersOf,
   inspectedAs,
   restOf,
@@ -57,6 +58,24 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
 async function inspectPackedPolicy(json: JsonValue): Promise<Inspected> {
   const { says } = await inspectPolicy(json);
   return { faults: [], says };
+}
+
+/** Shows an envelope with the content of its payload. */
+export function inspectSigned(json: JsonValue): Inspected {
+  const payload = fromBase64(String(membersOf(json)["payload"]));
+  const { value, faults } = attempt(() => payload && parseJson(payload));
+  const ours = { "(payload)": (value ?? UNREADABLE) as Described };
+  return inspectedAs(faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
+}
+
+const MAX_VERSIONS = 1000;
+
+export function inspectFeed(bytes: Uint8Array): Promise<Inspected> {
+  const lines = (fromUtf8(bytes) ?? "").replace(/\n$/, "").split("\n");
+  return inspectEach(lines, MAX_VERSIONS, (line) => {
+    const { value, faults } = attempt(() => parseJson(line));
+    return value === undefined ? inspectedAs(faults, line) : inspectSigned(value);
+  });
 }
 
 const SOMEBODYS_WORD = "an unverified claim: anybody can write a report that says this; verify its evidence";

@@ -19,6 +19,8 @@ import {
   faultList,
   fewFaults,
   within,
+  inspectedAs,
+  membersOf,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
 import { inspectActivity, inspectAppProof, inspectAppProofs, inspectBootProof, inspectBootProofs } from "./evidence.js";
@@ -30,6 +32,8 @@ import {
   inspectRelease,
   inspectReport,
   inspectRequest,
+  inspectFeed,
+  inspectSigned,
 } from "./files.js";
 import { type EvidenceKind, type Recognised, recognise } from "./kinds.js";
 import { inspectImageStream, onePiece } from "./image.js";
@@ -147,6 +151,10 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "provenance bundle": ({ bytes, json }) => inspectProvenance(bytes, json),
   "trusted root": ({ bytes, json }) => inspectTrustedRoot(bytes, json),
   policy: ({ json }) => inspectPolicy(json),
+  "policy feed": ({ bytes }) => inspectFeed(bytes),
+  "signed policy": ({ json }) => inspectSigned(json),
+  "policy signers": ({ json }) => inspectedAs([], membersOf(json)),
+  "policy state": ({ json }) => inspectedAs([], membersOf(json)),
   report: ({ json }) => inspectReport(json),
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
   approval: ({ bytes }) => inspectApproval(bytes),

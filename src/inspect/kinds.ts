@@ -84,7 +84,8 @@ function kindOfLines(bytes: Uint8Array): EvidenceKind | null {
   const end = bytes.indexOf(0x0a);
   if (end < 0) return null;
   const kind = attempt(() => kindOfJson(parseJson(bytes.subarray(0, end)))).value ?? null;
-  return ROWS.some(([one, { lines }]) => one === kind && lines) ? kind : null;
+  const lines = kind && (KINDS[kind] as KindRow).lines;
+  return lines === true ? kind : (lines ?? null);
 }
 
 /** Whether the member names the format, in any version. */
@@ -125,8 +126,8 @@ export interface KindRow {
   /** Whether JSON is certainly of this kind, even if it also has members of other kinds. */
   readonly marked?: (json: JsonValue) => boolean;
   readonly json?: (json: JsonValue) => boolean;
-  /** Other tools also write this kind as JSON Lines. */
-  readonly lines?: true;
+  /** Whether other tools also write this kind as JSON Lines, or the kind of such lines. */
+  readonly lines?: true | "policy feed";
   readonly text?: readonly [encoding: string, fits: (text: string) => boolean];
   readonly binary?: readonly [encoding: string, fits: (bytes: Uint8Array) => boolean];
 }
@@ -243,6 +244,32 @@ export const KINDS = {
     role: "policy",
     format: ["policy", "bootproof/"],
     json: (json) => has(json, "deployments"),
+  },
+  "policy feed": {
+    is: "a feed of signed policies",
+    takenBy: ["FEED", "--feed"],
+    made: "bootproof policy publish makes one",
+    advice: "bootproof policy check FILE --policy-signers FILE checks it",
+  },
+  "signed policy": {
+    is: "a signed policy",
+    takenBy: ["ENVELOPE", "FEED", "--feed"],
+    made: "bootproof policy sign makes one",
+    advice: "bootproof policy review FILE shows it",
+    format: ["payloadType", "application/vnd.bootproof.signed-policy"],
+    lines: "policy feed",
+  },
+  "policy signers": {
+    is: "the signers of a policy",
+    takenBy: ["--policy-signers", "--signers"],
+    made: 'JSON {"name", "threshold", "keys": ["PEM", …]}',
+    json: (json) => has(json, "threshold", "keys"),
+  },
+  "policy state": {
+    is: "what a consumer of a signed policy remembers",
+    takenBy: [],
+    advice: "it is kept for that consumer alone",
+    format: ["state", "bootproof-signed-policy-state/"],
   },
   certificate: {
     is: "a certificate",

@@ -8,7 +8,7 @@ import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
 import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
-import { type VerifyOptions, demandsProvenance } from "../inputs.js";
+import type { VerifyOptions } from "../inputs.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { MAX_REQUEST_BYTES } from "../exchange/http.js";

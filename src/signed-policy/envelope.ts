@@ -33,19 +33,21 @@ const base64Bytes: Shape<Uint8Array> = refined(
   (value) => fromBase64(value)!,
 );
 
-const envelopeShape = object(
-  {
-    payloadType: oneOf(PAYLOAD_TYPE),
-    payload: base64Bytes,
-    signatures: list(object({ keyid: optional(text), sig: base64Bytes }, { unknown: "ignore" }), 1, MAX_SIGNATURES),
-  },
-  { unknown: "ignore" },
-);
+const signature = object({ keyid: optional(text), sig: base64Bytes }, { unknown: "ignore" });
+const envelopeMembers = { payloadType: oneOf(PAYLOAD_TYPE), payload: base64Bytes };
 
-/** Reads an envelope. Throws {@link SignedPolicyError} (`malformed`) with every fault. `place` names it in messages. */
-export async function readEnvelope(input: string | Uint8Array | JsonObject, place = ""): Promise<Envelope> {
+/**
+ * Reads an envelope. Throws {@link SignedPolicyError} (`malformed`) with every fault. `place` names it in messages.
+ * Only a draft, which its signers pass around, may have no signature (`least`).
+ */
+export async function readEnvelope(
+  input: string | Uint8Array | JsonObject,
+  place = "",
+  least: 0 | 1 = 1,
+): Promise<Envelope> {
   const json = typeof input === "string" || input instanceof Uint8Array ? parsed(input, place) : input;
-  const { payload, signatures } = shaped(envelopeShape, json, place);
+  const members = { ...envelopeMembers, signatures: list(signature, least, MAX_SIGNATURES) };
+  const { payload, signatures } = shaped(object(members, { unknown: "ignore" }), json, place);
   return {
     json: json as JsonObject,
     payload,

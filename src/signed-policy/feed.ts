@@ -18,7 +18,7 @@ import {
 } from "./keys.js";
 import { type PolicyVersion, nameShape, readVersion } from "./payload.js";
 
-const MAX_FEED_BYTES = 8 * 1024 * 1024;
+export const MAX_FEED_BYTES = 8 * 1024 * 1024;
 /** How far in the future a version may be issued, since clocks differ. */
 export const ISSUED_SKEW_MS = 5 * 60_000;
 export const STATE_FORMAT = "bootproof-signed-policy-state/1" as const;
@@ -137,7 +137,7 @@ export async function readFeed(input: string | Uint8Array): Promise<readonly Pol
   return versions;
 }
 
-function wrongVersion(version: number, message: string): SignedPolicyError {
+export function wrongVersion(version: number, message: string): SignedPolicyError {
   return new SignedPolicyError("version", message, { version });
 }
 
@@ -245,6 +245,21 @@ interface Step {
 
 /** Requires that a version may follow. Throws {@link SignedPolicyError}. */
 async function requireNext(version: PolicyVersion, { before, newest, pinned }: Step): Promise<Signed> {
+  const { version: number } = version;
+  requireOrder(version, { before, newest, pinned });
+  const inForce = newest?.signers ?? pinned.set;
+  const signed = await signersOf(version.envelope, [inForce, version.signers]);
+  const what = newest === null ? "the pinned set" : `the set in force (of version ${newest.version})`;
+  requireSigned(signed, inForce, { what, version: number });
+  if (!areSameSigners(inForce, version.signers))
+    requireSigned(signed, version.signers, { what: "its own new set", version: number });
+  return signed;
+}
+
+type Order = Omit<Step, "pinned"> & { readonly pinned: Pick<PinnedSigners, "name"> };
+
+/** Requires the name, the digest of the version before, and times that do not go back. Signatures are not verified. */
+export function requireOrder(version: PolicyVersion, { before, newest, pinned }: Order): void {
   const { name, version: number, previous } = version;
   if (name !== pinned.name)
     throw new SignedPolicyError("name", `version ${number} is of ${name}, and ${pinned.name} is pinned`, {
@@ -258,11 +273,4 @@ async function requireNext(version: PolicyVersion, { before, newest, pinned }: S
     );
   if (newest !== null && version.issuedAt < newest.issuedAt)
     throw wrongVersion(number, `version ${number} was issued before version ${newest.version}: issuedAt goes back`);
-  const inForce = newest?.signers ?? pinned.set;
-  const signed = await signersOf(version.envelope, [inForce, version.signers]);
-  const what = newest === null ? "the pinned set" : `the set in force (of version ${newest.version})`;
-  requireSigned(signed, inForce, { what, version: number });
-  if (!areSameSigners(inForce, version.signers))
-    requireSigned(signed, version.signers, { what: "its own new set", version: number });
-  return signed;
 }

@@ -2,5 +2,18 @@
 export { SignedPolicyError } from "./errors.js";
 export type { SignedPolicyCode, SignedPolicyFacts } from "./errors.js";
 export type { PolicySigners } from "./feed.js";
+export type { KeyType, SignerKey } from "./keys.js";
+export {
+  checkFeed,
+  cosignPolicy,
+  makeSigningKey,
+  policyToSign,
+  publishPolicy,
+  readSigningKey,
+  renewPolicy,
+  reviewPolicy,
+  signPolicy,
+} from "./make.js";
+export type { FeedCheck, PolicyReview, PolicyKey } from "./make.js";
 export { openSignedPolicy } from "./open.js";
 export type { SignedPolicy, SignedPolicyOptions, SignedPolicyState } from "./open.js";

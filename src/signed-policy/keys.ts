@@ -41,11 +41,19 @@ export const ED25519_PREFIX = fromHex("302a300506032b6570032100")!;
 const ED25519_LENGTH = 32;
 /** The order L of Ed25519's group (RFC 8032 section 5.1). */
 const ED25519_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
-const PEM = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]*)-----END PUBLIC KEY-----\s*$/;
+const PEM = /^\s*-----BEGIN ([A-Z ]+)-----([A-Za-z0-9+/=\s]*)-----END \1-----\s*$/;
 
-export function publicKeyPem(spki: Uint8Array): string {
-  const lines = toBase64(spki).match(/.{1,64}/g)!;
-  return ["-----BEGIN PUBLIC KEY-----", ...lines, "-----END PUBLIC KEY-----", ""].join("\n");
+type PemLabel = "PUBLIC KEY" | "PRIVATE KEY";
+
+export function pemOf(label: PemLabel, der: Uint8Array): string {
+  const lines = toBase64(der).match(/.{1,64}/g)!;
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
+}
+
+/** Returns the DER of a text that is one PEM block with this label, and null for any other text. */
+export function derIn(label: PemLabel, pem: string): Uint8Array | null {
+  const [, found, base64] = PEM.exec(pem) ?? [];
+  return found === label ? fromBase64(base64!.replace(/\s/g, "")) : null;
 }
 
 /** Keys that were read, by their PEM text. The versions of a feed repeat the same few keys. */
@@ -80,7 +88,7 @@ export async function readSignerKey(pem: string): Promise<SignerKey> {
 
 /** Returns the key, or its fault. */
 async function readKey(pem: string): Promise<SignerKey | string> {
-  const spki = fromBase64(PEM.exec(pem)?.[1]?.replace(/\s/g, "") ?? "-");
+  const spki = derIn("PUBLIC KEY", pem);
   if (spki === null) return "expected one PEM block PUBLIC KEY, with base64 of the SPKI DER";
   for (const curve of Object.keys(CURVES) as Curve[]) {
     const point = pointOfSpki(curve, spki);
@@ -112,7 +120,8 @@ async function ed25519Key(pem: string, spki: Uint8Array): Promise<SignerKey | st
 
 /** Whether a signature has 64 bytes and S < L, which not every platform checks. */
 function isCanonical(signature: Uint8Array): boolean {
-  return signature.length === 64 && BigInt(`0x${toHex(signature.slice(32).reverse())}`) < ED25519_ORDER;
+  const s = Uint8Array.from(signature.subarray(32)).reverse();
+  return signature.length === 64 && BigInt(`0x${toHex(s)}`) < ED25519_ORDER;
 }
 
 export async function keyidOf(spki: Uint8Array): Promise<string> {

@@ -1,4 +1,4 @@
-/** The payload: a version of a policy, its times, and the keys that sign the next version (signed-policy/README.md, "Payload"). */
+/** The payload: a version, its times, and who signs the next one (signed-policy/README.md, "Payload"). */
 import { JsonNumber, type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { parseTime } from "../decode/decimal-time.js";
 import {

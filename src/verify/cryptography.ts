@@ -43,10 +43,27 @@ export const cryptography = /* @__PURE__ */ once(() =>
 /** Ed25519 of the platform. It is chosen separately because fewer runtimes support it. */
 export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
 
-/** Returns a signer for checkpoints of logs. `seed` is the private key of RFC 8032 (32 bytes). */
-export async function ed25519Signer(
-  seed: Uint8Array,
-): Promise<{ readonly publicKey: Uint8Array; sign(message: Uint8Array): Uint8Array }> {
+interface Signer {
+  readonly publicKey: Uint8Array;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/**
+ * Returns a signer of ECDSA. Its public key is an uncompressed point, and its signatures are deterministic (RFC 6979)
+ * in DER. Null if the scalar is not a private key of the curve.
+ */
+export async function ecdsaSigner(curve: Curve, scalar: Uint8Array): Promise<Signer | null> {
+  const { p256, p384 } = await import("./noble.js");
+  const own = curve === "P-256" ? p256 : p384;
+  if (!own.utils.isValidSecretKey(scalar)) return null;
+  return {
+    publicKey: own.getPublicKey(scalar, false),
+    sign: (message) => own.sign(message, scalar, { format: "der" }),
+  };
+}
+
+/** Returns a signer of Ed25519. `seed` is the private key of RFC 8032 (32 bytes). */
+export async function ed25519Signer(seed: Uint8Array): Promise<Signer> {
   const own = await import("./noble-ed25519.js");
   return { publicKey: own.ed25519.getPublicKey(seed), sign: (message) => own.ed25519.sign(message, seed) };
 }

@@ -59,7 +59,7 @@ describe("completion", () => {
     );
     const files = ["file", "policy"];
     const folders = ["folder"];
-    const words = ["format", "report-format", "kind", "member", "demand", "when", "fault", "version"];
+    const words = ["format", "report-format", "kind", "member", "demand", "when", "fault", "version", "key-type"];
     const own = [
       "arn",
       "hex",

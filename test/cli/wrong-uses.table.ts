@@ -3,14 +3,24 @@ import { readFileSync } from "node:fs";
 import { toBase64 } from "../../src/bytes.js";
 import { packEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { makeSigningKey, readSigningKey, renewPolicy, signPolicy } from "../../src/signed-policy/index.js";
 import { BOOT_1, vector } from "./support.js";
 
+const keys = await Promise.all(
+  [0, 1].map((index) => makeSigningKey("Ed25519", (length) => new Uint8Array(length).fill(index))),
+);
+const [own] = await Promise.all(keys.map((pem) => readSigningKey(pem)));
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
 const { bootProof, appProofs, activity, anchorPem, document } = forged;
 const POLICY = labPolicy(anchorPem, [labDeployment(lab)]);
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 const asPolicy = json(POLICY);
+const SIGNERS = { name: "prod/signer", threshold: 1, keys: [own!.publicKey.pem] };
+const signing = { now: new Date("2026-03-04T05:06:07.000Z"), validMs: 86_400_000, key: own! };
+const version1 = await signPolicy({ policy: POLICY, signers: SIGNERS, ...signing });
+const feed = version1 + (await renewPolicy({ feed: version1, ...signing }));
+const STATE = { state: "bootproof-signed-policy-state/1", pinned: "00".repeat(32), envelope: {}, signers: {} };
 
 /** Every file that a row may name. Each test runs in a folder that has all of them. */
 export const FILES: Readonly<Record<string, string | Uint8Array>> = {
@@ -28,6 +38,12 @@ export const FILES: Readonly<Record<string, string | Uint8Array>> = {
   "comment-inside.json": asPolicy.replace('"deployments"', '// these\n  "deployments"'),
   "comma.json": asPolicy.replace(/\n\}$/, ",\n}"),
   "pem-lines.json": json({ ...POLICY, trustAnchors: [{ pem: "PEM" }] }).replace('"PEM"', `"${anchorPem}"`),
+  "version.json": version1,
+  "feed.jsonl": feed,
+  "signers.json": json(SIGNERS),
+  "policy.state": json(STATE),
+  "alice.pem": keys[0]!,
+  "mallory.pem": keys[1]!,
   "typo.json": asPolicy.replace('"deployments"', '"deployment"'),
   "policy.yaml": "policy: bootproof/1\ndeployments:\n  - name: signer\n",
   "anchor.pem": anchorPem,
@@ -425,6 +441,95 @@ const ROWS: readonly Row[] = [
     2,
     ["policy.json: this is a policy", "boot.json: this is a boot proof"],
     "--policy takes it",
+  ],
+
+  // Files of a signed policy, each in the place of another.
+  ["a feed as a policy", "policy check feed.jsonl", 2, "this is a feed of signed policies", "--policy-signers FILE"],
+  ["a version as a policy", "policy check version.json", 2, "this is a signed policy", "bootproof policy review FILE"],
+  [
+    "a policy as a version",
+    "policy review policy.json",
+    2,
+    "policy.json: this is a policy",
+    "bootproof verify --policy takes it",
+  ],
+  [
+    "a feed as a version",
+    "policy review feed.jsonl",
+    2,
+    "feed.jsonl: this is a feed of signed policies",
+    "policy check",
+  ],
+  [
+    "signers as a version",
+    "policy to-sign signers.json",
+    2,
+    "signers.json: these are the signers of a policy",
+    "bootproof policy check --policy-signers takes it",
+  ],
+  [
+    "a state as a version",
+    "policy review policy.state",
+    2,
+    "what a consumer of a signed policy remembers",
+    "it is kept",
+  ],
+  [
+    "a text as a version",
+    "policy review README.txt",
+    2,
+    "README.txt: text of an unknown format",
+    "Expected a signed policy: bootproof policy sign makes one",
+  ],
+  [
+    "a package.json as a feed",
+    "policy review version.json --feed package.json",
+    2,
+    'package.json: JSON with "name"',
+    "--feed takes a feed of signed policies: bootproof policy publish makes one",
+  ],
+  [
+    "a policy as a feed",
+    "policy check policy.json --policy-signers signers.json",
+    2,
+    "policy.json: this is a policy",
+    "--policy takes it",
+  ],
+  [
+    "a state as a feed",
+    "policy check policy.state --policy-signers signers.json",
+    2,
+    "policy.state: this is what a consumer of a signed policy remembers",
+    "for that consumer alone",
+  ],
+  [
+    "a version as signers",
+    "policy check feed.jsonl --policy-signers version.json",
+    2,
+    "version.json: this is a signed policy",
+    "bootproof policy review FILE",
+  ],
+  [
+    "an operator set as signers",
+    "policy sign policy.json --signers operators.json --valid 1d",
+    2,
+    'operators.json: JSON with "threshold", "members"',
+    '--signers takes the signers of a policy: JSON {"name", "threshold", "keys": ["PEM", …]}',
+  ],
+  [
+    "a feed as evidence",
+    `verify --boot-proof feed.jsonl --policy policy.json`,
+    2,
+    "this is a feed",
+    "policy check FILE",
+  ],
+  [
+    "an API key that signs a policy",
+    "policy sign policy.json --signers signers.json --valid 1d --key key.json",
+    2,
+    "key.json: private key: expected one PEM block PRIVATE KEY",
+    "openssl pkey",
+    ["5f5f"],
   ],
 
   // Files that are not there.

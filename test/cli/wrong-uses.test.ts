@@ -78,6 +78,14 @@ const FILE_OPTIONS = [
   "pin --boot-proof boot.json --trust-anchor anchor.pem --add-to X --out -",
   "policy check X",
   "inspect X",
+  "policy review X",
+  "policy to-sign X",
+  "policy review version.json --feed X",
+  "policy sign policy.json --signers X --valid 1d",
+  "policy sign X --signers signers.json --valid 1d",
+  "policy check X --policy-signers signers.json",
+  "policy check feed.jsonl --policy-signers X",
+  "policy publish version.json --feed X --policy-signers signers.json",
 ];
 
 describe.each(FILE_OPTIONS)("bootproof %s, with every kind of file", (line) => {

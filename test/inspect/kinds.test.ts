@@ -24,6 +24,8 @@ const text = (value: string): Uint8Array => toUtf8(value);
 const release = read("releases/r2025.9.3.yaml");
 const releaseText = new TextDecoder().decode(release);
 
+const SIGNED = "application/vnd.bootproof.signed-policy+json";
+
 const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: EvidenceKind | null])[] = [
   ["a boot proof", json(live.bootProof), "boot proof"],
   ["a boot proof in its wrapper", json({ bootProof: live.bootProof }), "boot proof"],
@@ -79,6 +81,13 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
   ["trusted roots, a line each", text(`${JSON.stringify(sigstore.trustedRoot)}\n`.repeat(2)), "trusted root"],
   ["a policy", json({ policy: "bootproof/1", deployments: [] }), "policy"],
   ["a policy without its name", json({ deployments: [] }), "policy"],
+  ["a signed policy", json({ payloadType: SIGNED, payload: "", signatures: [] }), "signed policy"],
+  ["a feed of one version", text(`{"payloadType":"${SIGNED}"}\n`), "signed policy"],
+  ["a feed", text(`{"payloadType":"${SIGNED}"}\n`.repeat(2)), "policy feed"],
+  ["a feed of another version", text(`{"payloadType":"${SIGNED};v=2"}\n`.repeat(2)), "policy feed"],
+  ["another envelope of DSSE", json({ payloadType: "application/vnd.in-toto+json", payload: "" }), null],
+  ["the signers of a policy", json({ name: "x", threshold: 1, keys: [] }), "policy signers"],
+  ["the state of a consumer", json({ state: "bootproof-signed-policy-state/1" }), "policy state"],
   ["a report", json({ format: "bootproof-report/1", policy: "production" }), "report"],
   ["a report on a bundle", json({ format: "bootproof-report/1", policy: null, bundle: { packed: null } }), "report"],
   ["a release", release, "release"],

@@ -56,6 +56,7 @@ type Judging = { [N in OptionName]: (typeof OPTIONS)[N][1] extends "neither" ? n
 
 const OF_PIN = not("an option of pin, which writes the policy that the rows are judged by");
 const OF_LOG = not("of log, which compares a log with itself and with its notes, and judges no evidence");
+const OF_FEED = not("of policy sign, check and publish, which judge a feed: test/cli/policy-signed.test.ts");
 const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
 
 export const CLI_OPTIONS = {
@@ -104,6 +105,7 @@ export const CLI_OPTIONS = {
   repository: OF_PIN,
   request: "expected parameters",
   "role-arn": "pin pcrs of the role",
+  signers: OF_FEED,
   "skip-unapproved": LOOSENS,
   "trust-anchor": LOOSENS,
   "trusted-root": OF_PIN,
