@@ -30,14 +30,14 @@ export interface SignersFile {
   readonly keys: readonly string[];
 }
 
-export const MAX_KEYS = 32;
+const MAX_KEYS = 32;
 
 /** Members of a set in a file. */
 export const SIGNERS = { threshold: wholeNumber(1, MAX_KEYS), keys: list(text, 1, MAX_KEYS) } as const;
 export const signersShape: Shape<SignersFile> = objectOf<SignersFile>(SIGNERS);
 
 /** Bytes of SubjectPublicKeyInfo before an Ed25519 key (RFC 8410 section 4). */
-export const ED25519_PREFIX = fromHex("302a300506032b6570032100")!;
+const ED25519_PREFIX = fromHex("302a300506032b6570032100")!;
 const ED25519_LENGTH = 32;
 /** The order L of Ed25519's group (RFC 8032 section 5.1). */
 const ED25519_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
@@ -124,7 +124,7 @@ function isCanonical(signature: Uint8Array): boolean {
   return signature.length === 64 && BigInt(`0x${toHex(s)}`) < ED25519_ORDER;
 }
 
-export async function keyidOf(spki: Uint8Array): Promise<string> {
+async function keyidOf(spki: Uint8Array): Promise<string> {
   return toHex(await sha256(spki));
 }
 

@@ -96,7 +96,7 @@ export async function readVersion(envelope: Envelope, place = "", keys?: KnownKe
 }
 
 /** How a version was accepted. */
-export type Acceptance = Pick<SignedFacts, "signedBy" | "remembered">;
+type Acceptance = Pick<SignedFacts, "signedBy" | "remembered">;
 
 /** Reads the policy of a version that was accepted. Throws {@link SignedPolicyError} (`malformed`). */
 export function policyOf({ envelope, file }: PolicyVersion, acceptance: Acceptance): ParsedPolicy {
