@@ -328,7 +328,7 @@ async function signed({ version, before }: Successor, key: Given["key"]): Promis
   if (!sets.some(({ keys }) => keys.some((one) => one.keyid === keyid)))
     throw refuse("cannot sign this version: it is neither in the set in force nor in the version's own set");
   if ((await signersOf(envelope, sets)).keys.some((one) => one.keyid === keyid)) throw refuse("signed it before");
-  const sig = "sign" in key ? key.sign(envelope.signed) : new Uint8Array(key.signature);
+  const sig = "sign" in key ? key.sign(envelope.signed) : key.signature;
   if (!(await publicKey.verify(envelope.signed, sig))) throw refuse("did not make this signature of this version");
   const others = envelope.json["signatures"] as readonly object[];
   const line = lineOf({ ...envelope.json, signatures: [...others, { keyid, sig: toBase64(sig) }] });
