@@ -42,8 +42,17 @@ ${EXIT_CODES}`,
     $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json`,
   },
   evidence: {
-    about: "bundles and pages, a bare document, the service, pipes",
-    options: ["attestation", "bundle-policy", "base-url", "organization-id", "api-key-file", "timeout"],
+    about: "bundles and pages, a bare document, the service, pipes, signed policies",
+    options: [
+      "policy-signers",
+      "policy-state",
+      "attestation",
+      "bundle-policy",
+      "base-url",
+      "organization-id",
+      "api-key-file",
+      "timeout",
+    ],
     examples: `
   An activity with its app proofs, the boot proof from a pipe, the report as JSON:
     $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
@@ -55,6 +64,9 @@ ${EXIT_CODES}`,
     $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
+
+  Under the newest version of a signed policy, which is remembered:
+    $ bootproof verify --app signer --policy feed.jsonl --policy-signers signers.json --policy-state policy.state
 
   A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json

@@ -53,7 +53,7 @@ const time: Shape<string> = matching(
   "a time of RFC 3339 in UTC, such as 2026-03-04T05:06:07Z",
 );
 
-const payloadShape: Shape<PayloadFile> = refined(
+export const payloadShape: Shape<PayloadFile> = refined(
   object({
     signedPolicy: oneOf(PAYLOAD_FORMAT),
     name: nameShape,

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { toBase64 } from "../../src/bytes.js";
 import { packEvidence } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { TestFeed } from "../support/signed-policies.js";
 import { BOOT_1, vector } from "./support.js";
 
 const lab = new Forge();
@@ -11,6 +12,8 @@ const { bootProof, appProofs, activity, anchorPem, document } = forged;
 const POLICY = labPolicy(anchorPem, [labDeployment(lab)]);
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 const asPolicy = json(POLICY);
+const feed = new TestFeed();
+feed.add({ policy: POLICY, issuedAt: new Date("2026-03-04T00:00:00Z") });
 
 /** Every file that a row may name. Each test runs in a folder that has all of them. */
 export const FILES: Readonly<Record<string, string | Uint8Array>> = {
@@ -23,6 +26,8 @@ export const FILES: Readonly<Record<string, string | Uint8Array>> = {
   "bundle.json": json(packEvidence({ bootProofs: [bootProof], appProofs, activity })),
   "boot-bundle.json": json(packEvidence({ bootProofs: [bootProof] })),
   "policy.json": asPolicy,
+  "feed.jsonl": feed.text(),
+  "signers.json": json(feed.pinned),
   "bom.json": `\ufeff${asPolicy}`,
   "comment.json": `// what we run\n${asPolicy}`,
   "comment-inside.json": asPolicy.replace('"deployments"', '// these\n  "deployments"'),
@@ -451,6 +456,62 @@ const ROWS: readonly Row[] = [
     "curl -fsSO https://example.com/boot.json",
   ],
   ["a URL as a policy", `verify ${BY_POLICY} https://example.com/policy.json`, 2, "is a URL", "download it (curl"],
+  [
+    "a feed without signers",
+    `verify ${BY_POLICY} feed.jsonl`,
+    2,
+    "this is a signed policy",
+    "--policy-signers FILE names",
+  ],
+  [
+    "a policy with signers",
+    `verify ${BY_POLICY} policy.json --policy-signers signers.json`,
+    2,
+    "this policy is not signed",
+    "leave out --policy-signers, or give the feed",
+  ],
+  [
+    "a state without signers",
+    `verify ${BY_POLICY} policy.json --policy-state state.json`,
+    2,
+    "--policy-state requires --policy-signers",
+    "only a signed policy has a state",
+  ],
+  [
+    "signers without a policy",
+    "measure --binary app.json --policy-signers signers.json",
+    2,
+    "--policy-signers requires",
+    "--policy",
+  ],
+  [
+    "signers with no policy",
+    "verify --boot-proof boot.json --no-policy --policy-signers signers.json",
+    2,
+    "--policy-signers requires",
+    "--policy",
+  ],
+  [
+    "an empty name of signers",
+    `verify ${BY_POLICY} feed.jsonl --policy-signers=`,
+    2,
+    "--policy-signers: empty",
+    "shell variable",
+  ],
+  [
+    "an empty name of a state",
+    `review boot.json --policy feed.jsonl --policy-state=`,
+    2,
+    "--policy-state: empty",
+    "shell variable",
+  ],
+  [
+    "a feed by plain HTTP",
+    `verify ${BY_POLICY} http://example.com/feed.jsonl --policy-signers signers.json`,
+    2,
+    "http:// is for this machine only",
+    "use https://",
+  ],
   ["a URL to inspect", "inspect http://example.com/boot.json", 2, "is a URL", "download it (curl"],
 
   // Command lines.
