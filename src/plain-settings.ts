@@ -5,20 +5,15 @@
 import {
   type MembersOf,
   type Shape,
-  anyObject,
   flag,
   hex,
   instant,
   list,
-  matching,
-  object,
   objectOf,
-  oneOf,
   optional,
   readShape,
   record,
   text,
-  wholeNumber,
 } from "./decode/shapes.js";
 import { requireShape, typedOptions } from "./decode/options.js";
 import { type JsonEntry, entriesAt } from "./appraise/json-edit.js";
@@ -26,7 +21,6 @@ import { ParsedPolicy, type SignedFacts } from "./appraise/parsed-policy.js";
 import { type Policy, namedFiles, parsePolicy, parseSigned } from "./appraise/policy.js";
 import type { FileKind, NamedFile } from "./appraise/shapes.js";
 import { fromHex, fromUtf8, toHex, toUtf8 } from "./bytes.js";
-import { parseTime } from "./decode/decimal-time.js";
 import { copyInput, withoutPrototype } from "./decode/input.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
@@ -39,6 +33,7 @@ import {
   VERIFY_OPTIONS,
   type VerifyOptions,
 } from "./inputs.js";
+import { payloadShape } from "./appraise/signed-payload.js";
 import { sha256 } from "./verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "./verify/trust-anchor.js";
 
@@ -96,33 +91,14 @@ function knownOf({ sha256, signedBy, remembered, envelope }: SignedFacts): NonNu
   return { sha256, signedBy, remembered, envelope };
 }
 
-const time = matching((value) => parseTime(value) !== null, "a time of RFC 3339");
-/** The part of a payload that is read again. Whoever opened the signed policy has verified it. */
-const payloadShape = /* @__PURE__ */ object(
-  {
-    signedPolicy: oneOf("bootproof-signed-policy/1"),
-    name: text,
-    version: wholeNumber(1),
-    ...{ issuedAt: time, expiresAt: time },
-    policy: anyObject,
-  },
-  { unknown: "ignore" },
-);
-
 /** Reads a policy from plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
 export function parsePlainPolicy(policy: PlainPolicy): Policy {
   const own = requireShape("policy", policy, plainPolicyShape);
   if (own.signed === undefined) return parsePolicy(own.text, { readFile: readerOf(own) });
   const { value, faults } = readShape(payloadShape, parseJson(own.text));
   if (value === undefined) throw new MalformedError("policy", faults);
-  const { policy: file, name, version, issuedAt, expiresAt } = value;
-  return parseSigned(toUtf8(own.text), file, { name, version, issuedAt, expiresAt, ...own.signed });
-}
-
-/** Returns the JSON of the policy file, which is inside the payload of a signed policy. It may be malformed. */
-export function policyJsonIn({ text, signed }: PlainPolicy): JsonValue | undefined {
-  const { value } = attempt(() => parseJson(text));
-  return signed !== undefined && isJsonObject(value) ? value["policy"] : value;
+  const { name, version, issuedAt, expiresAt } = value;
+  return parseSigned(toUtf8(own.text), value.policy, { name, version, issuedAt, expiresAt, ...own.signed });
 }
 
 /** Returns a function that reads the files that the policy names. The function throws Error for any other name. */
@@ -158,6 +134,8 @@ function contentsOf(
 
 /** Whether a deployment of a policy file demands provenance. The file may have other faults. */
 export function pinsProvenance(policy: JsonValue | undefined): boolean {
+  // The payload of a signed policy has the file as its member.
+  if (isJsonObject(policy) && isJsonObject(policy["policy"])) return pinsProvenance(policy["policy"]);
   const deployments = isJsonObject(policy) ? policy["deployments"] : undefined;
   return Array.isArray(deployments) && deployments.some((one) => isJsonObject(one) && Object.hasOwn(one, "provenance"));
 }

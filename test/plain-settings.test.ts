@@ -137,7 +137,7 @@ describe("a signed policy", () => {
 
   it.each([
     ["expiresAt", "soon", "expiresAt: expected a time of RFC 3339"],
-    ["issuedAt", 5, "issuedAt: expected a time of RFC 3339, got a number"],
+    ["issuedAt", 5, "issuedAt: expected a time of RFC 3339 in UTC"],
     ["version", 0, "version: "],
     ["signedPolicy", "bootproof-signed-policy/2", "signedPolicy: "],
     ["policy", { policy: "bootproof/1" }, "deployments: expected an array"],

@@ -259,43 +259,28 @@ const LAST_MS = 14 * 86_400_000;
 const ISSUED_SKEW_MS = 5 * 60_000;
 
 /** Checks that a signed policy is in force at the caller's time (signed-policy/README.md, "Consumer"). */
-function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist: Checklist): boolean {
+export function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist: Checklist): boolean {
   if (signed === null) return checklist.skip("policy.current", "the policy is not signed");
-  const fault = currentFault(signed, now);
-  if (fault !== null) {
-    const { detail, ...facts } = fault;
-    return checklist.fail("policy.current", detail, { ...facts, actual: now.toISOString() });
-  }
   const [issued, expires] = [Date.parse(signed.issuedAt), Date.parse(signed.expiresAt)];
+  const words = `version ${signed.version} of ${signed.name}`;
   const by = listed(signed.signedBy.map((keyid) => keyid.slice(0, 16)));
   const left = expires - now.getTime();
-  const until = `${versionText(signed)} is in force until ${signed.expiresAt}, signed by ${by}`;
+  const actual = now.toISOString();
+  if (left <= 0)
+    return checklist.fail("policy.current", `${words} expired at ${signed.expiresAt}`, {
+      expected: `a time before ${signed.expiresAt}`,
+      actual,
+      advice: "Get the newest version from those who sign the policy; if there is none, they have to renew it.",
+    });
+  if (now.getTime() < issued - ISSUED_SKEW_MS)
+    return checklist.fail("policy.current", `${words} is not in force yet: it was issued at ${signed.issuedAt}`, {
+      expected: `a time from ${signed.issuedAt} on`,
+      actual,
+      advice: "Check this machine's clock (or --now); if it is right, ask those who sign the policy.",
+    });
+  const until = `${words} is in force until ${signed.expiresAt}, signed by ${by}`;
   if (left > Math.min(LAST_PART * (expires - issued), LAST_MS)) return checklist.pass("policy.current", until);
   return checklist.warn("policy.current", `${until}: it expires in ${durationText(left)}, and should be renewed now`);
-}
-
-function versionText({ version, name }: SignedFacts): string {
-  return `version ${version} of ${name}`;
-}
-
-/** Returns why the version is not in force, and what to do. Null if it is in force. */
-export function currentFault(
-  signed: SignedFacts,
-  now: Date,
-): { readonly detail: string; readonly expected: string; readonly advice: string } | null {
-  const { issuedAt, expiresAt } = signed;
-  if (now.getTime() >= Date.parse(expiresAt))
-    return {
-      detail: `${versionText(signed)} expired at ${expiresAt}`,
-      expected: `a time before ${expiresAt}`,
-      advice: "Get the newest version from those who sign the policy; if there is none, they have to renew it.",
-    };
-  if (now.getTime() >= Date.parse(issuedAt) - ISSUED_SKEW_MS) return null;
-  return {
-    detail: `${versionText(signed)} is not in force yet: it was issued at ${issuedAt}`,
-    expected: `a time from ${issuedAt} on`,
-    advice: "Check this machine's clock (or --now); if it is right, ask those who sign the policy.",
-  };
 }
 
 /** An app proof and the deployment of its enclave, which is null if none matched. */

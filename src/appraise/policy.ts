@@ -206,7 +206,7 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
  * Makes the policy of a signed payload, whose signatures and times are `signed`. It may name no files. Throws
  * {@link MalformedError} (`policy`) as {@link parsePolicy} does.
  */
-export function parseSigned(payload: Uint8Array, policy: object, signed: SignedFacts): ParsedPolicy {
+export function parseSigned(payload: Uint8Array, policy: unknown, signed: SignedFacts): ParsedPolicy {
   return policyOf(readMembers(policy, {}), { content: payload.slice(), isText: true }, signed);
 }
 

@@ -1,43 +1,49 @@
 /** The policy of an audit as plain data, for the audit and its workers. */
 import type { AuditSetting } from "../audit/index.js";
-import { printable } from "../report/printable.js";
+import { signedClaims } from "../report/report.js";
+import { signedText } from "../report/text.js";
 import type { InputFiles } from "./files.js";
 import type { Io } from "./io.js";
 import { readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
 import { type ArgumentReader, choosesPolicy } from "./options.js";
-import { type GivenPolicy, readGivenPolicy } from "./policy-source.js";
+import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { verifierFor } from "./provenance.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
-/** Reads policy and trust anchor, and reports which signed policy judges. Use it only if the files have no faults. */
+/**
+ * Reads policy and trust anchor, and reports which signed policy judges. The result may be used only if the files have
+ * no faults. `now` is the present of an audit.
+ */
 export async function auditPolicy(
   files: InputFiles,
   flags: Pick<Flags<"worker">, "policy" | "policySigners" | "policyState" | "trustAnchor">,
   io: Io,
-  now = io.now(),
-): Promise<{ readonly held: Pick<AuditSetting, "policy" | "trustAnchors">; readonly given: GivenPolicy | undefined }> {
+  now?: Date,
+): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
   const [{ plainPolicy }, { certificatePem }] = await Promise.all([
     import("../plain-settings.js"),
     import("../verify/trust-anchor.js"),
   ]);
-  const given = await readGivenPolicy(files, flags, io, () => now);
+  const given = await readGivenPolicy(files, flags, io, now && (() => now));
   // A missing package is reported before any work. The threads load it to verify provenance.
   await verifierFor(given?.policy);
   const anchor = await readTrustAnchor(files, flags.trustAnchor);
-  const signed = given?.policy.signed;
-  if (signed) {
-    const { name, version, sha256, expiresAt } = signed;
-    const words = `version ${version} of the signed policy ${printable(name)} (SHA-256 ${sha256})`;
-    const fields = { name, version, sha256, expiresAt };
-    io.report(`note: ${words} judges; it is valid until ${expiresAt}\n`, { event: "policy", fields });
+  if (given?.policy.signed) {
+    const fields = signedClaims(given.policy.signed);
+    const words = signedText({ signedPolicy: fields }, String)!;
+    io.report(`note: ${words}, SHA-256 ${fields.sha256}\n`, { event: "policy", fields });
   }
-  const held = {
+  // A worker has no results of its own to say so, and must not start. An audit rejects each entry.
+  if (now === undefined) {
+    files.throwFaults();
+    await requireCurrent(given, io.now());
+  }
+  return {
     policy: given ? plainPolicy(given.policy) : null,
     // The anchor is named by the option, because the path may differ between the audit and its workers.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };
-  return { held, given };
 }
 
 /** Refuses a command line without a policy, and `--trust-anchor` together with a policy. */

@@ -199,7 +199,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
 }
 
 async function settingOf({ flags, options }: AuditRequest, files: InputFiles, io: Io): Promise<AuditSetting> {
-  const { held } = await auditPolicy(files, flags, io, new Date(options.now));
+  const held = await auditPolicy(files, flags, io, new Date(options.now));
   const texts: string[] = [];
   for (const path of flags.bootProof) texts.push((await bootProofText(files, path)) ?? "");
   const { provenance = [] } = await readProvenance(files, flags.provenance);

@@ -1,6 +1,7 @@
 /** Reads `--policy` for every command: a policy file, or a signed policy under the keys of `--policy-signers`. */
 import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
+import { Checklist } from "../checks.js";
 import { parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { printable } from "../report/printable.js";
@@ -20,7 +21,7 @@ interface PolicyFlags {
   readonly refreshMs?: number | undefined;
 }
 
-export interface GivenPolicy {
+interface GivenPolicy {
   readonly path: string;
   /** For a signed policy, the version in force when it was read. */
   readonly policy: Policy;
@@ -59,9 +60,11 @@ export async function readGivenPolicy(
 
 /** Refuses a version that is not in force, for commands without checks. Throws RefusedError. */
 export async function requireCurrent(given: GivenPolicy | undefined, now: Date): Promise<void> {
-  const { currentFault } = await import("../appraise/appraise.js");
-  const fault = given?.policy.signed && currentFault(given.policy.signed, now);
-  if (fault) throw new RefusedError([{ file: printable(given!.path), message: fault.detail, advice: fault.advice }]);
+  const { appraiseCurrent } = await import("../appraise/appraise.js");
+  const checks = new Checklist("policy");
+  appraiseCurrent(given?.policy.signed ?? null, now, checks);
+  const { status, detail: message, advice = "" } = checks.answer("policy.current")!;
+  if (status === "fail") throw new RefusedError([{ file: printable(given!.path), message, advice }]);
 }
 
 /** Returns the path, or the address without its query, which may be secret. */
@@ -75,7 +78,9 @@ function addressFault(path: string, signers: string | undefined): string | null 
   if (url.username + url.password !== "") return "--policy: the address must have no user or password";
   if (url.protocol !== "https:" && !isLoopback(url.hostname))
     return `--policy ${url.origin}: http:// is for this machine only: use https://`;
-  return signers === undefined ? `--policy ${url.origin}: an address is taken only with signers: ${WHO_SIGNS}` : null;
+  return signers === undefined
+    ? `--policy ${url.origin} is a URL: download it (curl -fsSO URL). Of a signed policy, ${WHO_SIGNS}`
+    : null;
 }
 
 async function readPlain(files: InputFiles, path: string): Promise<GivenPolicy | undefined> {

@@ -48,7 +48,7 @@ interface Making {
 
 /** Writes the next version with the policy of the file, or of the feed. Tells of weaknesses of its set on stderr. */
 async function makeVersion({ args, flags, files, io }: Making, path: string | null): Promise<number> {
-  const { MAX_VALID_MS } = await import("../signed-policy/payload.js");
+  const { MAX_VALID_MS } = await import("../appraise/signed-payload.js");
   const validMs = readShape(duration, flags.valid).value ?? Infinity;
   if (validMs > MAX_VALID_MS)
     args.fault(`--valid ${flags.valid ?? "DURATION"}: expected a duration such as 12h or 14d, at most 400d`);

@@ -29,8 +29,8 @@ warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`,
     $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json`,
   },
   evidence: {
-    about: "bundles and pages, a bare document, the service, pipes",
-    from: "attestation",
+    about: "bundles, pages, a bare document, pipes, signed policies",
+    from: "policy-signers",
     examples: `
   An activity with its app proofs, the boot proof from a pipe, the report as JSON:
     $ fetch-boot-proof | bootproof verify --boot-proof - --activity activity.json --policy policy.json --format json
@@ -42,6 +42,9 @@ warning), 2 wrong usage or unreadable file, 3 evidence could not be fetched.`,
     $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
+
+  Under the newest version of a signed policy, which is remembered:
+    $ bootproof verify --app signer --policy feed.jsonl --policy-signers signers.json --policy-state policy.state
 
   A bundle, years later, without a network; or with the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json

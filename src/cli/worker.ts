@@ -6,7 +6,6 @@ import { EXIT } from "./exit-codes.js";
 import { evidenceTime, healthOf, startedHealth } from "./health.js";
 import { Interruption } from "./interruption.js";
 import { workersOf } from "./option-values.js";
-import { requireCurrent } from "./policy-source.js";
 import { queueOptions, queueProblem, queueUrlOf } from "./queue.js";
 
 const EXAMPLES = `
@@ -43,9 +42,8 @@ export const addWorkerCommand = commandOf(
     const interruption = new Interruption();
     let reported: Health | null = null;
     try {
-      const { held, given } = await auditPolicy(files, flags, io);
+      const held = await auditPolicy(files, flags, io);
       files.throwFaults();
-      await requireCurrent(given, io.now());
       reported = await startedHealth(health, { command: "worker" }, io);
       const options = await queueOptions(flags, files, io);
       const { runWorker } = await import("../audit/queue.js");

@@ -7,10 +7,10 @@ import { MAX_BUNDLE_BYTES, MAX_PAGE_BYTES } from "../bundle/page.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { verifyAsPacked } from "../bundle/verify.js";
 import { copyPlain, otherMembers } from "../decode/input.js";
-import { copyJson, printableJson } from "../decode/json.js";
+import { copyJson, parseJson, printableJson } from "../decode/json.js";
 import { options, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, nullish } from "../decode/shapes.js";
-import { MalformedError } from "../errors.js";
+import { MalformedError, attempt } from "../errors.js";
 import {
   type Evidence,
   type EvidenceInput,
@@ -19,7 +19,7 @@ import {
   isDocument,
   namedSharing,
 } from "../inputs.js";
-import { PLAIN_OPTIONS, type PlainOptions, pinsProvenance, plainAnchor, policyJsonIn } from "../plain-settings.js";
+import { PLAIN_OPTIONS, type PlainOptions, pinsProvenance, plainAnchor } from "../plain-settings.js";
 import type { Notice } from "../report/facts.js";
 import type { Report } from "../report/report.js";
 import { carriesNonce } from "../report/statements.js";
@@ -140,7 +140,7 @@ async function bundleText(evidence: Evidence, options: PlainOptions, { report, b
 function packed(evidence: Evidence, plain: PlainOptions, policyFrom: BundleOptions["policyFrom"]): object {
   const { policy, now } = plain;
   if (policy === "bundle") throw new TypeError("options.policy: expected the bundle's policy itself");
-  if (policy !== null && pinsProvenance(policyJsonIn(policy)))
+  if (policy !== null && pinsProvenance(attempt(() => parseJson(policy.text)).value))
     throw new MalformedError("page", [{ path: "policy", message: NO_PROVENANCE }]);
   const keys = evidence.bootProofs.map((piece) => (piece instanceof NamedEvidence ? piece.ephemeralKey : null));
   const requestedKeys = keys.some((key) => key !== null) ? keys.map((key) => key && toHex(key)) : undefined;

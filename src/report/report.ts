@@ -303,7 +303,14 @@ export function makeReport(parts: ReportParts): Report {
   return deepFrozen(report);
 }
 
-function signedClaims({ name, version, sha256, expiresAt, signedBy, remembered }: SignedFacts): SignedPolicyClaims {
+export function signedClaims({
+  name,
+  version,
+  sha256,
+  expiresAt,
+  signedBy,
+  remembered,
+}: SignedFacts): SignedPolicyClaims {
   return { name, version, sha256, expiresAt, signedBy, remembered };
 }
 

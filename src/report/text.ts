@@ -13,7 +13,6 @@ import {
   wordFirst,
   wrapped,
 } from "./layout.js";
-import { listed } from "../errors.js";
 import { checkParagraphs } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
@@ -181,11 +180,14 @@ export function originLines(report: Report, page: Page): string[] {
 }
 
 /** Returns which version of a signed policy judged, and who signed it. Null for any other policy. */
-export function signedText({ signedPolicy }: Report, hex: (text: string) => string): string | null {
+export function signedText(
+  { signedPolicy }: Pick<Report, "signedPolicy">,
+  hex: (text: string) => string,
+): string | null {
   if (signedPolicy === undefined) return null;
   const { name, version, expiresAt, signedBy } = signedPolicy;
-  const by = listed(signedBy.map(hex));
-  return `signed policy ${quoted(name)}, version ${version}, in force until ${printable(expiresAt)}, signed by ${by}`;
+  const by = signedBy.map(hex).join(", ");
+  return `version ${version} of ${quoted(name)}, valid until ${printable(expiresAt)}, signed by ${by}`;
 }
 
 function evidenceLines({ evidence }: Report, page: Page): string[] {

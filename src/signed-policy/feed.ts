@@ -6,17 +6,9 @@ import { type Shape, anyObject, hex, object, objectOf, oneOf, optional, wholeNum
 import { sha256 } from "../verify/digest.js";
 import { type Signed, malformed, parsed, readEnvelope, requireSigned, shaped, signersOf } from "./envelope.js";
 import { SignedPolicyError } from "./errors.js";
-import {
-  type KnownKeys,
-  SIGNERS,
-  type SignerSet,
-  type SignersFile,
-  areSameSigners,
-  readSigners,
-  signersShape,
-  sortedIds,
-} from "./keys.js";
-import { type PolicyVersion, nameShape, readVersion } from "./payload.js";
+import { SIGNERS, type SignersFile, nameShape, signersShape } from "../appraise/signed-payload.js";
+import { type KnownKeys, type SignerSet, areSameSigners, readSigners, sortedIds } from "./keys.js";
+import { type PolicyVersion, readVersion } from "./payload.js";
 
 export const MAX_FEED_BYTES = 8 * 1024 * 1024;
 /** How far in the future a version may be issued, since clocks differ. */

@@ -1,7 +1,7 @@
 /** Keys of signers, in the one form that is accepted (signed-policy/README.md, "Keys"). */
 import { concatBytes, equalBytes, fromBase64, fromHex, toBase64, toHex } from "../bytes.js";
 import { rawSignature } from "../decode/ecdsa-signature.js";
-import { type Shape, list, objectOf, text, wholeNumber } from "../decode/shapes.js";
+import type { SignersFile } from "../appraise/signed-payload.js";
 import { CURVES, type Curve, SPKI_PREFIX, ed25519, ed25519KeyFault } from "../verify/cryptography.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint, pointOfSpki } from "../verify/ecdsa.js";
@@ -23,18 +23,6 @@ export interface SignerSet {
   readonly threshold: number;
   readonly keys: readonly SignerKey[];
 }
-
-/** The set as JSON: the keys are PEM texts of SPKI. */
-export interface SignersFile {
-  readonly threshold: number;
-  readonly keys: readonly string[];
-}
-
-const MAX_KEYS = 32;
-
-/** Members of a set in a file. */
-export const SIGNERS = { threshold: wholeNumber(1, MAX_KEYS), keys: list(text, 1, MAX_KEYS) } as const;
-export const signersShape: Shape<SignersFile> = objectOf<SignersFile>(SIGNERS);
 
 /** Bytes of SubjectPublicKeyInfo before an Ed25519 key (RFC 8410 section 4). */
 const ED25519_PREFIX = fromHex("302a300506032b6570032100")!;

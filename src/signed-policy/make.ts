@@ -1,6 +1,7 @@
 /** For those who decide: keys, versions, signatures, reviews and feeds (signed-policy/README.md, "Signers"). */
 import { type PolicyDescription, describePolicy } from "../appraise/describe.js";
 import { parsePolicy } from "../appraise/policy.js";
+import { MAX_VALID_MS, PAYLOAD_FORMAT, type PayloadFile } from "../appraise/signed-payload.js";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toBase64, toUtf8 } from "../bytes.js";
 import { date, plain, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, optional, text, wholeNumber } from "../decode/shapes.js";
@@ -12,14 +13,7 @@ import { PAYLOAD_TYPE, malformed, readEnvelope, signersOf } from "./envelope.js"
 import { SignedPolicyError } from "./errors.js";
 import * as feeds from "./feed.js";
 import { type KeyType, type SignerKey, type SignerSet, derIn, pemOf, readSignerKey, spkiOf } from "./keys.js";
-import {
-  MAX_VALID_MS,
-  PAYLOAD_FORMAT,
-  type PayloadFile,
-  type PolicyVersion,
-  policyOf,
-  readVersion,
-} from "./payload.js";
+import { type PolicyVersion, policyOf, readVersion } from "./payload.js";
 
 /** A key that signs. Nothing shows its private half. */
 export interface PolicyKey {

@@ -1,38 +1,14 @@
 /** The payload: a version, its times, and who signs the next one (signed-policy/README.md, "Payload"). */
-import { JsonNumber, type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import { JsonNumber, isJsonObject, parseJson } from "../decode/json.js";
 import { parseTime } from "../decode/decimal-time.js";
-import {
-  type Shape,
-  anyObject,
-  hex,
-  matching,
-  nullable,
-  object,
-  oneOf,
-  refined,
-  wholeNumber,
-} from "../decode/shapes.js";
-import { SHA256_LENGTH } from "../decode/lengths.js";
 import { MalformedError, faultText, faultsIn } from "../errors.js";
 import type { ParsedPolicy, SignedFacts } from "../appraise/parsed-policy.js";
 import { parseSigned } from "../appraise/policy.js";
+import { type PayloadFile, payloadShape } from "../appraise/signed-payload.js";
 import { type Envelope, malformed, parsed, shaped } from "./envelope.js";
-import { type KnownKeys, type SignerSet, type SignersFile, readSigners, signersShape } from "./keys.js";
+import { type KnownKeys, type SignerSet, readSigners } from "./keys.js";
 
-export const PAYLOAD_FORMAT = "bootproof-signed-policy/1" as const;
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
-export const MAX_VALID_MS = 400 * 86_400_000;
-
-export interface PayloadFile {
-  readonly signedPolicy: typeof PAYLOAD_FORMAT;
-  readonly name: string;
-  readonly version: number;
-  readonly previous: string | null;
-  readonly issuedAt: string;
-  readonly expiresAt: string;
-  readonly signers: SignersFile;
-  readonly policy: JsonObject;
-}
 
 /** A decoded version. The content of its policy is not read. */
 export interface PolicyVersion {
@@ -46,33 +22,6 @@ export interface PolicyVersion {
   readonly signers: SignerSet;
   readonly file: PayloadFile;
 }
-
-export const nameShape = matching(/^[\x20-\x7e]{1,100}$/, "1 to 100 printable ASCII characters");
-const time: Shape<string> = matching(
-  (value) => value.endsWith("Z") && parseTime(value) !== null,
-  "a time of RFC 3339 in UTC, such as 2026-03-04T05:06:07Z",
-);
-
-const payloadShape: Shape<PayloadFile> = refined(
-  object({
-    signedPolicy: oneOf(PAYLOAD_FORMAT),
-    name: nameShape,
-    version: wholeNumber(1),
-    previous: nullable(hex(SHA256_LENGTH)),
-    issuedAt: time,
-    expiresAt: time,
-    signers: signersShape,
-    policy: anyObject as Shape<JsonObject>,
-  }),
-  (read, place) => {
-    const valid = parseTime(read.expiresAt)!.getTime() - parseTime(read.issuedAt)!.getTime();
-    if (valid <= 0) place.at("expiresAt").fault("expected a time later than issuedAt");
-    if (valid > MAX_VALID_MS) place.at("expiresAt").fault("more than 400 days after issuedAt");
-    if ((read.version === 1) !== (read.previous === null))
-      place.at("previous").fault("expected null for version 1, and the SHA-256 of the payload before for any other");
-    return read;
-  },
-);
 
 /** Decodes a version. Throws {@link SignedPolicyError} (`malformed`) with every fault. */
 export async function readVersion(envelope: Envelope, place = "", keys?: KnownKeys): Promise<PolicyVersion> {

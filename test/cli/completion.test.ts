@@ -103,7 +103,7 @@ describe("bash", () => {
 
   it.each<[words: string[], offers: string[]]>([
     [["ver"], ["verify"]],
-    [["verify", "--po"], ["--policy"]],
+    [["verify", "--tr"], ["--trust-anchor"]],
     [["verify", "--no-"], ["--no-policy"]],
     [["verify", "--format", ""], [...REPORT_FORMATS]],
     [["verify", "--format", "js"], ["json"]],
@@ -133,9 +133,9 @@ describe("bash", () => {
     [["inspect", ""], []],
     // The value of an option is not a command and no option.
     [["verify", "--policy", "pin", "--all"], ["--allow-debug"]],
-    [["verify", "--format", "json", "--po"], ["--policy"]],
-    [["verify", "--format=json", "--po"], ["--policy"]],
-    [["verify", "--boot-proof", "a.json", "--po"], ["--policy"]],
+    [["verify", "--format", "json", "--tr"], ["--trust-anchor"]],
+    [["verify", "--format=json", "--tr"], ["--trust-anchor"]],
+    [["verify", "--boot-proof", "a.json", "--tr"], ["--trust-anchor"]],
     // Behind --, there are files alone.
     [["verify", "--", "--po"], []],
   ])("completes %j to %j", (words, offers) => {
@@ -154,8 +154,8 @@ describe("bash", () => {
       "bind 'set bell-style none'",
       "source completion.bash",
       'bootproof() { printf "got"; printf "<%s>" "$@"; printf "\\n"; }',
-      "bootproof ver\t--po\tmy\t--form\tjs\t",
-      'bootproof verify --boot-proof my\tboo\t --po\t"my\t',
+      "bootproof ver\t--policy my\t--form\tjs\t",
+      'bootproof verify --boot-proof my\tboo\t --policy "my\t',
       "bootproof lab --data so\t",
       "exit",
       "",

@@ -84,8 +84,7 @@ describe("the help of verify", () => {
     const { code, stdout, stderr } = await bootproof(["verify", "--help"], AT_80);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(48);
-    for (const topic of [...topics, "all"])
-      expect(stdout).toMatch(new RegExp(`^ {2}${topic} `, "m"));
+    for (const topic of [...topics, "all"]) expect(stdout).toMatch(new RegExp(`^ {2}${topic} `, "m"));
     expect(shownIn(stdout).sort()).toEqual(optionsOf("common"));
   });
 
@@ -127,11 +126,14 @@ describe("the help of verify", () => {
   });
 });
 
-it.each(Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group)))("the examples of %s are commands alone, without comments", async (name) => {
-  const { stdout } = await bootproof([name, "--help", ...(name === "verify" ? ["all"] : [])], { columns: 200 });
-  const commands = stdout.match(/^ *\$ .*/gm) ?? [];
-  for (const command of commands) expect(command.trim()).not.toMatch(/ {2}| #/);
-});
+it.each(Object.values(COMMANDS_OF_ALL).flatMap((group) => Object.keys(group)))(
+  "the examples of %s are commands alone, without comments",
+  async (name) => {
+    const { stdout } = await bootproof([name, "--help", ...(name === "verify" ? ["all"] : [])], { columns: 200 });
+    const commands = stdout.match(/^ *\$ .*/gm) ?? [];
+    for (const command of commands) expect(command.trim()).not.toMatch(/ {2}| #/);
+  },
+);
 
 describe("the help of the program", () => {
   it("says what it is, lists each command under what it is for, and where to start", async () => {

@@ -121,7 +121,7 @@ describe("a fault of --policy", () => {
     ["a state on stdin", { policy: feedFile, policySigners: signers, policyState: "-" }, "--policy-state -: a file"],
     ["signers without a policy", { policySigners: signers }, "--policy-signers requires --policy"],
     ["signers with --no-policy", { policy: false, policySigners: signers }, "--policy-signers requires --policy"],
-    ["an address without signers", { policy: "https://a.example/f?key=1" }, "--policy https://a.example: an address"],
+    ["an address without signers", { policy: "https://a.example/f?key=1" }, "--policy https://a.example is a URL"],
     ["plain HTTP", { policy: "http://a.example/f", policySigners: signers }, "--policy http://a.example: http:// is"],
     ["a password", { policy: "https://u:p@a.example/f", policySigners: signers }, "must have no user or password"],
     ["no address", { policy: "https://", policySigners: signers }, "--policy: expected a file, or an address such as"],

@@ -40,7 +40,7 @@ describe("verify under a signed policy", () => {
       const [start] = stdout.replaceAll(/\s+/g, " ").split(/Proven /);
       expect(start).toContain(`(SHA-256 ${SHA256.slice(0, 8)}`);
       expect(start).toMatch(
-        RegExp(`signed policy “?"?prod/signer.{0,2}, version 2, in force until ${EXPIRES}, signed by`),
+        RegExp(`signed policy “?"?prod/signer.{0,2}, version 2, valid until ${EXPIRES}, signed by`),
       );
       for (const { keyid } of signers) expect(start).toContain(keyid.slice(0, 8));
     }
@@ -138,7 +138,7 @@ describe("a bundle under a signed policy", () => {
     const text = (await run("verify", bundle, ...byNewer)).stdout.replaceAll(/\s+/g, " ");
     expect(text).toContain("shows version 2 of the signed policy");
     expect(text).toContain("It judged nothing");
-    expect(text).toContain("version 3, in force until");
+    expect(text).toContain("version 3, valid until");
     // The newest version that the caller has is what counts, whatever is packed.
     newer.add({ policy: OTHER, issuedAt: AT, change: { version: 4 } });
     writeFileSync(byNewer[1]!, newer.text());
