@@ -105,7 +105,7 @@ export class ActivityVerifier {
    */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
     const { expected, refusals, operation } = asked;
-    const held = await untilAborted(this.begin(), call.signal).catch((error: ClientError) => {
+    const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
       throw evidenceError(error, factsOf(asked.activity, operation));
     });
     const { activity, bootProofs } = await this.#fetched(asked, held, call);
@@ -120,17 +120,13 @@ export class ActivityVerifier {
   }
 
   /**
-   * Returns what one verification uses. Rejects with {@link ClientError} (`evidence`) if a new version of a signed
-   * policy demands provenance, and the options have none.
+   * Returns what one verification uses. Rejects with TypeError if a new version of a signed policy demands provenance,
+   * and the options have none.
    */
   async begin(): Promise<HeldPolicy> {
     const policy = await policyInForce(this.#policy);
-    if (policy === this.#held.policy) return this.#held;
-    try {
-      return (this.#held = { policy, builds: buildsOf(policy, this.#demanded) });
-    } catch (error) {
-      throw new ClientError("evidence", (error as TypeError).message, { cause: error as Error });
-    }
+    if (policy !== this.#held.policy) this.#held = { policy, builds: buildsOf(policy, this.#demanded) };
+    return this.#held;
   }
 
   /** Returns the options of a verification at the present time. */
@@ -178,10 +174,10 @@ function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
 }
 
 export function evidenceError(
-  cause: ClientError,
+  cause: Error,
   { operation, activityId }: Omit<ActivityFacts, "activityStatus">,
 ): ClientError {
-  const code = cause.code === "aborted" ? "aborted" : "evidence";
+  const code = cause instanceof ClientError && cause.code === "aborted" ? "aborted" : "evidence";
   const advice =
     operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
   const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;

@@ -85,8 +85,13 @@ describe("a client under a signed policy", () => {
     await verify(whole);
     world.publish();
     await signed.refresh();
-    // Both need the key while its boot proof is fetched again.
-    await Promise.all([verify(), verify()]);
+    // The second one needs the key while its boot proof is fetched again.
+    const release = world.hold();
+    const first = verify();
+    await expect.poll(() => world.service.asked.length).toBe(2);
+    const second = verify();
+    release();
+    await Promise.all([first, second]);
     expect(world.service.asked).toEqual([whole, whole]);
   });
 
