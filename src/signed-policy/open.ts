@@ -199,9 +199,13 @@ interface Known {
   readonly before: ConsumerState | null;
 }
 
-/** Returns the version of the state at a start without a feed. Throws the error at any other time. */
+/**
+ * Returns the version of the state at a start without a feed, unless it is below the least one that is pinned. Throws
+ * the error at any other time.
+ */
 function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Pick<Walk, "newest"> {
   if (known !== null || before?.pinned !== pinned.digest) throw error;
+  if (before.newest.version < (pinned.minVersion ?? 1)) throw error;
   notify(options, `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`);
   return before;
 }
