@@ -66,6 +66,7 @@ export class SignedPolicy {
   #newest: AcceptedVersion;
   #policy: Policy;
   #refreshing: Promise<boolean> | null = null;
+  #due: Promise<unknown> | null = null;
   #nextMs: number;
 
   /** @internal */
@@ -115,8 +116,11 @@ export class SignedPolicy {
     const now = this.#options.now().getTime();
     const isExpired = now >= this.#newest.expiresAt.getTime();
     if (now >= this.#nextMs) {
-      const refreshed = this.refresh().catch((error: unknown) => this.#tell(error));
-      if (isExpired) await refreshed;
+      // All verifications that wait for one fetch share it, so that a failure is told once.
+      this.#due ??= this.refresh()
+        .catch((error: unknown) => this.#tell(error))
+        .finally(() => (this.#due = null));
+      if (isExpired) await this.#due;
     }
     return this.#policy;
   }
@@ -176,7 +180,7 @@ async function readNewest(
   known: AcceptedVersion | null,
 ): Promise<Pick<Walk, "newest">> {
   const { source, state, now } = options;
-  const feed = await source().catch((error: unknown) => asSignedPolicyError(error));
+  const feed = await Promise.resolve().then(source).catch(asSignedPolicyError);
   for (let writes = 0; writes < MAX_WRITES; writes++) {
     const text = (await stateStep("read", () => state?.read())) ?? null;
     const kept = text === null ? null : await readState(text);
