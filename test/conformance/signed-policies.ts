@@ -554,9 +554,10 @@ const KEY_FORMS: readonly (readonly [what: string, pem: string])[] = [
   ["an Ed25519 key with y = p + 3", pemOf(ed25519Spki(littleEndian(P + 3n)))],
   ["an Ed25519 key that is no point", pemOf(ed25519Spki("02".padEnd(64, "0")))],
   ["an Ed25519 key of 31 bytes", pemOf(Buffer.from(`3029300506032b6570032000${"11".repeat(31)}`, "hex"))],
-  ["a private key", CAROL.pem.replaceAll("PUBLIC", "PRIVATE")],
-  ["two keys in one text", CAROL.pem + DAVE.pem],
-  ["text before the key", `key of Carol\n${CAROL.pem}`],
+  ["a private key", ERIN.pem.replaceAll("PUBLIC", "PRIVATE")],
+  ["two keys in one text", ERIN.pem + DAVE.pem],
+  ["text before the key", `key of Erin\n${ERIN.pem}`],
+  ["text after the key", `${ERIN.pem}key of Erin`],
   ["an empty text", ""],
 ];
 
