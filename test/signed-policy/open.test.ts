@@ -286,6 +286,8 @@ describe("the state in a file", () => {
     writeFileSync(path, readFileSync(path, "utf8").slice(0, -30));
     expect((await refusal(openSignedPolicy(options(path, () => upTo(3))))).code).toBe("state");
     expect((await refusal(openSignedPolicy(options(scratch, () => upTo(3))))).code).toBe("state");
+    // Taken for an absent one, it would no longer keep old versions out.
+    await expect(fileState(scratch).read()).rejects.toThrow("EISDIR");
     const nowhere = join(scratch, "not", "there", "state");
     expect((await refusal(openSignedPolicy(options(nowhere, () => upTo(3))))).code).toBe("state");
   });
