@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { diskReason } from "../disk/reason.js";
-import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
+import type { FeedFault, Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
@@ -38,22 +38,22 @@ export const addLabCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, io }) => {
-    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
+    const [{ FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
     if (flags.listFaults === true)
       for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
         args.fault(`--${name}: --list-faults starts no lab: use it alone`);
-    const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
-    if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
+    const options = optionsOf(args, flags, { faults: [...FAULTS, ...FEED_FAULTS], versions: MANIFEST_VERSIONS }, io);
+    if (flags.listFaults === true) io.stdout.write(faultList([...FAULTS, ...FEED_FAULTS]));
     else await run(options, io);
     return EXIT.good;
   },
 );
 
 interface Known {
-  readonly faults: readonly LabFault[];
+  readonly faults: readonly (LabFault | FeedFault)[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
 }
 
@@ -81,13 +81,16 @@ function optionsOf(
   };
 }
 
-function faultList(faults: readonly LabFault[]): string {
+function faultList(faults: Known["faults"]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
-  const lines = faults.map(({ name, what, fails, needs }) => {
-    const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
-    return `${name.padEnd(width)}  ${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}\n`;
-  });
-  return lines.join("");
+  return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
+}
+
+function described(fault: LabFault | FeedFault): string {
+  if ("code" in fault) return `${fault.what} (${fault.code ?? "not refused"}) [signed policy]`;
+  const { what, fails, needs } = fault;
+  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+  return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {

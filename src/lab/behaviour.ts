@@ -1,9 +1,11 @@
 /** The rows of the tables of faults. A row has what the service does wrong, and the checks that fail because of it. */
 import type { CheckId } from "../checks.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import type { SignedPolicyCode } from "../signed-policy/index.js";
 import type { AppProofAlterations } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { Forge, type ForgeOptions } from "./forge.js";
+import type { PolicyFeed } from "./policy-feed.js";
 import type { QosKeyPair } from "./qos.js";
 import type { SavedRelease } from "./records.js";
 import type { Reader } from "./state.js";
@@ -61,6 +63,9 @@ export interface Behaviour extends FaultFacts {
   /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
+  /** Replaces the feed of the signed policy. `code` is how a consumer refuses it, or null. */
+  readonly feed?: (honest: PolicyFeed) => string | Promise<string>;
+  readonly code?: SignedPolicyCode | null;
   /** The operations that respond with not found. */
   readonly refuses?: readonly string[];
 }

@@ -3,8 +3,9 @@
  * `generateAppProofs`, and the boot proofs for its app proofs.
  */
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
-import type { FaultFacts } from "./behaviour.js";
+import type { Behaviour, FaultFacts } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
+import { FEED_BEHAVIOURS } from "./feed-faults.js";
 import { SIGNATURE_FAULTS } from "./signature-faults.js";
 
 /** The faults, roughly in the order of the checks that fail. */
@@ -18,6 +19,7 @@ export const BEHAVIOURS = {
   ...NEW_WALLET_FAULTS,
   ...SIGNATURE_FAULTS,
   ...POLICY_FAULTS,
+  ...FEED_BEHAVIOURS,
 };
 
 export type FaultName = keyof typeof BEHAVIOURS;
@@ -29,9 +31,15 @@ export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
 
-export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name, { what, fails, needs }]) => ({
-  name: name as FaultName,
-  what,
-  fails,
-  ...(needs && { needs }),
-}));
+export type FeedFault = Pick<LabFault, "name" | "what"> & Pick<Required<Behaviour>, "code">;
+
+const ROWS = Object.entries<Behaviour>(BEHAVIOURS).map(([name, row]) => ({ ...row, name: name as FaultName }));
+
+export const FAULTS: readonly LabFault[] = ROWS.filter(({ feed }) => feed === undefined).map(
+  ({ name, what, fails, needs }) => ({ name, what, fails, ...(needs && { needs }) }),
+);
+
+/** Faults of the feed of the signed policy, each with the code of the consumer's refusal, or null. */
+export const FEED_FAULTS: readonly FeedFault[] = ROWS.flatMap(({ name, what, feed, code = null }) =>
+  feed === undefined ? [] : { name, what, code },
+);

@@ -16,6 +16,9 @@ export interface LabFiles {
   readonly jwksUrl: string;
   /** The URL of the faults. GET returns them, and PUT with `{"faults": ["name"]}` sets them. */
   readonly faultsUrl: string;
+  /** The feed of the signed policy, and the file of what its consumers pin. */
+  readonly policyFeedUrl: string;
+  readonly policySignersFile: string;
   /** A root user of the child organization. */
   readonly child: {
     readonly userId: string;
@@ -47,6 +50,8 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
     walletActivityId: lab.walletActivityId,
     jwksUrl: lab.jwksUrl,
     faultsUrl: lab.faultsUrl,
+    policyFeedUrl: lab.policyFeedUrl,
+    policySignersFile: "lab-policy-signers.json",
     child: {
       userId: child.userId,
       walletId: child.walletId,
@@ -61,6 +66,7 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
     { name: files.operator.apiKeyFile, text: json(operator.apiKey), mode: SECRET },
     { name: files.trustAnchorFile, text: lab.trustAnchorPem, mode: PUBLIC },
     { name: files.policyFile, text: json(lab.policyFile), mode: PUBLIC },
+    { name: files.policySignersFile, text: json(lab.policyFeed.signers), mode: PUBLIC },
     { name: LAB_FILE, text: json(files), mode: PUBLIC },
   ];
   await (await claimFolder(folder)).write(written);

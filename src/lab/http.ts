@@ -16,9 +16,9 @@ const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** A resource with a function for each HTTP method. The functions throw Refusal. */
+/** A resource with a function for each HTTP method. The functions throw Refusal. Text is JSON Lines. */
 export interface Resource {
-  readonly get: () => JsonObject;
+  readonly get: () => JsonObject | string | Promise<string>;
   readonly put?: (json: JsonValue) => JsonObject;
 }
 
@@ -99,7 +99,7 @@ function methodsOf(resource: Resource | undefined): string[] {
   return resource.put === undefined ? ["GET"] : ["GET", "PUT"];
 }
 
-async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
+async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject | string> {
   const path = pathOf(request);
   // The body is always read, so that the connection can be reused.
   const body = await readBody(request);
@@ -130,10 +130,11 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return concatBytes(...chunks);
 }
 
-function send(response: ServerResponse, status: number, body: JsonObject): void {
+function send(response: ServerResponse, status: number, body: JsonObject | string): void {
   if (response.destroyed || response.headersSent) return;
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { ...ANY_ORIGIN, "Content-Type": "application/json", "Content-Length": bytes.length });
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const type = typeof body === "string" ? "application/jsonl" : "application/json";
+  response.writeHead(status, { ...ANY_ORIGIN, "Content-Type": type, "Content-Length": bytes.length });
   response.end(bytes);
 }
 

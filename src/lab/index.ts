@@ -1,6 +1,6 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { FAULTS, type FaultName, type GivenFaultName, type LabFault } from "./faults.js";
+export { FAULTS, FEED_FAULTS, type FaultName, type FeedFault, type GivenFaultName, type LabFault } from "./faults.js";
 export type { ApplicationAnswer, ApplicationOptions, LabApplication } from "./applications.js";
 export {
   APPLICATION_FAULTS,
@@ -19,6 +19,7 @@ export { LabFolderError } from "./folder.js";
 export { StoreInUseError, StoreMissingError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
+export type { LabPolicyFeed } from "./policy-feed.js";
 export { verifiedCallFor } from "./double.js";
 export {
   type LabBuild,

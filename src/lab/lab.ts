@@ -13,13 +13,14 @@ import {
   deploy,
   readApplications,
 } from "./applications.js";
-import { FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
+import { FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
+import { type LabPolicyFeed, PolicyFeed } from "./policy-feed.js";
 import { type Nonces, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
 import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
@@ -81,6 +82,9 @@ export interface Lab extends Seed {
   /** The URL of the faults. GET returns them, and PUT with `{"faults": ["name"]}` sets them. */
   readonly faultsUrl: string;
   readonly faults: readonly FaultName[];
+  /** The signed policy. Its keys are new in each run. */
+  readonly policyFeed: LabPolicyFeed;
+  readonly policyFeedUrl: string;
   /** Turns these faults on and all others off. Null turns all off. Throws RangeError for an unknown name. */
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
   /** Boots an enclave of a new approved release. Rejects with RangeError if the release exists. */
@@ -110,6 +114,7 @@ export const LAB_FILE = "lab.json";
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
+const FEED_PATH = "/lab/policy-feed.jsonl";
 
 /**
  * Starts a lab on the loopback. Rejects if the port is in use. Rejects with {@link StoreInUseError} if the folder is in
@@ -145,15 +150,17 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       onAttempt: options.onDelivery,
     });
     const service = new Service({ state, fleet, webhooks, misbehaviour, now });
+    const feed = new PolicyFeed(() => fleet.policyFile(state), now);
     const httpServer = new HttpServer(
       service,
       new Map<string, Resource>([
         [JWKS_PATH, { get: () => webhooks.jwks }],
         [FAULTS_PATH, faultsResource(misbehaviour)],
+        [FEED_PATH, { get: () => misbehaviour.feed(feed) }],
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
-    const parts = { state, fleet, misbehaviour, webhooks, httpServer, baseUrl, now, applications };
+    const parts = { state, fleet, misbehaviour, webhooks, httpServer, baseUrl, now, applications, feed };
     return Object.assign(new RunningLab(parts), seed);
   } catch (error) {
     await state.close();
@@ -224,7 +231,7 @@ function bootAgain(fleet: Fleet, tx: Transaction): void {
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const current = (): JsonObject => ({ faults: misbehaviour.names });
   return {
-    get: () => ({ ...current(), known: FAULTS as unknown as JsonObject[] }),
+    get: () => ({ ...current(), known: [...FAULTS, ...FEED_FAULTS] as unknown as JsonObject[] }),
     put: (json) => {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
@@ -248,6 +255,7 @@ interface Parts {
   readonly baseUrl: string;
   readonly now: () => Date;
   readonly applications: readonly LabApplication[];
+  readonly feed: PolicyFeed;
 }
 
 class RunningLab implements Omit<Lab, keyof Seed> {
@@ -300,6 +308,14 @@ class RunningLab implements Omit<Lab, keyof Seed> {
 
   get faults(): readonly FaultName[] {
     return this.#parts.misbehaviour.names;
+  }
+
+  get policyFeed(): LabPolicyFeed {
+    return this.#parts.feed;
+  }
+
+  get policyFeedUrl(): string {
+    return `${this.baseUrl}${FEED_PATH}`;
   }
 
   setFault(name: Parameters<Lab["setFault"]>[0]): void {

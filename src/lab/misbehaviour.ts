@@ -8,6 +8,7 @@ import { type Answering, type Behaviour, type TargetEnclave, faultNamed, payload
 import { BEHAVIOURS, type FaultName } from "./faults.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
+import type { PolicyFeed } from "./policy-feed.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
 import { isApp, releaseId } from "./release.js";
@@ -47,6 +48,10 @@ export class Misbehaviour {
 
   get names(): FaultName[] {
     return this.#on.map(({ name }) => name);
+  }
+
+  feed(honest: PolicyFeed): string | Promise<string> {
+    return this.#on.find(({ behaviour }) => behaviour.feed)?.behaviour.feed!(honest) ?? honest.text;
   }
 
   /** Returns whether the operation must respond with not found. */

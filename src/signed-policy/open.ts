@@ -67,6 +67,7 @@ export class SignedPolicy {
   #newest: AcceptedVersion;
   #policy: Policy;
   #refreshing: Promise<boolean> | null = null;
+  #due: Promise<unknown> | null = null;
   #nextMs: number;
 
   /** @internal */
@@ -116,8 +117,11 @@ export class SignedPolicy {
     const now = this.#options.now().getTime();
     const isExpired = now >= this.#newest.expiresAt.getTime();
     if (now >= this.#nextMs) {
-      const refreshed = this.refresh().catch((error: unknown) => this.#tell(error));
-      if (isExpired) await refreshed;
+      // All verifications that wait for one fetch share it, so that a failure is told once.
+      this.#due ??= this.refresh()
+        .catch((error: unknown) => this.#tell(error))
+        .finally(() => (this.#due = null));
+      if (isExpired) await this.#due;
     }
     return this.#policy;
   }
@@ -182,7 +186,7 @@ async function readNewest(
   known: AcceptedVersion | null,
 ): Promise<Pick<Walk, "newest">> {
   const { source, state, now } = options;
-  const feed = await source().catch((error: unknown) => asSignedPolicyError(error));
+  const feed = await Promise.resolve().then(source).catch(asSignedPolicyError);
   for (let writes = 0; writes < MAX_WRITES; writes++) {
     const text = (await stateStep("read", () => state?.read())) ?? null;
     const kept = text === null ? null : await readState(text);
@@ -205,9 +209,13 @@ interface Known {
   readonly before: ConsumerState | null;
 }
 
-/** Returns the version of the state at a start without a feed. Throws the error at any other time. */
+/**
+ * Returns the version of the state at a start without a feed, unless it is below the least one that is pinned. Throws
+ * the error at any other time.
+ */
 function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Pick<Walk, "newest"> {
   if (known !== null || before?.pinned !== pinned.digest) throw error;
+  if (before.newest.version < (pinned.minVersion ?? 1)) throw error;
   notify(options, `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`);
   return before;
 }

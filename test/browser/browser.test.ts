@@ -3,7 +3,7 @@
  * and with a passkey. Needs `npm run build`, and a Chromium: BOOTPROOF_BROWSER names one, or says that one is
  * `required`.
  */
-import { createPublicKey, verify } from "node:crypto";
+import { createHash, createPublicKey, verify } from "node:crypto";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -185,6 +185,64 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     Buffer.from(Buffer.from(manifest, "base64").toString("latin1").replace("preprod", "preprof"), "latin1").toString(
       "base64",
     );
+
+  it("a signed policy is opened, refreshed and remembered, by WebCrypto", async () => {
+    const { signers } = lab.policyFeed;
+    const feed = async (fault: string | null) => {
+      lab.setFault(fault);
+      return (await fetch(lab.policyFeedUrl)).text();
+    };
+    const first = await feed(null);
+    lab.policyFeed.publish({ rotate: true });
+    const feeds = [first, await feed(null), await feed("feed-forked"), await feed("feed-one-key-twice")];
+    lab.setFault(null);
+    const answer = await page.evaluate(
+      async ({ signers: pinned, shown }) => {
+        const { openSignedPolicy, SignedPolicyError, verifyEvidence } = (globalThis as unknown as { bootproof: Bundle })
+          .bootproof;
+        let at = 0;
+        const options = {
+          signers: pinned,
+          source: async () => shown[at]!,
+          state: {
+            read: async () => localStorage.getItem("signed-policy"),
+            write: async (text: string) => localStorage.setItem("signed-policy", text),
+          },
+          now: () => new Date(),
+        };
+        let verifications = 0;
+        const native = crypto.subtle.verify.bind(crypto.subtle);
+        crypto.subtle.verify = (...args: Parameters<SubtleCrypto["verify"]>) => {
+          verifications++;
+          return native(...args);
+        };
+        const signed = await openSignedPolicy(options);
+        const versions = [signed.version];
+        at = 1;
+        await signed.refresh();
+        versions.push(signed.version, (await openSignedPolicy(options)).version);
+        const codes: unknown[] = [];
+        for (at = 2; at < shown.length; at++)
+          codes.push(
+            await signed.refresh().catch((error: unknown) => error instanceof SignedPolicyError && error.code),
+          );
+        const { policy } = signed;
+        const { report } = await verifyEvidence({ bootProofs: ["{}"], appProofs: [] }, { policy, now: new Date() });
+        const current = report.checks.find(({ id }) => id === "policy.current")!.status;
+        crypto.subtle.verify = native;
+        return { versions, codes, current, verifications, policyDigest: report.policyDigest };
+      },
+      { signers, shown: feeds },
+    );
+    expect(answer.versions).toEqual([2, 3, 3]);
+    expect(answer.codes).toEqual(["fork", "signatures"]);
+    expect(answer.current).toBe("pass");
+    // Three versions signed by three, three and four keys; the state again, and what the refused feeds made necessary.
+    expect(answer.verifications).toBeGreaterThanOrEqual(10);
+    const newest = JSON.parse(feeds[1]!.trim().split("\n").at(-1)!) as { payload: string };
+    const payload = Buffer.from(newest.payload, "base64");
+    expect(answer.policyDigest).toBe(createHash("sha256").update(payload).digest("hex"));
+  });
 
   it("a genuine pair is verified, by WebCrypto", async () => {
     const pinned = await verifyBootProof(pair(1).bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: new Date() });

@@ -1,4 +1,5 @@
 import type * as bootproof from "../../src/index.js";
+import type { SignedExpected } from "./case.js";
 
 export interface Judged {
   readonly verdict: "verified" | "authentic" | "rejected" | "malformed";
@@ -6,4 +7,4 @@ export interface Judged {
   readonly warned: readonly bootproof.CheckId[];
 }
 
-export function judgeCase(library: typeof bootproof, folder: string): Promise<Judged>;
+export function judgeCase(library: typeof bootproof, folder: string): Promise<Judged | SignedExpected>;

@@ -1,4 +1,5 @@
 /** One case of the corpus, judged by this package: over what it exports, which the caller hands in. */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,6 +7,7 @@ import { join } from "node:path";
 export async function judgeCase(bootproof, folder) {
   const input = JSON.parse(readFileSync(join(folder, "input.json"), "utf8"));
   const read = (path) => new Uint8Array(readFileSync(join(folder, path)));
+  if (input.signers !== undefined) return judgeSigned(bootproof, input, read);
   const policy = policyOf(bootproof, input, read);
   if (policy.malformed) return { verdict: "malformed", failed: [], warned: [] };
 
@@ -16,6 +18,53 @@ export async function judgeCase(bootproof, folder) {
       : await bootproof.verifyAttestation(fromBase64(read(input.document)), options);
   const ids = (status) => [...new Set(report.checks.filter((check) => check.status === status).map(({ id }) => id))];
   return { verdict: report.verdict, failed: ids("fail"), warned: ids("warn") };
+}
+
+/** The version in force and what is remembered of it, or the code of the refusal. */
+async function judgeSigned(bootproof, input, read) {
+  const now = new Date(input.now);
+  const before = input.state === null ? null : Buffer.from(read(input.state)).toString();
+  let kept = before;
+  try {
+    const signed = await bootproof.openSignedPolicy({
+      signers: read(input.signers),
+      source: async () => read(input.feed ?? "no feed"),
+      state: { read: async () => kept, write: async (text) => void (kept = text) },
+      now: () => now,
+      onNotice: () => {},
+    });
+    // Evidence that is refused, too: only the policy is asked for here.
+    const { report } = await bootproof.verifyEvidence(
+      { bootProofs: ["{}"], appProofs: [] },
+      { policy: signed.policy, now },
+    );
+    const { version, sha256: digest, signedBy } = report.signedPolicy;
+    return {
+      verdict: "in-force",
+      version,
+      sha256: digest,
+      current: report.checks.find(({ id }) => id === "policy.current").status,
+      signedBy: [...signedBy].sort(),
+      state: stateFacts(kept),
+    };
+  } catch (error) {
+    if (!(error instanceof bootproof.SignedPolicyError)) throw error;
+    if (kept !== before) throw new Error(`a refused feed changed the state (${error.message})`, { cause: error });
+    return { verdict: "refused", code: error.code };
+  }
+}
+
+function stateFacts(text) {
+  if (text === null) return null;
+  const { pinned, envelope, signers } = JSON.parse(text);
+  const payload = Buffer.from(envelope.payload, "base64");
+  const keyids = signers.keys.map((pem) => sha256(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ""), "base64")));
+  const { version } = JSON.parse(payload);
+  return { pinned, version, sha256: sha256(payload), threshold: signers.threshold, keyids: keyids.sort() };
+}
+
+function sha256(bytes) {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** The policy, which names its trust anchors itself; or that there is none, and the anchors. */

@@ -1,7 +1,7 @@
 /** A case of the corpus before it is written, and the files that it is written into. */
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
-import type { Expected } from "../../src/index.js";
+import type { Expected, SignedPolicyCode } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import type { Judged } from "./adapter.mjs";
 
@@ -24,6 +24,39 @@ export interface Case {
   readonly verdict: Judged["verdict"];
   readonly make: () => CaseInput;
 }
+
+/** A case of signed policies, whose keys and signatures are the same in each run. */
+export interface SignedCase {
+  readonly name: string;
+  readonly category: "signed-policy";
+  readonly origin: "forged";
+  readonly from: readonly string[];
+  readonly make: () => CaseFiles;
+  readonly expected: () => SignedExpected;
+}
+
+/** What a state remembers. */
+export interface StateFacts {
+  readonly pinned: string;
+  readonly version: number;
+  readonly sha256: string;
+  readonly threshold: number;
+  readonly keyids: readonly string[];
+}
+
+export type SignedExpected =
+  | { readonly verdict: "refused"; readonly code: SignedPolicyCode }
+  | {
+      readonly verdict: "in-force";
+      readonly version: number;
+      /** Of the payload. */
+      readonly sha256: string;
+      /** The status of `policy.current`. */
+      readonly current: "pass" | "warn" | "fail";
+      readonly signedBy: readonly string[];
+      /** The state afterwards, or null for none. */
+      readonly state: StateFacts | null;
+    };
 
 /** Texts and bytes as they are, anything else as JSON. */
 export interface CaseInput {

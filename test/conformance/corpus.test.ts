@@ -9,7 +9,9 @@ import * as library from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { vectorFiles } from "../support/vectors.js";
 import { type Judged, judgeCase } from "./adapter.mjs";
+import type { SignedExpected } from "./case.js";
 import { aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
+import { judgeFolder } from "./opinion.mjs";
 import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
 import { pack } from "./pack.js";
 import { CORPUS, type CategoryFile, readCategories, unpack } from "./unpack.mjs";
@@ -22,6 +24,10 @@ const read = (path: string): Uint8Array => readFileSync(join(ROOT, path));
 const readJson = <T>(path: string): T => JSON.parse(Buffer.from(read(path)).toString()) as T;
 const index = readIndex(ROOT);
 const expectedOf = (folder: string): Judged => readJson(`${folder}/expected.json`);
+const signedExpected = (folder: string): SignedExpected => readJson(`${folder}/expected.json`);
+const isSigned = ({ category }: { readonly category: string }): boolean => category === "signed-policy";
+const evidence = index.cases.filter((one) => !isSigned(one));
+const signedPolicies = index.cases.filter(isSigned);
 const inputOf = (folder: string) => readJson<Record<string, unknown>>(`${folder}/input.json`);
 /** Checks that nothing offline makes fail, each with the reason. */
 const SIGSTORE = "bundles are for a Sigstore library, whose corpus is sigstore-conformance: test/attacks has our rows";
@@ -41,11 +47,16 @@ describe("the corpus", () => {
     expect(index.cases.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
     const made = all.map((one) => {
       const { name, category, origin, from } = one;
+      const row = { name, folder: folderOf(one), category, origin, from, about: aboutOf(one) };
+      if (one.category === "signed-policy") {
+        expect(signedExpected(folderOf(one)), name).toEqual(one.expected());
+        return row;
+      }
       const { failed, verdict } = expectedOf(folderOf(one));
       expect(verdict, name).toBe(one.verdict);
       const wanted = CHECK_IDS.filter((id) => one.failed.includes(id));
       expect(failed, name).toEqual(one.more === true ? expect.arrayContaining(wanted) : wanted);
-      return { name, folder: folderOf(one), category, origin, from, about: aboutOf(one) };
+      return row;
     });
     expect(indexed).toEqual(made);
     expect(index.cases.length).toBeGreaterThanOrEqual(300);
@@ -74,14 +85,23 @@ describe("the corpus", () => {
 
   it("fits its schemas", () => {
     const ajv = new Ajv2020({ allErrors: true });
-    const [input, expected, whole] = ["input", "expected", "index"].map((name) =>
+    const names = ["input", "expected", "index", "signed-policy-input", "signed-policy-expected"];
+    const [input, expected, whole, signedInput, signedResult] = names.map((name) =>
       ajv.compile(readJson(`schemas/${name}.schema.json`)),
     );
     expect(whole!(index) ? [] : whole!.errors).toEqual([]);
-    for (const { folder } of index.cases) {
-      expect(input!(inputOf(folder)) ? [] : input!.errors, folder).toEqual([]);
-      expect(expected!(expectedOf(folder)) ? [] : expected!.errors, folder).toEqual([]);
+    for (const one of index.cases) {
+      const { folder } = one;
+      const [ofInput, ofResult] = isSigned(one) ? [signedInput!, signedResult!] : [input!, expected!];
+      expect(ofInput(inputOf(folder)) ? [] : ofInput.errors, folder).toEqual([]);
+      expect(ofResult(expectedOf(folder)) ? [] : ofResult.errors, folder).toEqual([]);
     }
+    const refused = { verdict: "refused", code: "fork" };
+    expect([refused, { ...refused, code: "other" }, { verdict: "in-force" }].map((one) => signedResult!(one))).toEqual([
+      true,
+      false,
+      false,
+    ]);
     const { folder } = index.cases[0]!;
     expect(input!({ ...inputOf(folder), more: 1 })).toBe(false);
     expect(input!({ ...inputOf(folder), now: "today" })).toBe(false);
@@ -90,12 +110,13 @@ describe("the corpus", () => {
   });
 
   it("makes every check fail that can, offline", () => {
-    const failing = new Set(index.cases.flatMap(({ folder }) => expectedOf(folder).failed));
+    const failing = new Set(evidence.flatMap(({ folder }) => expectedOf(folder).failed));
+    if (signedPolicies.some(({ folder }) => isInForce(folder, "fail"))) failing.add("policy.current");
     expect(CHECK_IDS.filter((id) => !failing.has(id))).toEqual(Object.keys(NOT_IN_CORPUS));
   });
 
   it("accepts and refuses in every category, of each root", () => {
-    for (const category of new Set(index.cases.map((one) => one.category)))
+    for (const category of new Set(evidence.map((one) => one.category)))
       for (const root of ["aws", "lab"].filter((name) => category !== "path" || name === "lab")) {
         const verdicts = index.cases
           .filter((one) => one.category === category && one.root === root)
@@ -105,6 +126,15 @@ describe("the corpus", () => {
       }
   });
 
+  it("has every code of a refused signed policy, and every status of one in force", () => {
+    const codes = signedPolicies.map(({ folder }) => signedExpected(folder)).filter((one) => one.verdict === "refused");
+    const known = ["fetch", "fork", "malformed", "name", "previous", "signatures", "state", "version"];
+    expect([...new Set(codes.map(({ code }) => code))].sort()).toEqual(known);
+    for (const current of ["pass", "warn", "fail"])
+      expect(signedPolicies.filter(({ folder }) => isInForce(folder, current)).length, current).toBeGreaterThan(3);
+    expect(signedPolicies.length).toBeGreaterThanOrEqual(80);
+  });
+
   it("comes from files that are here", () => {
     const files = vectorFiles();
     expect(index.cases.flatMap(({ from }) => from).filter((file) => !files.includes(file))).toEqual([]);
@@ -112,8 +142,7 @@ describe("the corpus", () => {
   });
 
   it("stays small", () => {
-    expect(sizeOf(ROOT)).toBeLessThan(9_500_000);
-    expect(sizeOf(CORPUS)).toBeLessThan(9_900_000);
+    expect(sizeOf(CORPUS)).toBeLessThan(12_000_000);
   });
 });
 
@@ -145,6 +174,14 @@ describe("the file of a category", () => {
     expect(fits({ ...readCategories(CORPUS)[0]!, cases: [{}] })).toBe(false);
   });
 
+  it("holds what is repeated in a long text once", () => {
+    const long = signedPolicies.find(({ name }) => name.endsWith("a feed of 8 MiB"))!;
+    const packed = readCategories(CORPUS).find(({ category }) => category === "signed-policy")!;
+    const piece = packed.cases.find(({ folder }) => folder === long.folder)!.pieces["feed.jsonl"];
+    expect(JSON.stringify(piece).length).toBeLessThan(10_000);
+    expect(read(`${long.folder}/feed.jsonl`)).toHaveLength(8 * 1024 * 1024);
+  });
+
   it("holds as base64 what is not text", () => {
     const root = changed((file) => file);
     const [from, packed, to] = ["bytes", "packed", "bytes again"].map((name) => join(root, name));
@@ -173,6 +210,11 @@ describe("the file of a category", () => {
   });
 });
 
+function isInForce(folder: string, current: string): boolean {
+  const expected = signedExpected(folder);
+  return expected.verdict === "in-force" && expected.current === current;
+}
+
 const withFolder = (file: CategoryFile, folder: string) => ({
   ...file,
   cases: file.cases.map((one) => ({ ...one, folder })),
@@ -193,8 +235,13 @@ describe("the library", () => {
       expect(await judgeCase(library, join(ROOT, folder)), folder).toEqual(expectedOf(folder));
   });
 
+  it("and a verifier written from the specification alone agree on signed policies", () => {
+    for (const { folder } of signedPolicies)
+      expect(judgeFolder(join(ROOT, folder)), folder).toEqual(signedExpected(folder));
+  });
+
   it("finds in policies the very trust anchors that stand beside them", () => {
-    for (const { folder } of index.cases) {
+    for (const { folder } of evidence) {
       const { policy, trustAnchors } = inputOf(folder) as { policy: string | null; trustAnchors: string[] };
       if (policy === null || expectedOf(folder).verdict === "malformed") continue;
       const anchors = library.parsePolicy(read(join(folder, policy))).trustAnchors;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type IndexedCase, sha256 } from "./corpus.js";
 import { commonOf, readIndex } from "./folders.js";
-import type { CategoryFile, PackedCase, Piece } from "./unpack.mjs";
+import type { CategoryFile, PackedCase, Part, Piece } from "./unpack.mjs";
 
 /** Writes the files of the categories into `to`, from the folders below `root`. */
 export function pack(root: string, to: string): void {
@@ -39,5 +39,29 @@ function packedCase(root: string, { files, ...indexed }: IndexedCase): PackedCas
 function pieceOf(bytes: Buffer): Piece {
   const text = bytes.toString();
   const isText = Buffer.from(text).equals(bytes);
-  return { sha256: sha256(bytes), ...(isText ? { text } : { base64: bytes.toString("base64") }) };
+  if (isText) return { sha256: sha256(bytes), ...(text.length < LONG ? { text } : { parts: partsOf(text) }) };
+  return { sha256: sha256(bytes), base64: bytes.toString("base64") };
+}
+
+/** Characters of a text of which repetitions are written once. */
+const LONG = 500_000;
+/** Four characters of base64 are three bytes. */
+const UNIT = 4;
+
+function partsOf(text: string): Part[] {
+  const parts: Part[] = [];
+  let [from, run] = [0, 0];
+  for (let at = UNIT; at <= text.length; at++) {
+    if (at < text.length && text[at] === text[at - UNIT]) run++;
+    else {
+      const start = at - run - UNIT;
+      const times = Math.floor(run / UNIT) + 1;
+      if (times > LONG / 10) {
+        parts.push(text.slice(from, start), { repeat: text.slice(start, start + UNIT), times });
+        from = start + UNIT * times;
+      }
+      run = 0;
+    }
+  }
+  return [...parts, text.slice(from)];
 }

@@ -9,19 +9,21 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
 import { CORPUS, CorpusError, unpack } from "./unpack.mjs";
 
 const USAGE =
   "usage: node test/conformance/run.mjs [--corpus DIR] [--strict] [--json FILE] [--timeout SECONDS] -- COMMAND ARGS…";
-const VERDICTS = ["verified", "authentic", "rejected", "malformed", "unsupported"];
+const VERDICTS = ["verified", "authentic", "rejected", "malformed", "in-force", "refused", "unsupported"];
 /** The columns, in the order of the table. */
 const OUTCOMES = ["agreed", "other reasons", "false accepts", "false rejects", "unsupported"];
 
 /** What cannot go on: the command, or how it was called. */
 class RunError extends Error {}
 
-const isAccepted = (verdict) => verdict === "verified" || verdict === "authentic";
+/** A version of a signed policy that has expired is in force, and nothing is accepted under it. */
+const isAccepted = ({ verdict, current }) =>
+  verdict === "verified" || verdict === "authentic" || (verdict === "in-force" && current !== "fail");
 
 /**
  * How an answer stands to what is expected. `verified` in place of `authentic` says more than there is, and counts as a
@@ -29,15 +31,32 @@ const isAccepted = (verdict) => verdict === "verified" || verdict === "authentic
  */
 export function outcomeOf(expected, answer) {
   if (answer.verdict === "unsupported") return "unsupported";
-  if (isAccepted(answer.verdict)) return acceptedOutcome(expected.verdict, answer.verdict);
-  if (isAccepted(expected.verdict)) return "false rejects";
-  const sameIds = answer.failed === undefined || idsOf(answer.failed) === idsOf(expected.failed);
-  return answer.verdict === expected.verdict && sameIds ? "agreed" : "other reasons";
+  if (isAccepted(answer)) return acceptedOutcome(expected, answer);
+  if (isAccepted(expected)) return "false rejects";
+  return answer.verdict === expected.verdict && sameReasons(expected, answer) ? "agreed" : "other reasons";
 }
 
-function acceptedOutcome(expected, answered) {
-  if (answered === expected) return "agreed";
-  return expected === "verified" ? "false rejects" : "false accepts";
+function acceptedOutcome(expected, answer) {
+  if (answer.verdict === "in-force") return inForceOutcome(expected, answer);
+  if (answer.verdict === expected.verdict) return "agreed";
+  return expected.verdict === "verified" ? "false rejects" : "false accepts";
+}
+
+/** Another version than the expected one is a false accept: it may accept what the right one refuses. */
+function inForceOutcome(expected, answer) {
+  const isRight = ["version", "sha256"].every((name) => answer[name] === expected[name]);
+  if (!isAccepted(expected) || !isRight) return "false accepts";
+  return sameReasons(expected, answer) ? "agreed" : "other reasons";
+}
+
+/** Whether everything beside the verdict is the same, as far as it was answered. */
+function sameReasons(expected, answer) {
+  const named = Object.keys(expected).filter((name) => name !== "warned" && answer[name] !== undefined);
+  return named.every((name) =>
+    name === "failed"
+      ? idsOf(answer.failed) === idsOf(expected.failed)
+      : isDeepStrictEqual(answer[name], expected[name]),
+  );
 }
 
 function idsOf(failed) {
@@ -56,6 +75,10 @@ function readAnswer(line, folder) {
     throw new RunError(`${folder}: the answer's verdict is none of ${VERDICTS.join(", ")}: ${line.slice(0, 200)}`);
   if (failed !== undefined && !(Array.isArray(failed) && failed.every((id) => typeof id === "string")))
     throw new RunError(`${folder}: failed: expected a list of ids`);
+  if (verdict === "in-force" && !("version" in answer && "sha256" in answer && "current" in answer))
+    throw new RunError(`${folder}: in-force: expected the version, its sha256, and current`);
+  if (verdict === "refused" && typeof answer.code !== "string")
+    throw new RunError(`${folder}: refused: expected a code`);
   if (verdict === "unsupported" && typeof reason !== "string")
     throw new RunError(`${folder}: unsupported: expected a reason`);
   return answer;
@@ -144,7 +167,8 @@ function table(results) {
 
 function differences(results) {
   const told = results.filter(({ outcome }) => outcome !== "agreed" && outcome !== "unsupported");
-  const words = ({ verdict, failed = [], reason }) => [verdict, failed.join(", "), reason].filter(Boolean).join(": ");
+  const words = ({ verdict, failed = [], version, current, code, reason }) =>
+    [verdict, failed.join(", "), version, current, code, reason].filter(Boolean).join(": ");
   return told.map(
     ({ folder, outcome, expected, answer }) =>
       `${outcome.replace(/s$/, "")}  ${folder}\n  expected ${words(expected)}\n  answered ${words(answer)}`,

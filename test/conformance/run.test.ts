@@ -24,14 +24,14 @@ describe("this package, as it is built", () => {
   });
 });
 
-/** Two cases: one to accept without a policy, one to refuse. */
-function smallCorpus(): string {
-  const corpus = join(scratch, "small");
+/** One to refuse, and one to accept without a policy. */
+const TWO = ["genuine: app proof, a bit of s turned over", "accepted: genuine: app proof, as it was found"];
+
+function smallCorpus(called = "small", names: readonly string[] = TWO): string {
+  const corpus = join(scratch, called);
   mkdirSync(corpus, { recursive: true });
   const index = readIndex(ROOT);
-  const cases = ["genuine: app proof, a bit of s turned over", "accepted: genuine: app proof, as it was found"].map(
-    (name) => index.cases.find((one) => one.name === name)!,
-  );
+  const cases = names.map((name) => index.cases.find((one) => one.name === name)!);
   for (const { folder } of cases) cpSync(join(ROOT, folder), join(corpus, folder), { recursive: true });
   cpSync(join(ROOT, "common"), join(corpus, "common"), { recursive: true });
   writeFileSync(join(corpus, "index.json"), JSON.stringify({ ...index, cases }));
@@ -65,6 +65,44 @@ describe("the runner", () => {
     const { stdout, code: ended } = await run("--corpus", corpus, ...answering(...answers));
     expect(total(stdout)).toEqual(counts);
     expect(ended).toBe(code);
+  });
+
+  describe("for signed policies", () => {
+    const index = readIndex(ROOT);
+    const names = ["signed policy: a fork at the state's version", "accepted: signed policy: three versions"];
+    const small = smallCorpus("signed", names);
+    const refused = { verdict: "refused", code: "fork" };
+    const { folder } = index.cases.find(({ name }) => name === names[1])!;
+    const inForce = JSON.parse(readFileSync(join(ROOT, folder, "expected.json"), "utf8")) as Record<string, unknown>;
+    const { version, sha256, current } = inForce;
+
+    it.each<[name: string, answers: unknown[], counts: number[], code: number]>([
+      ["what is expected", [refused, inForce], [2, 0, 0, 0, 0], 0],
+      ["no more than the version", [refused, { verdict: "in-force", version, sha256, current }], [2, 0, 0, 0, 0], 0],
+      ["another code", [{ ...refused, code: "version" }, inForce], [1, 1, 0, 0, 0], 0],
+      ["a refused feed in force", [inForce, inForce], [1, 0, 1, 0, 0], 1],
+      ["a refused feed in force, and expired", [{ ...inForce, current: "fail" }, inForce], [1, 1, 0, 0, 0], 0],
+      ["another version", [refused, { ...inForce, version: 2 }], [1, 0, 1, 0, 0], 1],
+      ["another payload", [refused, { ...inForce, sha256: "00" }], [1, 0, 1, 0, 0], 1],
+      ["another state", [refused, { ...inForce, state: null }], [1, 1, 0, 0, 0], 0],
+      ["a warning more", [refused, { ...inForce, current: "warn" }], [1, 1, 0, 0, 0], 0],
+      ["expired, and is not", [refused, { ...inForce, current: "fail" }], [1, 0, 0, 1, 0], 1],
+      ["a good feed refused", [refused, refused], [1, 0, 0, 1, 0], 1],
+      ["a verdict on evidence", [{ verdict: "verified" }, { verdict: "rejected" }], [0, 0, 1, 1, 0], 1],
+    ])("counts %s", async (_, answers, counts, code) => {
+      const { stdout, code: ended } = await run("--corpus", small, ...answering(...answers));
+      expect(total(stdout)).toEqual(counts);
+      expect(ended).toBe(code);
+    });
+
+    it.each([
+      ["in-force without a version", { verdict: "in-force", sha256, current }, "in-force: expected"],
+      ["refused without a code", { verdict: "refused" }, "refused: expected a code"],
+    ])("refuses %s", async (_, answer, says) => {
+      const { stderr, code } = await run("--corpus", small, ...answering(answer, answer));
+      expect(stderr).toContain(says);
+      expect(code).toBe(2);
+    });
   });
 
   it.each([

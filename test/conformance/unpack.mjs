@@ -10,7 +10,17 @@ import { fileURLToPath } from "node:url";
 export const CORPUS = fileURLToPath(new URL("../../test-vectors/conformance/", import.meta.url));
 const FORMAT = "bootproof-conformance-category/1";
 /** The members of `input` that name pieces. */
-const NAMING = ["bootProofs", "appProofs", "activity", "document", "policy", "trustAnchors"];
+const NAMING = [
+  "bootProofs",
+  "appProofs",
+  "activity",
+  "document",
+  "policy",
+  "trustAnchors",
+  "signers",
+  "feed",
+  "state",
+];
 /** A part of a path: none leads out of the folder. */
 const PART = /^[a-z0-9][a-z0-9.-]*$/;
 
@@ -54,8 +64,10 @@ function writeCase(to, { pieces, input, expected, ...about }) {
   return { name, folder, category, about: sentence, root, origin, from, files };
 }
 
-function bytesOf(path, { sha256, text, base64 }) {
-  const bytes = base64 === undefined ? Buffer.from(text) : Buffer.from(base64, "base64");
+function bytesOf(path, { sha256, text, base64, parts }) {
+  const whole =
+    text ?? parts?.map((part) => (typeof part === "string" ? part : part.repeat.repeat(part.times))).join("");
+  const bytes = whole === undefined ? Buffer.from(base64, "base64") : Buffer.from(whole);
   if (hashOf(bytes) !== sha256) throw new CorpusError(`${path}: its SHA-256 is not the recorded one`);
   return bytes;
 }

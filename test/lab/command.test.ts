@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { X509Certificate } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
-import { parsePolicy } from "../../src/index.js";
-import { FAULTS, type Lab } from "../../src/lab/index.js";
+import { openSignedPolicy, parsePolicy } from "../../src/index.js";
+import { FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
 import { bootproof } from "../cli/support.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { failing, query, renameWallet } from "./support.js";
@@ -37,6 +37,8 @@ describe("bootproof lab", () => {
         "policyFile",
         "ids",
         "faultsUrl",
+        "policyFeedUrl",
+        "policySignersFile",
       ]),
     );
     expect(Object.keys(files.ids)).toEqual([
@@ -61,6 +63,12 @@ describe("bootproof lab", () => {
     expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(
       new Uint8Array(anchor.raw),
     );
+    const signed = await openSignedPolicy({
+      signers: readFileSync(join(dataFolder, files.policySignersFile)),
+      source: async () => (await fetch(files.policyFeedUrl)).text(),
+      now: () => new Date(),
+    });
+    expect(signed.version).toBe(2);
     for (const said of [
       files.baseUrl,
       files.organizationId,
@@ -150,8 +158,13 @@ describe("bootproof lab", () => {
     const { code, stdout } = await bootproof(["lab", "--list-faults"]);
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split("\n");
-    expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(FAULTS.map(({ name }) => name));
-    lines.forEach((line, index) => {
+    const names = [...FAULTS, ...FEED_FAULTS].map(({ name }) => name);
+    expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(names);
+    expect(lines.find((line) => line.startsWith("feed-gap "))).toMatch(
+      / a version is missing \(version\) \[signed policy\]$/,
+    );
+    expect(lines.find((line) => line.startsWith("feed-expired "))).toMatch(/ \(not refused\) \[signed policy\]$/);
+    lines.slice(0, FAULTS.length).forEach((line, index) => {
       const { what, fails, needs } = FAULTS[index]!;
       expect(line).toContain(what);
       for (const id of fails) expect(line).toContain(id);

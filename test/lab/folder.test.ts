@@ -41,6 +41,7 @@ const WRITTEN = [
   "lab-child-api-key.json",
   "lab-folder.json",
   "lab-operator-api-key.json",
+  "lab-policy-signers.json",
   "lab-policy.json",
   "lab-trust-anchor.pem",
   "lab.json",

@@ -17,6 +17,7 @@ const unsupported = (reason) => ({ verdict: "unsupported", reason });
 
 async function judge(folder) {
   const input = JSON.parse(readFileSync(join(folder, "input.json"), "utf8"));
+  if (input.signers !== undefined) return unsupported("takes no signed policies");
   const read = (path) => readFileSync(join(folder, path));
   const reason = beyondIt(input, read);
   if (reason !== null) return unsupported(reason);
