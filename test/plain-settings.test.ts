@@ -10,6 +10,7 @@ import {
   anchorFileNames,
   optionsBesidePolicy,
   parsePlainPolicy,
+  pinsProvenance,
   plainOptions,
   plainPolicy,
   settingParts,
@@ -118,6 +119,15 @@ describe("a signed policy", () => {
     expect(again.signed).toMatchObject({ version: 2, sha256: sha256Hex(plain.text), remembered: false });
     expect(plainPolicy(again)).toEqual(plain);
     expect(plainOptions({ policy: signed, now: NOW }).policy).toEqual(plain);
+  });
+
+  it("demands provenance where the policy inside does", () => {
+    const file = { policy: "bootproof/1", deployments: [{ provenance: [] }] };
+    expect([file, { policy: file }, { policy: { deployments: [{}] } }].map(pinsProvenance)).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("has its version in the digest of a setting, so that no result of another version is used", async () => {
