@@ -130,8 +130,11 @@ describe("a bundle under a signed policy", () => {
     newer.envelopes.push(...feed.envelopes);
     newer.add({ policy: { ...POLICY, name: "newest" }, issuedAt: AT, change: { version: 3 } });
     const byNewer = ["--policy", fileOf(newer.text()), ...SIGNERS];
+    const fork = new TestFeed(signers, 2, "prod/signer");
+    fork.add({ policy: POLICY, issuedAt: AT, change: { version: 2, previous: SHA256 } });
+    const byFork = ["--policy", fileOf(fork.text()), ...SIGNERS];
     const shown = { name: "prod/signer", version: 2, sha256: SHA256 };
-    for (const policy of [byNewer, ["--policy", fileOf(POLICY)], ["--no-policy", "--trust-anchor", anchor]]) {
+    for (const policy of [byNewer, byFork, ["--policy", fileOf(POLICY)], ["--no-policy", "--trust-anchor", anchor]]) {
       const report = reportIn(await run("verify", bundle, ...policy, "--format", "json"));
       expect(report.bundle).toMatchObject({ policyFrom: "caller", otherPolicy: shown });
       expect([isReport(report), isReport.errors]).toEqual([true, null]);
