@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
 import { toUtf8 } from "../src/bytes.js";
 import { auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/audit/setting.js";
+import { verifyEvidence } from "../src/bootproof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
 import {
@@ -10,11 +11,13 @@ import {
   anchorFileNames,
   optionsBesidePolicy,
   parsePlainPolicy,
+  pinsProvenance,
   plainOptions,
   plainPolicy,
   settingParts,
 } from "../src/plain-settings.js";
 import { type SignedPolicy, type SignedPolicyState, openSignedPolicy } from "../src/signed-policy/index.js";
+import { SignatureCache } from "../src/verify/signature-cache.js";
 import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
 import { NOW, forge, lab } from "./attacks/support.js";
 import { faultsOf } from "./support/faults.js";
@@ -120,6 +123,15 @@ describe("a signed policy", () => {
     expect(plainOptions({ policy: signed, now: NOW }).policy).toEqual(plain);
   });
 
+  it("demands provenance where the policy inside does", () => {
+    const file = { policy: "bootproof/1", deployments: [{ provenance: [] }] };
+    expect([file, { policy: file }, { policy: { deployments: [{}] } }].map(pinsProvenance)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it("has its version in the digest of a setting, so that no result of another version is used", async () => {
     const settingOf = ({ policy }: SignedPolicy) => auditSetting({ policy, now: NOW });
     const [first, second] = [await opened(feed.text(1, 1)), await opened(feed.text())];
@@ -133,6 +145,21 @@ describe("a signed policy", () => {
       );
       expect(await digest(auditSetting({ policy: unsigned, now: NOW }))).not.toBe(await digest(settingOf(second)));
     }
+  });
+
+  it("judges by its version alone, also with the signatures that were verified under another", async () => {
+    const changing = new TestFeed([newSigner()], 1);
+    const other = { ...labDeployment(lab), namespace: "another" };
+    for (const deployment of [labDeployment(lab), other])
+      changing.add({ policy: labPolicy(anchorPem, [deployment]), issuedAt: new Date(NOW.getTime() - 1000) });
+    const [cache, { bootProof }, verdicts] = [new SignatureCache(), forge(), [] as string[]];
+    for (const last of [1, 2, 1]) {
+      const source = async () => changing.text(1, last);
+      const { policy: inForce } = await openSignedPolicy({ signers: changing.pinned, source, now: () => NOW });
+      const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: inForce, now: NOW, cache });
+      verdicts.push(report.verdict);
+    }
+    expect(verdicts).toEqual(["verified", "rejected", "verified"]);
   });
 
   it.each([

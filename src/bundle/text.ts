@@ -43,7 +43,7 @@ export function bundleNotices({ policyFrom, packed, otherPolicy }: BundleFacts, 
 
 function otherText({ name, version, sha256 }: ShownPolicy): string {
   const what = `version ${version} of the signed policy ${quoted(name)} (SHA-256 ${sha256})`;
-  return `The bundle shows ${what}. It judged nothing: the caller’s own policy did, which is another one.`;
+  return `The bundle shows ${what}. It judged nothing: the caller's own policy did, which is another one.`;
 }
 
 /**

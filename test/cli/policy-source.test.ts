@@ -208,7 +208,9 @@ describe("an address", () => {
     const { given } = await at("https://a.example/feed");
     expect(given!.signed!.version).toBe(2);
     expect(asked).toEqual(["https://a.example/feed", ...[1, 2, 3].map((each) => `https://b.example/${each}`)]);
-    vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status: 301, headers: { location: "/" } })));
+    const again = vi.fn(() => Promise.resolve(new Response(null, { status: 301, headers: { location: "/" } })));
+    vi.stubGlobal("fetch", again);
     expect((await at("https://a.example/")).faults).toMatchObject([{ message: "redirected more than 5 times" }]);
+    expect(again).toHaveBeenCalledTimes(6);
   });
 });

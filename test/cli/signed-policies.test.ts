@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { reportSchema } from "../../src/formats/schema.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { POLICY_OF_THE_BUNDLE, decodeBundle, verifyBundle } from "../../src/index.js";
 import type { Report } from "../../src/report/report.js";
 import { DAY, TestFeed, newSigner, payloadIn, sha256Hex } from "../support/signed-policies.js";
 import { type Answer, bootproof, fileOf, refused } from "./support.js";
@@ -39,9 +40,7 @@ describe("verify under a signed policy", () => {
       expect([code, stderr]).toEqual([0, ""]);
       const [start] = stdout.replaceAll(/\s+/g, " ").split(/Proven /);
       expect(start).toContain(`(SHA-256 ${SHA256.slice(0, 8)}`);
-      expect(start).toMatch(
-        RegExp(`signed policy “?"?prod/signer.{0,2}, version 2, valid until ${EXPIRES}, signed by`),
-      );
+      expect(start).toMatch(RegExp(`version 2 of .prod/signer., valid until ${EXPIRES}, signed by`));
       for (const { keyid } of signers) expect(start).toContain(keyid.slice(0, 8));
     }
   });
@@ -63,10 +62,12 @@ describe("verify under a signed policy", () => {
   });
 
   it("is on the page and in Markdown, too, and the page verifies under the caller's policy", async () => {
-    expect((await verify(...BY_FEED, "--format", "markdown")).stdout).toMatch(/prod\/signer.*version 2/);
+    expect((await verify(...BY_FEED, "--format", "markdown")).stdout).toMatch(
+      /version 2 of .{1,4}prod\/signer.{1,4}, valid until/,
+    );
     const page = fileOf((await verify(...BY_FEED, "--format", "html")).stdout, "page.html");
     const text = (await verify(...BY_FEED, "--format", "html")).stdout;
-    expect(text).toMatch(/signed policy .{0,8}prod\/signer/);
+    expect(text).toMatch(/version 2 of .{1,8}prod\/signer/);
     expect(text).toContain(signers[0]!.keyid);
     expect((await run("verify", page, ...BY_FEED)).code).toBe(0);
     await refused(2, run("verify", page, "--bundle-policy"), /the policy in .* is signed, and never judges/);
@@ -129,8 +130,11 @@ describe("a bundle under a signed policy", () => {
     newer.envelopes.push(...feed.envelopes);
     newer.add({ policy: { ...POLICY, name: "newest" }, issuedAt: AT, change: { version: 3 } });
     const byNewer = ["--policy", fileOf(newer.text()), ...SIGNERS];
+    const fork = new TestFeed(signers, 2, "prod/signer");
+    fork.add({ policy: POLICY, issuedAt: AT, change: { version: 2, previous: SHA256 } });
+    const byFork = ["--policy", fileOf(fork.text()), ...SIGNERS];
     const shown = { name: "prod/signer", version: 2, sha256: SHA256 };
-    for (const policy of [byNewer, ["--policy", fileOf(POLICY)], ["--no-policy", "--trust-anchor", anchor]]) {
+    for (const policy of [byNewer, byFork, ["--policy", fileOf(POLICY)], ["--no-policy", "--trust-anchor", anchor]]) {
       const report = reportIn(await run("verify", bundle, ...policy, "--format", "json"));
       expect(report.bundle).toMatchObject({ policyFrom: "caller", otherPolicy: shown });
       expect([isReport(report), isReport.errors]).toEqual([true, null]);
@@ -138,7 +142,7 @@ describe("a bundle under a signed policy", () => {
     const text = (await run("verify", bundle, ...byNewer)).stdout.replaceAll(/\s+/g, " ");
     expect(text).toContain("shows version 2 of the signed policy");
     expect(text).toContain("It judged nothing");
-    expect(text).toContain("version 3, valid until");
+    expect(text).toContain('version 3 of "prod/signer", valid until');
     // The newest version that the caller has is what counts, whatever is packed.
     newer.add({ policy: OTHER, issuedAt: AT, change: { version: 4 } });
     writeFileSync(byNewer[1]!, newer.text());
@@ -148,6 +152,10 @@ describe("a bundle under a signed policy", () => {
   it("needs the caller's policy, and never enters a state", async () => {
     const bundle = fileOf((await run("bundle", ...EVIDENCE, ...BY_FEED)).stdout);
     await refused(2, run("verify", bundle, "--bundle-policy"), /is signed, and never judges: give --policy/);
+    const options = { policy: POLICY_OF_THE_BUNDLE, now: new Date(now) } as const;
+    await expect(verifyBundle(decodeBundle(readFileSync(bundle)), options)).rejects.toThrow(
+      "the policy in the bundle is signed, and never judges",
+    );
     await refused(2, run("verify", bundle), /--policy FILE, --no-policy or --bundle-policy is required/);
     const old = fileOf(feed.text(1, 1));
     const state = `${fileOf("", "of-bundle")}.state`;
@@ -160,11 +168,15 @@ describe("a bundle under a signed policy", () => {
     const made = JSON.parse((await run("bundle", ...EVIDENCE, ...BY_FEED)).stdout) as Record<string, object>;
     const broken = fileOf({ ...made, policy: { ...made["policy"], payload: "e30=" } });
     await refused(2, run("verify", broken, ...BY_FEED), /policy\.\S+: /);
-    const lying = { ...made["report"], signedPolicy: { ...(made["report"] as Report).signedPolicy, version: 9 } };
-    const report = reportIn(await run("verify", fileOf({ ...made, report: lying }), ...BY_FEED, "--format", "json"));
-    expect(report.bundle).toMatchObject({
-      packed: { differences: [{ place: "signedPolicy.version", packed: "9", anew: "2" }] },
-    });
+    for (const [member, lie, truth] of [
+      ["version", 9, "2"],
+      ["sha256", "0".repeat(64), `"${SHA256}"`],
+    ] as const) {
+      const lying = { ...made["report"], signedPolicy: { ...(made["report"] as Report).signedPolicy, [member]: lie } };
+      const report = reportIn(await run("verify", fileOf({ ...made, report: lying }), ...BY_FEED, "--format", "json"));
+      const difference = { place: `signedPolicy.${member}`, packed: JSON.stringify(lie), anew: truth };
+      expect(report.bundle).toMatchObject({ packed: { differences: [difference] } });
+    }
   });
 
   it("is compared by diff by what its policy accepts", async () => {

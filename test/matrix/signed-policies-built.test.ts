@@ -1,6 +1,6 @@
 /** A signed policy at the doors that need a build, as in `signed-policies.test.ts`. Needs `npm run build`. */
 import { afterAll, expect, it } from "vitest";
-import { bootproof } from "../cli/support.js";
+import { bootproof, fileOf } from "../cli/support.js";
 import { NO_REDIS } from "../support/redis.js";
 import { AROUND } from "./cells.js";
 import { BUILT_DOORS, close } from "./doors-built.js";
@@ -27,6 +27,18 @@ it.skipIf(NO_REDIS)(
     expect(await BUILT_DOORS["audit with a queue"](current, "honest")).toEqual({ accepted: true, why: [] });
   },
 );
+
+it("an audit names the version that judges, also in lines of JSON", async () => {
+  const entry = fileOf(current.honest.bootProof, "entries.ndjson");
+  const words = ["audit", entry, "--policy", current.policyPath, ...current.words("audit", "honest")];
+  const { stderr } = await bootproof([...words, "--workers", "1"], AROUND);
+  expect(stderr).toMatch(/^note: version 1 of .test\/signer., valid until .*, signed by [0-9a-f]{64}, .*, SHA-256 /);
+  const { stderr: lines } = await bootproof([...words, "--workers", "1", "--log-format", "json"], AROUND);
+  expect(JSON.parse(lines.split("\n")[0]!)).toMatchObject({
+    event: "policy",
+    fields: { name: "test/signer", version: 1 },
+  });
+});
 
 it.each(refused)("a worker does not start under a signed policy that is %s", async (time, world) => {
   const queue = ["--queue", "redis://127.0.0.1:1"];
