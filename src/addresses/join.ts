@@ -302,21 +302,20 @@ class Groups<T> {
 
 function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
   const flags = new Map<string, Flags>();
-  for (const wallet of wallets) {
-    const known = flags.get(wallet.walletId) ?? wallet;
-    const imported = worseFlag(known.imported, wallet.imported);
-    flags.set(wallet.walletId, { imported, exported: worseFlag(known.exported, wallet.exported) });
+  for (const { walletId, imported, exported } of wallets) {
+    const known = flags.get(walletId) ?? { imported, exported };
+    const both = { imported: worseFlag(known.imported, imported), exported: worseFlag(known.exported, exported) };
+    flags.set(walletId, both);
   }
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
       const own = { walletId, path, address, curve, addressFormat, createdAt };
       return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
     }),
-    ...privateKeys.flatMap((key) =>
-      key.addresses.map(({ address, format: addressFormat }) => {
-        const { privateKeyId, curve, createdAt } = key;
+    ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses, imported, exported }) =>
+      addresses.map(({ address, format: addressFormat }) => {
         const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
-        return { ...own, id: privateKeyId, flags: key };
+        return { ...own, id: privateKeyId, flags: { imported, exported } };
       }),
     ),
   ];

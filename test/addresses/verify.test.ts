@@ -54,6 +54,7 @@ import {
 
 const a = { path: PATH, address: A };
 const b = { path: PATH2, address: B };
+const PCR = "ab".repeat(48);
 const place = { walletId: W, derivationPath: PATH };
 const statuses = (evidence: AddressEvidence | null): string[] =>
   evidence!.proofs.map(({ status, failed }) => [status, ...failed].join(" "));
@@ -298,7 +299,7 @@ describe("a policy of derivations", () => {
     ["one deployment", [signing], [lab.labels.deploymentLabel!]],
     [
       "a bare enclave beside it",
-      [signing, { name: "n", kind: "nitro", pcrs: { "0": "ab".repeat(48) } }],
+      [signing, { name: "n", kind: "nitro", pcrs: { "0": PCR, "1": PCR, "2": PCR } }],
       [lab.labels.deploymentLabel!],
     ],
     ["two namespaces", [signing, others], /"appProofs": \{"types": \["APP_PROOF_TYPE_ADDRESS_DERIVATION"\]\}/],
