@@ -1,4 +1,4 @@
-/** The join of lists and verified proofs, address by address (README.md, "Classes"). */
+/** The join of lists and verified proofs, address by address (addresses/README.md, "Classes"). */
 import type { AddressActivity, AddressLists, ListedFlag } from "./lists.js";
 import { COMPLETED } from "../decode/activity.js";
 import { typedOptions } from "../decode/options.js";

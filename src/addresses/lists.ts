@@ -1,4 +1,4 @@
-/** Readers of the service's lists, and of what its activities do to addresses (README.md, "Lists"). */
+/** Readers of the service's lists, and of what its activities do to addresses (addresses/README.md, "Lists"). */
 import { readActivity, soleMember } from "../decode/activity.js";
 import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";

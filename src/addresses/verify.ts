@@ -1,4 +1,4 @@
-/** Verification of the activities that make addresses, each proof for itself (README.md, "Evidence"). */
+/** Verification of the activities that make addresses, each proof for itself (addresses/README.md, "Evidence"). */
 import { type ParsedPolicy, policyShape } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { type EvidenceVerdict, judgeEvidence } from "../bootproof.js";
