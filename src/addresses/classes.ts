@@ -1,4 +1,4 @@
-/** The table of the classes of addresses (addresses/README.md, "Classes"), by which everything orders and accepts them. */
+/** The table of the classes of addresses, for all that orders and accepts them (addresses/README.md, "Classes"). */
 
 interface ClassRow {
   /** What the class says, for a heading or a legend. */

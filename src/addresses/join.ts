@@ -383,7 +383,7 @@ function mayBeDone({ status }: AddressActivity): boolean {
 }
 
 function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
-  if (deletion.requestedAt === null || deletion.requestedAt < says.timestampMs) return false;
+  if ((deletion.requestedAt ?? 0) < says.timestampMs) return false;
   if (says.walletId === null) return deletion.privateKeys.some((id) => made.privateKeys.includes(id));
   // A deletion of accounts names ids of accounts, which no proof has.
   return deletion.wallets.length === 0

@@ -146,6 +146,8 @@ describe("evidence of addresses", () => {
       result: { x: { wallet: { walletId: W }, other: { subOrganizationId: CHILD } } },
     });
     expect(await verifiedOf(elsewhere, ofParent)).toBeNull();
+    const result = { x: { walletId: W, addresses: [A], subOrganizationId: CHILD } };
+    expect(await verifiedOf(made([a], { more: { result } }), ofParent)).toBeNull();
     const intended = subOrganizationMade([a], { intent: { x: { subOrganizationId: CHILD } }, result: { x: {} } });
     expect(await verifiedOf(intended, ofParent)).toBeNull();
   });
