@@ -85,8 +85,8 @@ function faultList(faults: readonly LabFault[]): string {
   return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
 }
 
-function described({ what, fails, needs }: LabFault): string {
-  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+function described({ what, fails, needs, shows }: LabFault): string {
+  const refused = shows ?? (fails.length === 0 ? "exit code 3" : fails.join(", "));
   return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
 }
 

@@ -2,6 +2,7 @@
  * The faults of the service, with the checks that fail because of each. Faults without `needs` affect every submit with
  * `generateAppProofs`, and the boot proofs for its app proofs.
  */
+import { ADDRESS_FAULTS } from "./address-faults.js";
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
 import type { FaultFacts } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
@@ -18,6 +19,7 @@ export const BEHAVIOURS = {
   ...NEW_WALLET_FAULTS,
   ...SIGNATURE_FAULTS,
   ...POLICY_FAULTS,
+  ...ADDRESS_FAULTS,
 };
 
 export type FaultName = keyof typeof BEHAVIOURS;
@@ -29,9 +31,10 @@ export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
 
-export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name, { what, fails, needs }]) => ({
+export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name, { what, fails, needs, shows }]) => ({
   name: name as FaultName,
   what,
   fails,
   ...(needs && { needs }),
+  ...(shows && { shows }),
 }));

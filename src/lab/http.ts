@@ -72,7 +72,8 @@ async function answer(
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed: a bug in the lab");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));
-    send(response, refusal.status, refusal.body);
+    const { status, body, retryAfter } = refusal;
+    send(response, status, body, retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) });
   }
 }
 
@@ -130,10 +131,16 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return concatBytes(...chunks);
 }
 
-function send(response: ServerResponse, status: number, body: JsonObject): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: JsonObject,
+  more: Readonly<Record<string, string>> = {},
+): void {
   if (response.destroyed || response.headersSent) return;
   const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { ...ANY_ORIGIN, "Content-Type": "application/json", "Content-Length": bytes.length });
+  const headers = { ...ANY_ORIGIN, ...more, "Content-Type": "application/json", "Content-Length": bytes.length };
+  response.writeHead(status, headers);
   response.end(bytes);
 }
 

@@ -152,8 +152,8 @@ describe("bootproof lab", () => {
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(FAULTS.map(({ name }) => name));
     lines.forEach((line, index) => {
-      const { what, fails, needs } = FAULTS[index]!;
-      expect(line).toContain(what);
+      const { what, fails, needs, shows } = FAULTS[index]!;
+      expect(line).toContain(shows === undefined ? what : `${what} (${shows})`);
       for (const id of fails) expect(line).toContain(id);
       expect(/ \[(.*)\]$/.exec(line)?.[1]?.split(", ")).toEqual(needs);
     });
