@@ -88,6 +88,7 @@ export function listed(texts: readonly string[], separator = ", ", total = texts
 }
 
 export type MalformedCode =
+  | "address-list"
   | "checkpoint"
   | "json"
   | "cbor"

@@ -196,3 +196,26 @@ export { SignedPolicyError } from "./signed-policy/errors.js";
 export type { SignedPolicyCode, SignedPolicyFacts } from "./signed-policy/errors.js";
 export type { SignedFacts } from "./appraise/parsed-policy.js";
 export { type PinProvenanceOptions, pinProvenance } from "./appraise/pin-provenance.js";
+export { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, CLASSES, isAcceptedClass } from "./addresses/classes.js";
+export type { AcceptableClass, AddressClass } from "./addresses/classes.js";
+export { joinAddresses } from "./addresses/join.js";
+export type { AddressRow, JoinOptions } from "./addresses/join.js";
+export { readAccounts, readPrivateKeys, readWallets } from "./addresses/lists.js";
+export type {
+  AccountOfPage,
+  AddressActivity,
+  AddressEffect,
+  AddressLists,
+  ListedAccount,
+  ListedFlag,
+  ListedPrivateKey,
+  ListedWallet,
+} from "./addresses/lists.js";
+export { DerivationPolicyError, verifyAddressActivity } from "./addresses/verify.js";
+export type {
+  AddressEvidence,
+  AddressProof,
+  AddressProofStatus,
+  AddressVerifyOptions,
+  ProvenAddress,
+} from "./addresses/verify.js";

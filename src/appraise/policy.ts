@@ -276,6 +276,29 @@ function policyOf(
   return madePolicy(members, { ...source, appraise, demands: provenanceDemands });
 }
 
+/**
+ * Returns the policy without the rules that proofs of creation, as old as their wallet, cannot meet: `maxAge`,
+ * `appProofs.maxAge` and `appProofs.coverage`. With `isAlone` also without `appProofs.decision`, for one of an
+ * activity's proofs. It never accepts another enclave or type.
+ */
+export function policyOfCreation(policy: ParsedPolicy, isAlone = false): ParsedPolicy {
+  const { name, deployments, allowDebug, signed, appProofs } = policy;
+  const decision = appProofs.decision && !isAlone;
+  const members: Policy = {
+    name,
+    get trustAnchors(): readonly TrustAnchor[] {
+      return policy.trustAnchors;
+    },
+    deployments,
+    maxAge: null,
+    appProofs: Object.freeze({ ...appProofs, maxAge: null, coverage: false, decision }),
+    allowDebug,
+    signed,
+  };
+  const source = { content: policy.content(), isText: policy.bytes() !== null };
+  return madePolicy(members, { ...source, appraise, demands: provenanceDemands });
+}
+
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
   return Object.freeze({ name, certificate: decodeCertificate(der) });
 }

@@ -1,0 +1,391 @@
+/** The join of lists and verified proofs, address by address (README.md, "Classes"). */
+import type { AddressActivity, AddressLists, ListedFlag } from "./lists.js";
+import { COMPLETED } from "../decode/activity.js";
+import { comparableAddress } from "../verify/contradictions.js";
+import { ADDRESS_CLASSES, type AddressClass } from "./classes.js";
+import { type AddressEvidence, type AddressProof, type ProvenAddress, requireAddressEvidence } from "./verify.js";
+
+export interface JoinOptions {
+  readonly organizationId: string;
+  /** Whether it may be a sub-organization whose parent is not known, so that the parent's activities are missing. */
+  readonly parentUnknown?: boolean;
+}
+
+/** One address and its class. */
+export interface AddressRow {
+  readonly class: AddressClass;
+  readonly address: string;
+  /** Null for an address of a private key. */
+  readonly walletId: string | null;
+  /** Null for an address of a wallet. */
+  readonly privateKeyId: string | null;
+  readonly path: string | null;
+  /** The service's word, as the next two members. Null where no list has the address. */
+  readonly curve: string | null;
+  readonly addressFormat: string | null;
+  readonly createdAt: string | null;
+  /** When the enclave signed its proof (RFC 3339), or null without a verified proof. */
+  readonly provenAt: string | null;
+  /** The activity of the proof, or that made the address by the service's word. */
+  readonly activityId: string | null;
+  /** The deployment of the policy whose enclave signed. Null without a verified proof. */
+  readonly deployment: string | null;
+  /** Null for an address that is derived, unless an account beside it was exported. */
+  readonly reason: string | null;
+}
+
+/** A proof and the activity that has it. */
+interface Known extends Omit<AddressProof, "says"> {
+  readonly says: ProvenAddress;
+  readonly activity: AddressActivity;
+}
+
+/** A listed address, with the flags of its wallet or private key. Its `id` is that wallet's or private key's. */
+interface Listed extends Omit<AddressRow, "class" | "provenAt" | "activityId" | "deployment" | "reason"> {
+  readonly id: string;
+  readonly flags: Flags | undefined;
+}
+
+interface Flags {
+  readonly imported: ListedFlag;
+  readonly exported: ListedFlag;
+}
+
+interface Judgement {
+  readonly class: AddressClass;
+  readonly reason: string | null;
+  readonly proof?: Known | undefined;
+  readonly activityId?: string | undefined;
+}
+
+/**
+ * Joins the lists of an organization with verified proofs. Returns a row for each listed address, and for each proven
+ * address that no list has, the worst class first. Pure: the same lists and evidence give the same rows, whatever the
+ * order of the evidence. Throws TypeError for evidence that `verifyAddressActivity` did not make for this organization.
+ */
+export function joinAddresses(
+  lists: AddressLists,
+  evidence: Iterable<AddressEvidence>,
+  options: JoinOptions,
+): AddressRow[] {
+  const all = [...evidence].map((each) => requireAddressEvidence(each, options.organizationId));
+  const join = new Join(lists, all, options);
+  const rows = join.rows();
+  return rows.sort((a, b) => ADDRESS_CLASSES.indexOf(a.class) - ADDRESS_CLASSES.indexOf(b.class));
+}
+
+class Join {
+  readonly #options: JoinOptions;
+  readonly #listedAt: number;
+  readonly #listed: readonly Listed[];
+  readonly #listedBy = new Groups<Listed>();
+  readonly #proofsOf = new Groups<Known>();
+  readonly #proofsAt = new Groups<Known>();
+  /** Activities that made or imported an address or a private key. */
+  readonly #makers = new Groups<AddressEvidence>();
+  readonly #imports = new Map<string, string>();
+  readonly #exports = new Map<string, string>();
+  readonly #deletions: readonly AddressActivity[];
+  /** Exported accounts by what their path and their siblings' paths share. */
+  readonly #exportedBeside = new Groups<string>();
+
+  constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
+    this.#options = options;
+    this.#listedAt = lists.listedAt ?? Infinity;
+    this.#listed = listedOf(lists);
+    const sorted = evidence.toSorted((a, b) => compareTexts(a.activity.id, b.activity.id));
+    for (const each of sorted) this.#read(each);
+    this.#deletions = sorted
+      .map(({ activity }) => activity)
+      .filter(({ effect, status }) => effect === "deletes" && status === COMPLETED);
+    for (const listed of this.#listed) {
+      this.#listedBy.add(placeKey(listed), listed);
+      this.#listedBy.add(comparableAddress(listed.address), listed);
+      const root = this.#exports.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
+      if (root !== null) this.#exportedBeside.add(JSON.stringify([listed.walletId, root]), listed.address);
+    }
+  }
+
+  #read(evidence: AddressEvidence): void {
+    const { activity, proofs } = evidence;
+    for (const { says, ...proof } of proofs) {
+      if (says === null) continue;
+      const known = { ...proof, says, activity };
+      this.#proofsOf.add(comparableAddress(says.address), known);
+      if (says.path !== null) this.#proofsAt.add(placeKey(says), known);
+    }
+    const { id, effect, status } = activity;
+    const names = [...activity.wallets, ...activity.privateKeys, ...activity.addresses.map(comparableAddress)];
+    if (effect === "exports" && !isUndone(status)) for (const name of names) this.#exports.set(name, id);
+    if (effect === "imports" && !isUndone(status)) for (const name of names) this.#imports.set(name, id);
+    if (effect !== "exports" && effect !== "deletes") for (const name of names) this.#makers.add(name, evidence);
+  }
+
+  rows(): AddressRow[] {
+    const rows = this.#listed.map((listed) => rowOf(listed, this.#judge(listed)));
+    return [...rows, ...this.#unlisted(rows)];
+  }
+
+  #judge(listed: Listed): Judgement {
+    const named = this.#proofsOf.of(comparableAddress(listed.address)).filter(({ says }) => names(says, listed));
+    const match = named.find((each) => each.status === "verified" && this.#matches(each.says, listed));
+    return (
+      this.#contradiction(listed, named, match) ??
+      this.#refusal(listed, named, match) ??
+      (match === undefined ? this.#unproven(listed, named) : this.#proven(listed, match))
+    );
+  }
+
+  #isOwn({ organizationId, walletId }: ProvenAddress, listed: Listed): boolean {
+    return organizationId === this.#options.organizationId && walletId === listed.walletId;
+  }
+
+  #matches(says: ProvenAddress, listed: Listed): boolean {
+    return this.#isOwn(says, listed) && (listed.walletId === null || says.path === listed.path);
+  }
+
+  #isMade(listed: Listed, what: "imported" | "exported"): boolean {
+    const activities = what === "imported" ? this.#imports : this.#exports;
+    const isByAddress = what === "exported" && activities.has(comparableAddress(listed.address));
+    return listed.flags?.[what] === true || activities.has(listed.id) || isByAddress;
+  }
+
+  /** Returns proofs of this wallet and path whose address no listed account there has. */
+  #elsewhere(listed: Listed): Known[] {
+    if (listed.walletId === null) return [];
+    const key = placeKey(listed);
+    const isMissing = ({ says }: Known): boolean => !this.#listedBy.of(key).some((other) => names(says, other));
+    return this.#proofsAt.of(key).filter((each) => this.#isOwn(each.says, listed) && isMissing(each));
+  }
+
+  #contradiction(listed: Listed, named: readonly Known[], match: Known | undefined): Judgement | null {
+    const missing = this.#elsewhere(listed).find(
+      (each) => each.status === "verified" && (match === undefined || this.#excuse(each) === null),
+    );
+    if (missing !== undefined)
+      return contradicted(missing, `a verified proof says that this wallet and path have ${missing.says.address}`);
+    const verified = named.filter(({ status }) => status === "verified");
+    const moved = verified.find(
+      ({ says }) =>
+        listed.walletId !== null && this.#isOwn(says, listed) && says.path !== null && says.path !== listed.path,
+    );
+    if (moved !== undefined) return contradicted(moved, `a verified proof says that its path is ${moved.says.path}`);
+    const foreign = verified.find(({ says }) => !this.#isOwn(says, listed));
+    if (foreign === undefined || match !== undefined || this.#isMade(listed, "imported")) return null;
+    return contradicted(foreign, `the only verified proof of it is of ${holderText(foreign.says, this.#options)}`);
+  }
+
+  #refusal(listed: Listed, named: readonly Known[], match: Known | undefined): Judgement | null {
+    const own = named.filter(({ says }) => match === undefined || this.#isOwn(says, listed));
+    const nearby = match === undefined ? [...own, ...this.#elsewhere(listed)] : own;
+    const proof = nearby.find(({ status }) => status === "refused");
+    if (proof !== undefined)
+      return { class: "refused", reason: proof.failed.join(", "), activityId: proof.activity.id };
+    if (match !== undefined) return null;
+    for (const { activity, proofs } of this.#makersOf(listed)) {
+      const unread = proofs.find(({ status, says }) => status === "refused" && says === null);
+      if (unread !== undefined) return { class: "refused", reason: unread.failed.join(", "), activityId: activity.id };
+    }
+    return null;
+  }
+
+  #makersOf({ address, privateKeyId }: Listed): readonly AddressEvidence[] {
+    return [...this.#makers.of(comparableAddress(address)), ...this.#makers.of(privateKeyId ?? "")];
+  }
+
+  #unproven(listed: Listed, named: readonly Known[]): Judgement {
+    const [maker] = this.#makersOf(listed);
+    const activityId = (named[0] ?? maker)?.activity.id;
+    const imported = this.#isMade(listed, "imported") ? "imported without a proof: " : "";
+    return { class: "service", reason: `${imported}${this.#unprovenText(named, maker)}`, activityId };
+  }
+
+  #unprovenText(named: readonly Known[], maker: AddressEvidence | undefined): string {
+    if (named.some(({ status }) => status === "no-boot-proof"))
+      return "the service does not have the boot proof of its proof any more";
+    const other = named.find(({ status }) => status === "other");
+    if (other !== undefined)
+      return `signed by ${other.deployment ?? "an enclave"}, which the policy does not say to derive addresses`;
+    if (named.length > 0) return "its proof names no path";
+    if (maker?.activity.requested === false) return "its activity requested no app proofs";
+    if (maker?.proofs.length === 0)
+      return "its activity has no proof of an address: none was requested, or none is kept";
+    if (maker !== undefined) return "no proof of its activity names it";
+    const parent = this.#options.parentUnknown === true ? ", and the parent organization is not known" : "";
+    return `no activity that made it was found${parent}`;
+  }
+
+  #proven(listed: Listed, proof: Known): Judgement {
+    const holder = listed.walletId === null ? "private key" : "wallet";
+    const siblings = this.#exportedBeside.of(JSON.stringify([listed.walletId, unhardenedRoot(listed.path)]));
+    const [sibling] = siblings.filter((address) => address !== listed.address);
+    const beside = sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
+    const judgement = (name: AddressClass, reason: string | null): Judgement => ({
+      class: name,
+      reason: [reason, beside].filter((text) => text !== null).join("; ") || null,
+      proof,
+    });
+    if (listed.flags === undefined) return judgement("service", `its ${holder} ${listed.id} is in no list`);
+    for (const what of ["imported", "exported"] as const)
+      if (listed.flags[what] === null && !this.#isMade(listed, what))
+        return judgement("service", `the list does not say whether its ${holder} was ${what}`);
+    if (this.#isMade(listed, "imported")) return judgement("imported", `its ${holder} was imported`);
+    if (this.#isMade(listed, "exported")) return judgement("exported", `it or its ${holder} was exported`);
+    return judgement("derived", null);
+  }
+
+  /** Returns the reason why a proven address may be in no list, or null. */
+  #excuse({ says, activity }: Known): string | null {
+    if (activity.unkept) return "its activity asked not to keep it (persist: false)";
+    if (says.timestampMs > this.#listedAt) return "it was made after the lists were read";
+    const deletion = this.#deletions.find((each) => isDeletionOf(each, says, activity));
+    return deletion === undefined ? null : `it may have been deleted by ${deletion.id}`;
+  }
+
+  #unlisted(rows: readonly AddressRow[]): AddressRow[] {
+    const known = new Map<string, AddressRow>();
+    this.#listed.forEach((listed, index) => {
+      for (const { says } of this.#proofsOf.of(comparableAddress(listed.address)))
+        if (names(says, listed) && (this.#matches(says, listed) || rows[index]!.class === "contradicted"))
+          known.set(sayingKey(says), rows[index]!);
+    });
+    const missing = new Map<string, Known>();
+    for (const each of this.#proofsOf.all()) {
+      const isOurs = each.status === "verified" && each.says.organizationId === this.#options.organizationId;
+      const key = sayingKey(each.says);
+      if (isOurs && !known.has(key) && !missing.has(key)) missing.set(key, each);
+    }
+    return [...missing.values()].map((proof) => {
+      const { address, walletId, path } = proof.says;
+      const excuse = this.#excuse(proof);
+      const reason = excuse ?? "a verified proof names it, and no list has it";
+      const listed = { address, walletId, path, privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
+      return rowOf(listed, { class: excuse === null ? "unlisted" : "note", reason, proof });
+    });
+  }
+}
+
+/** Values by key, in the order in which they were added. */
+class Groups<T> {
+  readonly #groups = new Map<string, T[]>();
+
+  add(key: string, value: T): void {
+    const group = this.#groups.get(key);
+    if (group === undefined) this.#groups.set(key, [value]);
+    else group.push(value);
+  }
+
+  of(key: string): readonly T[] {
+    return this.#groups.get(key) ?? [];
+  }
+
+  all(): T[] {
+    return [...this.#groups.values()].flat();
+  }
+}
+
+function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
+  const flags = new Map<string, Flags>();
+  for (const wallet of wallets) {
+    const known = flags.get(wallet.walletId) ?? wallet;
+    const imported = worseFlag(known.imported, wallet.imported);
+    flags.set(wallet.walletId, { imported, exported: worseFlag(known.exported, wallet.exported) });
+  }
+  return [
+    ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
+      const own = { walletId, path, address, curve, addressFormat, createdAt };
+      return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
+    }),
+    ...privateKeys.flatMap((key) =>
+      key.addresses.map(({ address, format: addressFormat }) => {
+        const { privateKeyId, curve, createdAt } = key;
+        const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
+        return { ...own, id: privateKeyId, flags: key };
+      }),
+    ),
+  ];
+}
+
+function worseFlag(a: ListedFlag, b: ListedFlag): ListedFlag {
+  if (a === true || b === true) return true;
+  return a === null || b === null ? null : false;
+}
+
+function rowOf(
+  listed: Omit<Listed, "id" | "flags">,
+  { class: name, reason, proof, activityId }: Judgement,
+): AddressRow {
+  const { address, walletId, privateKeyId, path, curve, addressFormat, createdAt } = listed;
+  return {
+    class: name,
+    address,
+    walletId,
+    privateKeyId,
+    path,
+    curve,
+    addressFormat,
+    createdAt,
+    provenAt: proof === undefined ? null : new Date(proof.says.timestampMs).toISOString(),
+    activityId: proof?.activity.id ?? activityId ?? null,
+    deployment: proof?.deployment ?? null,
+    reason,
+  };
+}
+
+function contradicted(proof: Known, reason: string): Judgement {
+  return { class: "contradicted", reason, proof };
+}
+
+const CASELESS = ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_SUI", "ADDRESS_FORMAT_APTOS"];
+
+/** Whether the proof names the address. The case of hex digits tells nothing in three formats. */
+function names({ address }: ProvenAddress, listed: Pick<Listed, "address" | "addressFormat">): boolean {
+  if (address === listed.address) return true;
+  const isCaseless = CASELESS.includes(listed.addressFormat ?? "");
+  return isCaseless && comparableAddress(address) === comparableAddress(listed.address);
+}
+
+function placeKey({ walletId, path }: { readonly walletId: string | null; readonly path: string | null }): string {
+  return JSON.stringify([walletId, path]);
+}
+
+function sayingKey({ walletId, path, address }: ProvenAddress): string {
+  return JSON.stringify([walletId, path, address]);
+}
+
+function holderText({ organizationId, walletId }: ProvenAddress, options: JoinOptions): string {
+  if (organizationId !== options.organizationId) return `organization ${organizationId}`;
+  return walletId === null ? "a private key" : `wallet ${walletId}`;
+}
+
+/** Statuses of activities that did nothing, so far or ever. */
+const UNDONE = ["CREATED", "PENDING", "FAILED", "CONSENSUS_NEEDED", "REJECTED"].map(
+  (name) => `ACTIVITY_STATUS_${name}`,
+);
+
+function isUndone(status: string | null): boolean {
+  return status !== null && UNDONE.includes(status);
+}
+
+function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
+  if (deletion.requestedAt === null || deletion.requestedAt < says.timestampMs) return false;
+  if (says.walletId === null) return deletion.privateKeys.some((id) => made.privateKeys.includes(id));
+  // A deletion of accounts names ids of accounts, which no proof has.
+  return deletion.wallets.length === 0
+    ? /WALLET_ACCOUNTS/.test(deletion.type)
+    : deletion.wallets.includes(says.walletId);
+}
+
+/**
+ * Returns the path up to its last hardened step, or null if the last step is hardened. Who knows the key of an account
+ * and the public key of that place, with its chain code, knows the keys of all accounts below it (BIP 32).
+ */
+function unhardenedRoot(path: string | null): string | null {
+  const root = path?.replace(/(?:\/[0-9]+)+$/, "") ?? null;
+  return root === path ? null : root;
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
