@@ -1,4 +1,4 @@
-/** The cases of the join: lists and judged proofs, and the class of each address (test-vectors/conformance/README.md). */
+/** The cases of the join: lists, judged proofs, and the class of each address (test-vectors/conformance/README.md). */
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject } from "../../src/decode/json.js";
 
@@ -573,6 +573,12 @@ export const JOIN_CASES: readonly JoinCase[] = [
     "a wallet is listed twice, and the lists differ: the worse counts",
     one({ wallets: [wallet(W1, { imported: true, exported: false }), wallet(W1)] }),
     row("imported", A0, W1, P0),
+  ),
+  joinCase(
+    "a private key is listed twice, and the lists differ: the worse counts",
+    { privateKeys: [privateKey(A0), privateKey(A0, { imported: true, exported: false })], evidence: [madeKey(A0)] },
+    keyRow("imported", A0),
+    keyRow("imported", A0),
   ),
   joinCase(
     "imported is worse than exported",
