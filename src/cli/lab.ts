@@ -17,7 +17,8 @@ It listens on the loopback interface only, and everything in it is software: for
 it listens, lab.json in the data folder has its address and the names of the other files there. While it runs, set its
 faults with PUT {"faults": ["name"]} at its faultsUrl. Verified calls refuse every fault, and so does
 \`bootproof verify --activity-id\` after any submit; brackets in the list name the operations that a fault needs, or
-state that only verified calls detect it.
+state that only verified calls detect it. Faults of lists leave the evidence genuine: the list has the class of an
+address that shows them.
 
 Examples:
     $ bootproof lab
