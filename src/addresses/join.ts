@@ -302,20 +302,22 @@ class Groups<T> {
 
 function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
   const flags = new Map<string, Flags>();
-  for (const { walletId, imported, exported } of wallets) {
-    const known = flags.get(walletId) ?? { imported, exported };
-    const both = { imported: worseFlag(known.imported, imported), exported: worseFlag(known.exported, exported) };
-    flags.set(walletId, both);
-  }
+  const addFlags = (id: string, { imported, exported }: Flags): void => {
+    const known = flags.get(id) ?? { imported, exported };
+    const worse = { imported: worseFlag(known.imported, imported), exported: worseFlag(known.exported, exported) };
+    flags.set(id, worse);
+  };
+  for (const wallet of wallets) addFlags(wallet.walletId, wallet);
+  for (const key of privateKeys) addFlags(key.privateKeyId, key);
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
       const own = { walletId, path, address, curve, addressFormat, createdAt };
       return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
     }),
-    ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses, imported, exported }) =>
+    ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses }) =>
       addresses.map(({ address, format: addressFormat }) => {
         const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
-        return { ...own, id: privateKeyId, flags: { imported, exported } };
+        return { ...own, id: privateKeyId, flags: flags.get(privateKeyId) };
       }),
     ),
   ];

@@ -19,7 +19,8 @@ It listens on the loopback interface only, and everything in it is software: for
 it listens, lab.json in the data folder has its address and the names of the other files there. While it runs, set its
 faults with PUT {"faults": ["name"]} at its faultsUrl. Verified calls refuse every fault, and so does
 \`bootproof verify --activity-id\` after any submit; brackets in the list name the operations that a fault needs, or
-state that only verified calls detect it.
+state that only verified calls detect it. Faults of lists leave the evidence genuine: the list has the class of an
+address that shows them.
 
 Examples:
     $ bootproof lab
@@ -88,8 +89,8 @@ function faultList(faults: Known["faults"]): string {
 
 function described(fault: LabFault | FeedFault): string {
   if ("code" in fault) return `${fault.what} (${fault.code ?? "not refused"}) [signed policy]`;
-  const { what, fails, needs } = fault;
-  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+  const { what, fails, needs, shows } = fault;
+  const refused = shows ?? (fails.length === 0 ? "exit code 3" : fails.join(", "));
   return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
 }
 

@@ -19,8 +19,8 @@ import type { Reader } from "./state.js";
 import { type Account, addressOf } from "./wallet.js";
 
 const MINUTE = 60_000;
-const OTHER_ID = "00000000-0000-4000-8000-000000000000";
-const OTHER_ADDRESS = "0x1111111111111111111111111111111111111111";
+export const OTHER_ID = "00000000-0000-4000-8000-000000000000";
+export const OTHER_ADDRESS = "0x1111111111111111111111111111111111111111";
 export const OTHER_SEED = new Uint8Array(64).fill(1);
 
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
@@ -332,7 +332,7 @@ export const NEW_WALLET_FAULTS = behaviours({
   },
 });
 
-function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
+export function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
   return walletActivity(reader, (activity) => activity["organizationId"] !== honest["organizationId"]) ?? honest;
 }
 

@@ -30,6 +30,18 @@ export interface Answering {
   readonly sign: (like: JsonObject, payload: JsonObject) => JsonObject;
 }
 
+/** A list that is answered, or one item of it. */
+export interface Listing {
+  /** The last segment of the request's path. */
+  readonly operation: string;
+  readonly organizationId: string;
+  /** Whether the page is not one after or before an id. */
+  readonly isFirstPage: boolean;
+  readonly reader: Reader;
+  /** Returns what the operation lists of an organization that is not this one. */
+  readonly others: (organizationId: string) => readonly JsonObject[];
+}
+
 export type AlterActivity = (activity: JsonObject, answering: Answering) => JsonObject;
 
 /**
@@ -50,6 +62,11 @@ export interface FaultFacts {
    * compares the answer with its request can detect the fault.
    */
   readonly needs?: readonly string[];
+  /**
+   * Only for faults of lists, whose evidence is genuine: the class of an address that `bootproof addresses` reports
+   * because of it, `unlisted` for a proven address that no list has, `unfetched` where the list cannot be used.
+   */
+  readonly shows?: "contradicted" | "refused" | "service" | "imported" | "unlisted" | "unfetched";
 }
 
 export interface Behaviour extends FaultFacts {
@@ -66,6 +83,10 @@ export interface Behaviour extends FaultFacts {
   /** Replaces the feed of the signed policy. `code` is how a consumer refuses it, or null. */
   readonly feed?: (honest: PolicyFeed) => string | Promise<string>;
   readonly code?: SignedPolicyCode | null;
+  /** Replaces the items of a page, or the one account of an answer. */
+  readonly list?: (items: readonly JsonObject[], listing: Listing) => readonly JsonObject[];
+  /** Replaces the index of the first item of a page after an id. */
+  readonly pageStart?: (start: number, operation: string) => number;
   /** The operations that respond with not found. */
   readonly refuses?: readonly string[];
 }

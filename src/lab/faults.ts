@@ -2,6 +2,7 @@
  * The faults of the service, with the checks that fail because of each. Faults without `needs` affect every submit with
  * `generateAppProofs`, and the boot proofs for its app proofs.
  */
+import { ADDRESS_FAULTS } from "./address-faults.js";
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
 import type { Behaviour, FaultFacts } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
@@ -20,6 +21,7 @@ export const BEHAVIOURS = {
   ...SIGNATURE_FAULTS,
   ...POLICY_FAULTS,
   ...FEED_BEHAVIOURS,
+  ...ADDRESS_FAULTS,
 };
 
 export type FaultName = keyof typeof BEHAVIOURS;
@@ -36,7 +38,11 @@ export type FeedFault = Pick<LabFault, "name" | "what"> & Pick<Required<Behaviou
 const ROWS = Object.entries<Behaviour>(BEHAVIOURS).map(([name, row]) => ({ ...row, name: name as FaultName }));
 
 export const FAULTS: readonly LabFault[] = ROWS.filter(({ feed }) => feed === undefined).map(
-  ({ name, what, fails, needs }) => ({ name, what, fails, ...(needs && { needs }) }),
+  ({ name, what, fails, needs, shows }) => ({
+    ...{ name, what, fails },
+    ...(needs && { needs }),
+    ...(shows && { shows }),
+  }),
 );
 
 /** Faults of the feed of the signed policy, each with the code of the consumer's refusal, or null. */

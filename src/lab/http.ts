@@ -72,7 +72,8 @@ async function answer(
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed: a bug in the lab");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));
-    send(response, refusal.status, refusal.body);
+    const { status, body, retryAfter } = refusal;
+    send(response, status, body, retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) });
   }
 }
 
@@ -130,11 +131,16 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return concatBytes(...chunks);
 }
 
-function send(response: ServerResponse, status: number, body: JsonObject | string): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: JsonObject | string,
+  more: Readonly<Record<string, string>> = {},
+): void {
   if (response.destroyed || response.headersSent) return;
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   const type = typeof body === "string" ? "application/jsonl" : "application/json";
-  response.writeHead(status, { ...ANY_ORIGIN, "Content-Type": type, "Content-Length": bytes.length });
+  response.writeHead(status, { ...ANY_ORIGIN, ...more, "Content-Type": type, "Content-Length": bytes.length });
   response.end(bytes);
 }
 

@@ -12,6 +12,8 @@ export {
 export type { EnclaveInfo, ReplicaInfo } from "./fleet.js";
 export type { App, ReleaseOptions } from "./release.js";
 export type { Seed, SeedIds } from "./records.js";
+export type { ManyAccounts } from "./past-activities.js";
+export type { ServiceSettings } from "./settings.js";
 export { type ApiKeyPair, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";

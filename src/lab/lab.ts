@@ -1,5 +1,5 @@
 /** Runs a complete service on this machine, for tests, demos and SDK authors. */
-import { callable, plain, typedOptions } from "../decode/options.js";
+import { callable, plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, list, nonEmptyText, optional, text } from "../decode/shapes.js";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -20,12 +20,14 @@ import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import type { PasskeyRegistration } from "./passkey.js";
+import { MANY_ACCOUNTS, type ManyAccounts, putManyAccounts } from "./past-activities.js";
 import { type LabPolicyFeed, PolicyFeed } from "./policy-feed.js";
 import { type Nonces, type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
 import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
+import { type ServiceSettings, type Settings, settingsShape } from "./settings.js";
 import { State, type Transaction } from "./state.js";
 import { type Store, loadLevelStore, memoryStore } from "./store.js";
 import { createdAt, putUser } from "./users.js";
@@ -47,6 +49,8 @@ export interface LabOptions {
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
   /** The caller's applications, which run in their own enclaves with manifests v2. Default: none. */
   readonly applications?: readonly ApplicationOptions[];
+  /** What the interface leaves open about lists and proofs. */
+  readonly settings?: ServiceSettings;
   /** Waits between two attempts of a delivery. */
   readonly sleep?: Sleep;
   /** Receives each attempt to deliver an activity to a webhook. */
@@ -60,6 +64,7 @@ const LAB_OPTIONS: MembersOf<LabOptions> = {
   faults: optional(list(plain)),
   manifestVersion: optional(plain),
   applications: optional(list(plain)),
+  settings: optional(settingsShape),
   sleep: optional(callable),
   onDelivery: optional(callable),
 };
@@ -104,6 +109,13 @@ export interface Lab extends Seed {
   /** Registers a passkey for a user. Resolves to the id of the authenticator. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
   setNonces(nonces: Nonces): Promise<void>;
+  /** Replaces all settings. */
+  setSettings(settings: ServiceSettings): void;
+  /**
+   * Adds a wallet with many accounts, and the activities that made them, with genuine proofs. It cannot sign. Resolves
+   * to its id. Rejects with RangeError for an unknown organization.
+   */
+  addAccounts(options: ManyAccounts): Promise<string>;
   /** Resolves when each delivery was accepted or abandoned. */
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
@@ -149,7 +161,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       sleep: options.sleep,
       onAttempt: options.onDelivery,
     });
-    const service = new Service({ state, fleet, webhooks, misbehaviour, now });
+    const settings = { current: options.settings ?? {} };
+    const service = new Service({ state, fleet, webhooks, misbehaviour, settings, now });
     const feed = new PolicyFeed(() => fleet.policyFile(state), now);
     const httpServer = new HttpServer(
       service,
@@ -160,8 +173,9 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
-    const parts = { state, fleet, misbehaviour, webhooks, httpServer, baseUrl, now, applications, feed };
-    return Object.assign(new RunningLab(parts), seed);
+    const parts = { state, fleet, misbehaviour, settings, webhooks, httpServer, baseUrl, now, applications, feed };
+    const { organizationId } = seed;
+    return Object.assign(new RunningLab({ ...parts, organizationId }), seed);
   } catch (error) {
     await state.close();
     throw error;
@@ -250,12 +264,14 @@ interface Parts {
   readonly state: State;
   readonly fleet: Fleet;
   readonly misbehaviour: Misbehaviour;
+  readonly settings: Settings;
   readonly webhooks: Webhooks;
   readonly httpServer: HttpServer;
   readonly baseUrl: string;
   readonly now: () => Date;
   readonly applications: readonly LabApplication[];
   readonly feed: PolicyFeed;
+  readonly organizationId: string;
 }
 
 class RunningLab implements Omit<Lab, keyof Seed> {
@@ -381,6 +397,16 @@ class RunningLab implements Omit<Lab, keyof Seed> {
   async setNonces(given: Nonces): Promise<void> {
     const nonces = copyPlain(given);
     await this.#parts.state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
+  }
+
+  setSettings(settings: ServiceSettings): void {
+    this.#parts.settings.current = requireShape("settings", settings, settingsShape);
+  }
+
+  async addAccounts(given: ManyAccounts): Promise<string> {
+    const { organizationId = this.#parts.organizationId, ...options } = typedOptions("options", given, MANY_ACCOUNTS);
+    const { state, fleet, now } = this.#parts;
+    return state.transact((tx) => putManyAccounts({ tx, fleet, now: now() }, { ...options, organizationId }));
   }
 
   deliveriesSettled(): Promise<void> {

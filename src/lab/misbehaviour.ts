@@ -4,7 +4,14 @@
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import { type Answering, type Behaviour, type TargetEnclave, faultNamed, payloadOf } from "./behaviour.js";
+import {
+  type Answering,
+  type Behaviour,
+  type Listing,
+  type TargetEnclave,
+  faultNamed,
+  payloadOf,
+} from "./behaviour.js";
 import { BEHAVIOURS, type FaultName } from "./faults.js";
 import { type Fleet, type ReplicaInfo, setupOptions } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
@@ -111,6 +118,15 @@ export class Misbehaviour {
     const proofs = altered["appProofs"];
     if (!Array.isArray(proofs)) return altered;
     return { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], answering) };
+  }
+
+  /** Returns the items of a list with the faults that are on. */
+  list(honest: readonly JsonObject[], listing: Listing): readonly JsonObject[] {
+    return this.#on.reduce((items, { behaviour }) => behaviour.list?.(items, listing) ?? items, honest);
+  }
+
+  pageStart(honest: number, operation: string): number {
+    return this.#on.reduce((start, { behaviour }) => behaviour.pageStart?.(start, operation) ?? start, honest);
   }
 
   get #altersBoot(): boolean {

@@ -7,7 +7,7 @@ import { type ReadOf, flag, list, matching, nonEmptyText, object, oneOf, optiona
 import type { JsonObject } from "../decode/json.js";
 import { type Call, type Outcome, operation } from "./call.js";
 import { toHex, fromHex } from "../bytes.js";
-import type { Wallet } from "./records.js";
+import type { PrivateKey, Wallet } from "./records.js";
 import { invalid, notFound } from "./refusal.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
@@ -34,7 +34,7 @@ const path = matching(
   "a derivation path such as m/44'/60'/0'/0/0",
 );
 const curve = oneOf(...(Object.keys(CURVES) as Curve[]));
-const account = object({
+export const accountShape = object({
   curve,
   pathFormat: oneOf("PATH_FORMAT_BIP32"),
   path,
@@ -43,26 +43,17 @@ const account = object({
 });
 const wallet = object({
   walletName: nonEmptyText,
-  accounts: list(account, 0, 100),
+  accounts: list(accountShape, 0, 100),
   mnemonicLength: optional(oneOf(12, 15, 18, 21, 24)),
 });
 const walletAccounts = object({
   walletId: nonEmptyText,
-  accounts: list(account, 1, 100),
+  accounts: list(accountShape, 1, 100),
   persist: optional(flag),
 });
-const privateKeys = object({
-  privateKeys: list(
-    object({
-      privateKeyName: nonEmptyText,
-      curve,
-      privateKeyTags: optional(list(text)),
-      addressFormats: list(format),
-    }),
-    1,
-    100,
-  ),
-});
+export const privateKeyMembers = { privateKeyName: nonEmptyText, curve, addressFormats: list(format) };
+const privateKeyShape = object({ ...privateKeyMembers, privateKeyTags: optional(list(text)) });
+const privateKeys = object({ privateKeys: list(privateKeyShape, 1, 100) });
 const apiKey = object({
   apiKeyName: nonEmptyText,
   publicKey: matching(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex"),
@@ -78,12 +69,13 @@ const rootUser = object({
   authenticators: none,
   oauthProviders: none,
 });
-const subOrganization = object({
+const suborgMembers = {
   subOrganizationName: nonEmptyText,
   rootUsers: list(rootUser, 1),
   rootQuorumThreshold: oneOf(1),
-  wallet: optional(wallet),
-});
+};
+const subOrganization = object({ ...suborgMembers, wallet: optional(wallet) });
+const subOrganizationV3 = object({ ...suborgMembers, privateKeys: list(privateKeyShape, 0, 100) });
 
 /** The path at which a private key is derived from its seed, since the operation takes no path. */
 export const PRIVATE_KEY_PATH = "m/0'";
@@ -93,20 +85,20 @@ const NO_ACCOUNTS: HasAccounts = { accounts: [] };
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_OPERATIONS = {
-  createWallet: operation("ACTIVITY_TYPE_CREATE_WALLET", wallet, ({ tx, organization, parameters }) => {
-    const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters);
+  createWallet: operation("ACTIVITY_TYPE_CREATE_WALLET", wallet, ({ tx, organization, parameters, now }) => {
+    const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters, { now });
     return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };
   }),
 
   createWalletAccounts: operation(
     "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
     walletAccounts,
-    ({ tx, organization: { organizationId }, parameters }) => {
+    ({ tx, organization: { organizationId }, parameters, now }) => {
       const { walletId, accounts: requested, persist = true } = parameters;
       const wallet = tx.get("wallets", walletId);
       if (wallet?.organizationId !== organizationId || wallet.seed === undefined)
         throw notFound(`there is no wallet ${walletId} in organization ${organizationId} that can make accounts`);
-      const accounts = newAccounts(fromHex(wallet.seed)!, requested, wallet);
+      const accounts = newAccounts(fromHex(wallet.seed)!, requested, now, wallet);
       if (persist) tx.put("wallets", walletId, { ...wallet, accounts: [...wallet.accounts, ...accounts] });
       const { addresses, proven } = provenAddresses({ organizationId, walletId, accounts });
       return { result: { addresses }, addresses: proven };
@@ -117,25 +109,23 @@ export const KEY_OPERATIONS = {
     "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
     privateKeys,
     ({ tx, organization: { organizationId }, parameters, now }) => {
-      const made = parameters.privateKeys.map(({ addressFormats, privateKeyName, privateKeyTags = [], curve }) => {
-        const [privateKeyId, seed] = [randomUUID(), randomBytes(64)];
-        const accounts = addressFormats.map((addressFormat) => ({ path: PRIVATE_KEY_PATH, addressFormat, curve }));
-        refuseFaults(accounts);
-        const addresses = accounts.map((one) => ({ format: one.addressFormat, address: addressOf(seed, one) }));
-        const named = { organizationId, privateKeyId, privateKeyName, privateKeyTags, curve };
-        tx.put("privateKeys", privateKeyId, { ...named, addresses, seed: toHex(seed), createdAt: timestamp(now) });
-        return { privateKeyId, addresses };
-      });
-      const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
+      const { made, proven } = makePrivateKeys(tx, organizationId, parameters.privateKeys, { now });
       return { result: { privateKeys: made }, addresses: proven };
     },
   ),
 
+  createSubOrganizationV3: operation(
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V3",
+    subOrganizationV3,
+    makeSubOrganization,
+  ),
   createSubOrganization: operation("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", subOrganization, makeSubOrganization),
   createSubOrganizationV8: operation("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", subOrganization, makeSubOrganization),
 };
 
-function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<typeof subOrganization>>): Outcome {
+type SubOrganization = ReadOf<typeof subOrganization> & Partial<ReadOf<typeof subOrganizationV3>>;
+
+function makeSubOrganization({ tx, organization, parameters, now }: Call<SubOrganization>): Outcome {
   const subOrganizationId = randomUUID();
   const { organizationId: parentOrganizationId } = organization;
   if (organization.parentOrganizationId !== undefined) throw invalid("sub-organizations cannot have sub-organizations");
@@ -143,7 +133,7 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
     const apiKeys = given.map(({ apiKeyName, publicKey, ...more }) => newApiKey(apiKeyName, publicKey, now, more));
     return addUser(tx, subOrganizationId, { userName, userEmail, userPhoneNumber, apiKeys }, now);
   });
-  const { subOrganizationName: organizationName, wallet: requested } = parameters;
+  const { subOrganizationName: organizationName, wallet: requested, privateKeys: keys } = parameters;
   tx.put("organizations", subOrganizationId, {
     organizationId: subOrganizationId,
     organizationName,
@@ -151,8 +141,12 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
     rootUserIds,
     features: [],
   });
+  if (keys !== undefined) {
+    const { made, proven } = makePrivateKeys(tx, subOrganizationId, keys, { now });
+    return { result: { subOrganizationId, privateKeys: made, rootUserIds }, addresses: proven };
+  }
   if (requested === undefined) return { result: { subOrganizationId, rootUserIds } };
-  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, requested);
+  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, requested, { now });
   const intent = { wallet: { ...(requested as unknown as JsonObject), ...filledIn(requested) } };
   return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
 }
@@ -168,23 +162,63 @@ interface MadeWallet {
   readonly proven: NonNullable<Outcome["addresses"]>;
 }
 
-export function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
-  const { walletName, accounts: requested } = wanted;
-  const [walletId, seed] = [randomUUID(), randomBytes(64)];
-  const accounts = newAccounts(seed, requested);
-  tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts, seed: toHex(seed) });
+/** When a key is made, and from what. By default it is made from a new seed. */
+interface Origin {
+  readonly now: Date;
+  readonly imported?: { readonly seed: Uint8Array };
+}
+
+export function makeWallet(
+  tx: Transaction,
+  organizationId: string,
+  { walletName, accounts: requested }: Pick<ReadOf<typeof wallet>, "walletName" | "accounts">,
+  { now, imported }: Origin,
+): MadeWallet {
+  const [walletId, seed] = [randomUUID(), imported?.seed ?? randomBytes(64)];
+  const accounts = newAccounts(seed, requested, now);
+  const origin = { seed: toHex(seed), createdAt: timestamp(now), ...(imported && { imported: true }) };
+  tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts, ...origin });
   return { walletId, ...provenAddresses({ organizationId, walletId, accounts }) };
+}
+
+interface MadePrivateKeys {
+  readonly made: (Pick<PrivateKey, "privateKeyId"> & { addresses: { format: AddressFormat; address: string }[] })[];
+  readonly proven: NonNullable<Outcome["addresses"]>;
+}
+
+export function makePrivateKeys(
+  tx: Transaction,
+  organizationId: string,
+  requested: readonly ReadOf<typeof privateKeyShape>[],
+  { now, imported }: Origin,
+): MadePrivateKeys {
+  const made = requested.map(({ addressFormats, privateKeyName, privateKeyTags = [], curve }) => {
+    const [privateKeyId, seed] = [randomUUID(), imported?.seed ?? randomBytes(64)];
+    const accounts = addressFormats.map((addressFormat) => ({ path: PRIVATE_KEY_PATH, addressFormat, curve }));
+    refuseFaults(accounts);
+    const addresses = accounts.map((one) => ({ format: one.addressFormat, address: addressOf(seed, one) }));
+    const named = { organizationId, privateKeyId, privateKeyName, privateKeyTags, curve };
+    const origin = { seed: toHex(seed), createdAt: timestamp(now), ...(imported && { imported: true }) };
+    tx.put("privateKeys", privateKeyId, { ...named, addresses, ...origin });
+    return { privateKeyId, addresses };
+  });
+  const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
+  return { made, proven };
 }
 
 function newAccounts(
   seed: Uint8Array,
   requested: readonly Account[],
+  now: Date,
   { accounts: known }: HasAccounts = NO_ACCOUNTS,
 ): Wallet["accounts"] {
   const named = [...known, ...requested].map(({ path, addressFormat = "" }) => `${path} ${addressFormat}`);
   if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
   refuseFaults(requested);
-  return requested.map((one) => walletAccount(seed, one));
+  return requested.map(({ path, addressFormat, curve = "CURVE_SECP256K1" }) => {
+    const address = addressOf(seed, { path, addressFormat, curve });
+    return { path, addressFormat, curve, address, walletAccountId: randomUUID(), createdAt: timestamp(now) };
+  });
 }
 
 function refuseFaults(accounts: readonly Account[]): void {
@@ -192,12 +226,7 @@ function refuseFaults(accounts: readonly Account[]): void {
   if (fault !== undefined) throw invalid(`parameters.accounts: ${fault}`);
 }
 
-function walletAccount(seed: Uint8Array, account: Account): Wallet["accounts"][number] {
-  const { path, addressFormat, curve = "CURVE_SECP256K1" } = account;
-  return { path, addressFormat, curve, address: addressOf(seed, account), walletAccountId: randomUUID() };
-}
-
-function provenAddresses({
+export function provenAddresses({
   organizationId,
   walletId,
   accounts,

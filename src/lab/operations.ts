@@ -4,6 +4,7 @@ import type { ReadOf } from "../decode/shapes.js";
 import type { CarryOut, LabOperation } from "./call.js";
 import { KEY_OPERATIONS } from "./new-keys.js";
 import { SIGNING_OPERATIONS } from "./signing.js";
+import { TRANSFER_OPERATIONS } from "./transfers.js";
 import type { ApiKey } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
@@ -130,6 +131,7 @@ export const LAB_OPERATIONS = {
   ...(Object.fromEntries(documented) as Record<keyof typeof EFFECTS, LabOperation>),
   ...KEY_OPERATIONS,
   ...SIGNING_OPERATIONS,
+  ...TRANSFER_OPERATIONS,
 };
 export type LabSubmitName = keyof typeof LAB_OPERATIONS;
 

@@ -1,23 +1,11 @@
 /** The queries of the lab, one row each: name, shape of the parameters, and answer. */
 import { QUERY_OPERATIONS, type QueryName, documentedOnly } from "../client/operations.js";
 import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
-import {
-  type ReadOf,
-  type Shape,
-  either,
-  flag,
-  list,
-  matching,
-  nonEmptyText,
-  object,
-  optional,
-  text,
-} from "../decode/shapes.js";
+import { type ReadOf, type Shape, either, flag, list, nonEmptyText, object, optional, text } from "../decode/shapes.js";
 import { fromHex, toHex } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { deploymentJson } from "./applications.js";
-import type { Fleet } from "./fleet.js";
-import type { Misbehaviour } from "./misbehaviour.js";
+import type { Question, Sources } from "./question.js";
 import { PRIVATE_KEY_PATH } from "./new-keys.js";
 import {
   type ActivityRecord,
@@ -25,27 +13,17 @@ import {
   type PrivateKey,
   type SavedEnclave,
   type SavedRelease,
+  type User,
   type Wallet,
+  type WalletAccount,
   noncesId,
 } from "./records.js";
-import { notFound } from "./refusal.js";
-import type { Caller } from "./stamps.js";
+import { type Entry, listed, listedPage, pageFor, paginationOptions } from "./pages.js";
+import { invalid, notFound } from "./refusal.js";
 import type { State } from "./state.js";
+import { type Timestamp, timestamp } from "./timestamp.js";
 import { owned, ownedOf, userOf } from "./users.js";
 import { keyAt } from "./wallet.js";
-
-/** The state and the enclaves from which queries are answered. */
-export interface Sources {
-  readonly state: State;
-  readonly fleet: Fleet;
-  readonly misbehaviour: Misbehaviour;
-}
-
-interface Question<Parameters> extends Sources {
-  readonly organization: Organization;
-  readonly caller: Caller;
-  readonly parameters: Parameters;
-}
 
 type Answer<Parameters> = (question: Question<Parameters>) => JsonObject | Promise<JsonObject>;
 
@@ -107,7 +85,7 @@ const DOCUMENTED: {
     return { bootProof: bootProofOf(misbehaviour.runningKey(latest.ephemeralKey, state), question) };
   },
 
-  listAppProofs: (question) => ({ appProofs: activityOf(question, "list_app_proofs")["appProofs"] ?? [] }),
+  listAppProofs: (question) => ({ appProofs: appProofsOf(question) }),
 
   getTvcDeployment(question) {
     const release = releaseOf(question);
@@ -126,11 +104,16 @@ const DOCUMENTED: {
   },
 };
 
-const limit = optional(matching(/^[1-9][0-9]{0,2}$/, "1 to 999"));
-const paginationOptions = optional(object({ limit }));
 /** A filter of a list. Some clients send one value, others a list; an empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
-const DEFAULT_PAGE = "10";
+
+/** The filters of sub-organizations, by type: the values of one, any of which passes. */
+const SUBORG_FILTERS: Readonly<Record<string, (suborg: Organization, users: readonly User[]) => readonly string[]>> = {
+  NAME: ({ organizationName }) => [organizationName],
+  USERNAME: (_, users) => users.map(({ userName }) => userName),
+  EMAIL: (_, users) => users.map(({ userEmail }) => userEmail),
+  PUBLIC_KEY: (_, users) => users.flatMap(({ apiKeys }) => apiKeys.map(({ credential }) => credential.publicKey)),
+};
 
 /** These queries are deployed, but undocumented (client/README.md, "Operations"). */
 const UNDOCUMENTED: readonly Query[] = [
@@ -138,38 +121,50 @@ const UNDOCUMENTED: readonly Query[] = [
     wallet: walletJson(walletOf(state, organization, parameters.walletId)),
   })),
 
-  query("list_wallets", object({}), ({ state, organization }) => ({
-    wallets: ownedOf(state.all("wallets"), organization).map(walletJson),
+  query("list_wallets", object({}), (question) => ({
+    wallets: listed(question, "list_wallets", (organization) =>
+      walletsOf(question.state, organization).map(walletJson),
+    ),
   })),
 
   query(
     "list_wallet_accounts",
     object({ walletId: optional(text), includeWalletDetails: optional(flag), paginationOptions }),
-    ({ state, organization, parameters }) => {
-      const { walletId, includeWalletDetails = false, paginationOptions: page } = parameters;
-      const wallets =
-        walletId === undefined
-          ? ownedOf(state.all("wallets"), organization)
-          : [walletOf(state, organization, walletId)];
-      const accounts = wallets.flatMap((wallet) =>
-        accountsJson(wallet).map((one) => ({
-          ...one,
-          ...(includeWalletDetails && { walletDetails: walletJson(wallet) }),
-        })),
-      );
-      return { accounts: accounts.slice(0, page?.limit === undefined ? accounts.length : Number(page.limit)) };
+    (question) => {
+      const { walletId, includeWalletDetails = false } = question.parameters;
+      if (walletId !== undefined) walletOf(question.state, question.organization, walletId);
+      const entriesOf = (organization: Organization): Entry<() => JsonObject>[] =>
+        walletsOf(question.state, organization)
+          .filter((wallet) => (walletId ?? wallet.walletId) === wallet.walletId)
+          .flatMap((wallet) =>
+            wallet.accounts.filter(isUsable).map((account) => ({
+              id: account.walletAccountId,
+              at: millisecondsOf(account.createdAt),
+              record: () => ({
+                ...accountJson(wallet, account),
+                ...(includeWalletDetails && { walletDetails: walletJson(wallet) }),
+              }),
+            })),
+          );
+      return { accounts: listedPage(question, "list_wallet_accounts", entriesOf) };
     },
   ),
 
   query(
     "get_wallet_account",
     object({ walletId: text, address: optional(nonEmptyText), path: optional(nonEmptyText) }),
-    ({ state, organization, parameters: { walletId, address, path } }) => {
-      const account = accountsJson(walletOf(state, organization, walletId)).find(
-        (one) => (address ?? one["address"]) === one["address"] && (path ?? one["path"]) === one["path"],
-      );
+    (question) => {
+      const { walletId, address, path } = question.parameters;
+      const wallet = walletOf(question.state, question.organization, walletId);
+      const account = wallet.accounts
+        .filter(isUsable)
+        .find((one) => (address ?? one.address) === one.address && (path ?? one.path) === one.path);
       if (account === undefined) throw notFound(`wallet ${walletId} has no such account`);
-      return { account };
+      const isAsked = ({ organizationId }: Organization): boolean => organizationId === wallet.organizationId;
+      const [shownAccount] = listed(question, "get_wallet_account", (organization) =>
+        isAsked(organization) ? [accountJson(wallet, account)] : [],
+      );
+      return { account: shownAccount! };
     },
   ),
 
@@ -179,27 +174,62 @@ const UNDOCUMENTED: readonly Query[] = [
     ),
   })),
 
-  query("list_private_keys", object({}), ({ state, organization }) => ({
-    privateKeys: ownedOf(state.all("privateKeys"), organization).map(privateKeyJson),
+  query("list_private_keys", object({}), (question) => ({
+    privateKeys: listed(question, "list_private_keys", (organization) =>
+      ownedOf(question.state.all("privateKeys"), organization).map(privateKeyJson),
+    ),
   })),
 
   query("get_activity", object({ activityId: text }), (question) => ({
     activity: activityOf(question, "get_activity"),
   })),
 
-  // The newest come first.
   query("list_activities", object({ filterByStatus: filter, filterByType: filter, paginationOptions }), (question) => {
-    const { filterByStatus, filterByType, paginationOptions: wantedPage } = question.parameters;
+    const { filterByStatus, filterByType } = question.parameters;
+    const { listsAppProofs = true, listsChildActivities = false } = question.settings.current;
     const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
       [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
-    const newest = question.state
-      .all("activities")
-      .filter(({ activity }) => activity.organizationId === question.organization.organizationId)
-      .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
-      .sort((one, other) => Number(other.activity["createdAt"]) - Number(one.activity["createdAt"]));
-    const page = newest.slice(0, Number(wantedPage?.limit ?? DEFAULT_PAGE));
-    return { activities: page.map((record) => shown(record, "list_activities", question)) };
+    const entriesOf = ({ organizationId }: Organization): Entry<() => JsonObject>[] =>
+      question.state
+        .all("activities")
+        .filter(({ activity }) => {
+          const owner = activity.organizationId;
+          return owner === organizationId || (listsChildActivities && parentOf(question, owner) === organizationId);
+        })
+        .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
+        .map((record) => ({
+          id: record.activity.id,
+          at: Number(record.activity["createdAt"]),
+          record: () => {
+            const { appProofs, ...others } = shown(record, "list_activities", question);
+            return listsAppProofs && appProofs !== undefined ? { ...others, appProofs } : others;
+          },
+        }));
+    return { activities: listedPage(question, "list_activities", entriesOf) };
   }),
+
+  query(
+    "list_suborgs",
+    object({ filterType: optional(text), filterValue: optional(text), paginationOptions }),
+    (question) => {
+      const { state, organization, parameters } = question;
+      const { filterType, filterValue = "" } = parameters;
+      const valuesOf = filterType === undefined ? () => [filterValue] : SUBORG_FILTERS[filterType];
+      if (valuesOf === undefined)
+        throw invalid(`parameters.filterType: expected one of ${Object.keys(SUBORG_FILTERS).join(", ")}`);
+      const entries = state
+        .all("organizations")
+        .filter(({ parentOrganizationId }) => parentOrganizationId === organization.organizationId)
+        .filter((one) =>
+          valuesOf(
+            one,
+            ownedOf(state.all("users"), one).map(({ user }) => user),
+          ).includes(filterValue),
+        )
+        .map(({ organizationId: id }, at) => ({ id, at, record: () => id }));
+      return { organizationIds: pageFor(question, "list_suborgs", entries).map((id) => id()) };
+    },
+  ),
 
   // The answer is about the caller. The organization in the query does not matter.
   query("whoami", object({}), ({ state, caller }) => {
@@ -221,9 +251,12 @@ export const QUERIES: readonly Query[] = [
 export function shown(
   { activity }: ActivityRecord,
   operation: string,
-  { misbehaviour, state }: Omit<Sources, "fleet">,
+  { misbehaviour, state, settings, now }: Omit<Sources, "fleet">,
 ): JsonObject {
-  return misbehaviour.activity(activity, operation, state);
+  const { appProofs, ...others } = activity as JsonObject;
+  const age = now().getTime() - Number(others["createdAt"]);
+  const isKept = appProofs !== undefined && age <= (settings.current.appProofsKeptMs ?? Infinity);
+  return misbehaviour.activity(isKept ? activity : others, operation, state);
 }
 
 function activityOf(question: Question<{ readonly activityId: string }>, operation: string): JsonObject {
@@ -234,9 +267,26 @@ function activityOf(question: Question<{ readonly activityId: string }>, operati
   return shown(record!, operation, question);
 }
 
-function bootProofOf(ephemeralKey: string, { misbehaviour, state }: Omit<Sources, "fleet">): JsonObject {
+function appProofsOf(question: Question<{ readonly activityId: string }>): JsonValue {
+  const { state, settings, parameters } = question;
+  const record = state.get("activities", parameters.activityId);
+  const owner = record?.activity.organizationId ?? "";
+  const wanted = settings.current.childAppProofsOf === "parent" ? parentOf(question, owner) : undefined;
+  if (wanted === undefined) return activityOf(question, "list_app_proofs")["appProofs"] ?? [];
+  owned({ organizationId: wanted }, question.organization, `activity ${parameters.activityId}`);
+  return shown(record!, "list_app_proofs", question)["appProofs"] ?? [];
+}
+
+function parentOf({ state }: Pick<Sources, "state">, organizationId: string): string | undefined {
+  return state.get("organizations", organizationId)?.parentOrganizationId;
+}
+
+function bootProofOf(ephemeralKey: string, sources: Omit<Sources, "fleet">): JsonObject {
+  const { misbehaviour, state, settings, now } = sources;
   const bootProof = misbehaviour.bootProof(ephemeralKey.toLowerCase(), state);
-  if (bootProof === undefined) throw notFound("no enclave of this service has the ephemeral key");
+  const bootedAt = state.get("enclaves", ephemeralKey.toLowerCase())?.bootedAt ?? Infinity;
+  const isKept = now().getTime() - bootedAt <= (settings.current.bootProofsKeptMs ?? Infinity);
+  if (bootProof === undefined || !isKept) throw notFound("no enclave of this service has the ephemeral key");
   return bootProof;
 }
 
@@ -248,7 +298,7 @@ function releaseOf({ state, organization, parameters }: Question<{ readonly depl
 }
 
 /** Returns the first replica of the release, or an earlier enclave if the release no longer runs. */
-function enclaveOf({ app, name }: SavedRelease, { fleet, state }: Omit<Sources, "misbehaviour">): SavedEnclave {
+function enclaveOf({ app, name }: SavedRelease, { fleet, state }: Pick<Sources, "fleet" | "state">): SavedEnclave {
   const running = fleet.replicas(app).find((one) => one.release === name);
   const isOfRelease = (one: SavedEnclave): boolean => one.app === app && one.release === name;
   return state.get("enclaves", running?.ephemeralKey ?? "") ?? state.all("enclaves").find(isOfRelease)!;
@@ -264,26 +314,43 @@ function walletOf(state: State, organization: Organization, walletId: string): W
   return owned(state.get("wallets", walletId), organization, `wallet ${walletId}`);
 }
 
-function walletJson({ walletId, walletName }: Wallet): JsonObject {
-  return { walletId, walletName, exported: false, imported: false };
+function walletsOf(state: State, organization: Organization): Wallet[] {
+  return ownedOf(state.all("wallets"), organization);
 }
 
-/** Returns only accounts with keys. */
-function accountsJson({ organizationId, walletId, accounts, seed = "" }: Wallet): JsonObject[] {
-  return accounts.flatMap((account): JsonObject[] => {
-    const { walletAccountId, curve, path, addressFormat, address } = account;
-    if (walletAccountId === undefined || curve === undefined || addressFormat === undefined) return [];
-    const publicKey = toHex(keyAt(fromHex(seed)!, account).publicKey);
-    const derivation = { curve, pathFormat: "PATH_FORMAT_BIP32", path, addressFormat, address, publicKey };
-    return [{ walletAccountId, organizationId, walletId, ...derivation }];
-  });
+/** A wallet of an older data folder has no time. */
+const UNKNOWN_TIME = timestamp(new Date(0));
+
+function millisecondsOf({ seconds, nanos }: Timestamp = UNKNOWN_TIME): number {
+  return Number(seconds) * 1000 + Number(nanos) / 1e6;
 }
 
-function privateKeyJson({ seed, ...key }: PrivateKey): JsonObject {
+function walletJson(wallet: Wallet): JsonObject {
+  const { walletId, walletName, createdAt = UNKNOWN_TIME, exported = false, imported = false } = wallet;
+  return { walletId, walletName, createdAt, updatedAt: createdAt, exported, imported };
+}
+
+type UsableAccount = WalletAccount & Required<Pick<WalletAccount, "walletAccountId" | "curve" | "addressFormat">>;
+
+/** Returns whether the account has an id, a curve and a format, which those of older data folders do not. */
+function isUsable(account: WalletAccount): account is UsableAccount {
+  const { walletAccountId, curve, addressFormat } = account;
+  return walletAccountId !== undefined && curve !== undefined && addressFormat !== undefined;
+}
+
+function accountJson({ organizationId, walletId, seed }: Wallet, account: UsableAccount): JsonObject {
+  const { walletAccountId, curve, path, addressFormat, address, createdAt = UNKNOWN_TIME } = account;
+  const derivation = { curve, pathFormat: "PATH_FORMAT_BIP32", path, addressFormat, address };
+  const publicKey = seed === undefined ? {} : { publicKey: toHex(keyAt(fromHex(seed)!, account).publicKey) };
+  const times = { createdAt, updatedAt: createdAt };
+  return { walletAccountId, organizationId, walletId, ...derivation, ...publicKey, ...times };
+}
+
+function privateKeyJson({ seed, exported = false, imported = false, ...key }: PrivateKey): JsonObject {
   const { privateKeyId, privateKeyName, curve, addresses, privateKeyTags, createdAt } = key;
   const publicKey = toHex(keyAt(fromHex(seed)!, { path: PRIVATE_KEY_PATH, curve }).publicKey);
   const names = { privateKeyId, privateKeyName, publicKey, curve, addresses, privateKeyTags };
-  return json({ ...names, createdAt, updatedAt: createdAt, exported: false, imported: false }) as JsonObject;
+  return json({ ...names, createdAt, updatedAt: createdAt, exported, imported }) as JsonObject;
 }
 
 /** Returns a record as JSON. Records are JSON, but their types do not say so. */

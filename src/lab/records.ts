@@ -66,12 +66,13 @@ interface UserTag extends Owned {
 }
 
 /** An account. In older data folders it has only address and path, and its wallet has no seed, so it cannot sign. */
-interface WalletAccount {
+export interface WalletAccount {
   readonly address: string;
   readonly path: string;
   readonly addressFormat?: AddressFormat;
   readonly curve?: Curve;
   readonly walletAccountId?: string;
+  readonly createdAt?: Timestamp;
 }
 
 export interface Wallet extends Owned {
@@ -80,6 +81,9 @@ export interface Wallet extends Owned {
   readonly accounts: readonly WalletAccount[];
   /** The seed in hex. */
   readonly seed?: string;
+  readonly createdAt?: Timestamp;
+  readonly imported?: boolean;
+  readonly exported?: boolean;
 }
 
 export interface PrivateKey extends Owned {
@@ -91,6 +95,8 @@ export interface PrivateKey extends Owned {
   /** The seed in hex. */
   readonly seed: string;
   readonly createdAt: Timestamp;
+  readonly imported?: boolean;
+  readonly exported?: boolean;
 }
 
 /** A policy in the lab's own form, since the interface defines none. */

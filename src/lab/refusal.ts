@@ -9,6 +9,7 @@ const KINDS = {
   REQUEST_NOT_AUTHORIZED: { status: 403, code: 7 },
   ORGANIZATION_NOT_FOUND: { status: 404, code: 5 },
   REQUEST_INVALID: { status: 400, code: 3 },
+  RATE_LIMIT_EXCEEDED: { status: 429, code: 8 },
   INTERNAL: { status: 500, code: 13 },
 } as const;
 
@@ -21,16 +22,20 @@ export class Refusal extends Error {
   readonly status: number;
   /** The gRPC status code. */
   readonly code: number;
+  /** The seconds of the header Retry-After. */
+  readonly retryAfter: number | undefined;
 
   constructor(
     category: RefusalCategory,
     message: string,
     facts: { readonly status: number; readonly code: number } = KINDS[category],
+    retryAfter?: number,
   ) {
     super(message);
     this.category = category;
     this.status = facts.status;
     this.code = facts.code;
+    this.retryAfter = retryAfter;
   }
 
   get body(): JsonObject {
@@ -45,6 +50,11 @@ export function invalid(message: string): Refusal {
 
 export function notFound(message: string): Refusal {
   return new Refusal("REQUEST_INVALID", message, { status: 404, code: 5 });
+}
+
+export function tooMany(retryAfterMs: number): Refusal {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  return new Refusal("RATE_LIMIT_EXCEEDED", `too many requests: wait ${seconds} s`, undefined, seconds);
 }
 
 export function notAllowed(message: string): Refusal {

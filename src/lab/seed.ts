@@ -1,14 +1,12 @@
 /** Creates the content of a new lab. */
 import { randomBytes, randomUUID } from "node:crypto";
-import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
-import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
-import { fingerprintOf } from "./fingerprint.js";
 import { type ApiKey, type Organization, type Seed, type User, noncesId } from "./records.js";
 import type { Transaction } from "./state.js";
-import { toUtf8 } from "../bytes.js";
 import { makeWallet } from "./new-keys.js";
+import { LAB_OPERATIONS } from "./operations.js";
+import { putPastActivity } from "./past-activities.js";
 import { addUser, createdAt, newApiKey } from "./users.js";
 
 const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
@@ -137,10 +135,14 @@ class FixtureBuilder {
   ): { walletId: string; address: string; activityId: string } {
     const accounts = PATHS.map((path) => ({ pathFormat: "PATH_FORMAT_BIP32" as const, path, ...ETHEREUM }));
     const parameters = { walletName, accounts };
-    const made = makeWallet(this.#tx, organizationId, parameters);
+    const made = makeWallet(this.#tx, organizationId, parameters, { now: this.#now });
     const { walletId, addresses } = made;
     addresses.forEach((address, index) => this.#nonces(address, index));
-    const activityId = this.#walletActivity(organizationId, userId, parameters, made);
+    const activityId = putPastActivity(
+      { tx: this.#tx, fleet: this.#fleet, now: this.#now },
+      { organizationId, userId, operation: LAB_OPERATIONS.createWallet, parameters },
+      { result: { walletId, addresses }, addresses: made.proven },
+    );
     return { walletId, address: addresses[0]!, activityId };
   }
 
@@ -157,45 +159,6 @@ class FixtureBuilder {
       };
       this.#tx.put("nonces", noncesId(caip2, address), record);
     }
-  }
-
-  #walletActivity(
-    organizationId: string,
-    userId: string,
-    parameters: JsonObject,
-    { walletId, addresses, proven }: ReturnType<typeof makeWallet>,
-  ): string {
-    const id = randomUUID();
-    const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), this.#tx);
-    const derived = proven.map((facts) =>
-      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), this.#tx),
-    );
-    const milliseconds = String(this.#now.getTime());
-    const activity = {
-      id,
-      organizationId,
-      status: "ACTIVITY_STATUS_COMPLETED",
-      type: "ACTIVITY_TYPE_CREATE_WALLET",
-      timestampMs: milliseconds,
-      intent: { createWalletIntent: parameters },
-      result: { createWalletResult: { walletId, addresses } },
-      votes: [],
-      fingerprint: fingerprintOf(toUtf8(id)),
-      canApprove: false,
-      canReject: false,
-      createdAt: milliseconds,
-      updatedAt: milliseconds,
-      appProofs: [decision, ...derived],
-    };
-    this.#tx.put("activities", id, {
-      activity,
-      userId,
-      operation: "create_wallet",
-      parameters,
-      generateAppProofs: true,
-      approvalsWanted: 1,
-    });
-    return id;
   }
 
   vaults(organizationId: string, clientFeeWallet: string): void {

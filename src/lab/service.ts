@@ -12,9 +12,10 @@ import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import { LAB_OPERATIONS } from "./operations.js";
 import { sha256 } from "./qos.js";
-import { QUERIES, type Query, type Sources, shown } from "./queries.js";
+import { QUERIES, type Query, shown } from "./queries.js";
+import type { Sources } from "./question.js";
 import type { ActivityRecord, Organization } from "./records.js";
-import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
+import { Refusal, invalid, notAllowed, notFound, tooMany } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, Transaction } from "./state.js";
 import { isRoot, owned, ownedOf } from "./users.js";
@@ -57,11 +58,12 @@ const fingerprintParameters = object({ fingerprint: text });
 
 interface Parts extends Sources {
   readonly webhooks: Webhooks;
-  readonly now: () => Date;
 }
 
 export class Service {
   readonly #parts: Parts;
+  /** The times of the last requests, in milliseconds of a clock that does not stop, since clients really wait. */
+  #requests: number[] = [];
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -75,10 +77,20 @@ export class Service {
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
     const handler = HANDLERS.get(path);
     if (handler === undefined) throw notFound(`there is no ${path}`);
+    this.#limitRate();
     const { state, now: clock } = this.#parts;
     const now = clock();
     const caller = authenticate(headers, body, state, now);
     return handler(this, { caller, json: bodyJson(body), body, now });
+  }
+
+  #limitRate(): void {
+    const { rateLimit } = this.#parts.settings.current;
+    if (rateLimit === undefined) return;
+    const now = performance.now();
+    this.#requests = this.#requests.filter((time) => time > now - rateLimit.perMs);
+    if (this.#requests.length >= rateLimit.requests) throw tooMany(this.#requests[0]! + rateLimit.perMs - now);
+    this.#requests.push(now);
   }
 
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
@@ -261,7 +273,8 @@ export class Service {
       (at) => policyOutcomePayload(at, organizationId, outcome, facts),
       tx,
     );
-    const derived = addresses.map((facts) =>
+    const unproven = this.#parts.settings.current.unprovenTypes?.includes(String(record.activity["type"])) === true;
+    const derived = (unproven ? [] : addresses).map((facts) =>
       this.#parts.fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx),
     );
     return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };

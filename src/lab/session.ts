@@ -13,8 +13,13 @@ interface SealedSession {
 
 /** Makes a session for a P-256 point in hex, compressed or not. Throws Refusal. */
 export async function sealSession(targetPublicKey: string): Promise<SealedSession> {
+  const { publicKey, privateKey } = generateApiKey();
+  return { publicKey, credentialBundle: await sealTo(targetPublicKey, fromHex(privateKey)!) };
+}
+
+/** Seals a secret to a P-256 point in hex, compressed or not. Throws Refusal. */
+export async function sealTo(targetPublicKey: string, secret: Uint8Array): Promise<string> {
   const target = await uncompressed(fromHex(targetPublicKey) ?? new Uint8Array());
   if (target === null) throw invalid("parameters.targetPublicKey: not a point of P-256 in hex");
-  const { publicKey, privateKey } = generateApiKey();
-  return { publicKey, credentialBundle: await sealBundle(fromHex(privateKey)!, target) };
+  return sealBundle(secret, target);
 }

@@ -165,8 +165,8 @@ describe("bootproof lab", () => {
     );
     expect(lines.find((line) => line.startsWith("feed-expired "))).toMatch(/ \(not refused\) \[signed policy\]$/);
     lines.slice(0, FAULTS.length).forEach((line, index) => {
-      const { what, fails, needs } = FAULTS[index]!;
-      expect(line).toContain(what);
+      const { what, fails, needs, shows } = FAULTS[index]!;
+      expect(line).toContain(shows === undefined ? what : `${what} (${shows})`);
       for (const id of fails) expect(line).toContain(id);
       expect(/ \[(.*)\]$/.exec(line)?.[1]?.split(", ")).toEqual(needs);
     });

@@ -4,7 +4,18 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { FAULTS, type FaultName, type Lab, type LabOptions, startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { LAB_OPERATIONS } from "../../src/lab/operations.js";
-import { completed, failing, judge, query, renameWallet, requestFor, send, shown, submit } from "./support.js";
+import {
+  EVIDENCE_FAULTS,
+  completed,
+  failing,
+  judge,
+  query,
+  renameWallet,
+  requestFor,
+  send,
+  shown,
+  submit,
+} from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -37,7 +48,7 @@ describe("an honest lab", () => {
   });
 });
 
-const forEverybody = FAULTS.filter(({ fails, needs }) => fails.length > 0 && !needs?.includes(VERIFIED_CALLS));
+const forEverybody = EVIDENCE_FAULTS.filter(({ fails, needs }) => fails.length > 0 && !needs?.includes(VERIFIED_CALLS));
 
 describe("a lab with faults", () => {
   it.each(forEverybody)("$name", async (fault) => {
@@ -58,7 +69,7 @@ describe("a lab with faults", () => {
     },
   );
 
-  it.each(FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS)))(
+  it.each(EVIDENCE_FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS)))(
     "$name: good evidence of another activity",
     async (fault) => {
       lab.setFault(fault.name);

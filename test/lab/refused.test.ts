@@ -10,11 +10,20 @@ import {
   apiKeyStamper,
   createClient,
 } from "../../src/client/index.js";
-import { FAULTS, type LabFault, startLab, writeLabFiles } from "../../src/lab/index.js";
+import { type LabFault, startLab, writeLabFiles } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";
-import { SUBMITS, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, completed, renameWallet, requestFor, submit } from "./support.js";
+import {
+  EVIDENCE_FAULTS,
+  SUBMITS,
+  TARGET_PUBLIC_KEY,
+  TWO_ACCOUNTS,
+  completed,
+  renameWallet,
+  requestFor,
+  submit,
+} from "./support.js";
 
 const lab = await startLab();
 const folder = mkdtempSync(join(tmpdir(), "bootproof-refused-"));
@@ -59,7 +68,7 @@ async function expectRefused(call: Promise<unknown>, { fails }: LabFault): Promi
   expect(error.report.verdict).toBe("rejected");
 }
 
-const ofSubmits = FAULTS.filter(({ needs }) => !needs?.includes("get_activity"));
+const ofSubmits = EVIDENCE_FAULTS.filter(({ needs }) => !needs?.includes("get_activity"));
 
 describe("verified calls of a client with cached boot proofs", () => {
   it("succeed without faults", async () => {
@@ -117,7 +126,7 @@ describe("verify --activity-id", () => {
     expect([await verify(await anySubmit()), await verify(await anySubmit(["create_wallet"]))]).toEqual([0, 0]);
   });
 
-  const everybody = FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
+  const everybody = EVIDENCE_FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
   it.each(everybody)("refuses $name", async ({ name, needs, fails }) => {
     // Known before the fault and requested while it is on, since a fault may change the id of a submit.
     lab.setFault(null);

@@ -1,7 +1,7 @@
 /** A plain caller of the lab: fetch and stamps, none of the client's code. */
 import { createECDH } from "node:crypto";
 import { verifyEvidence } from "../../src/index.js";
-import { type ApiKeyPair, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, FAULTS, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
 import { LAB_OPERATIONS, type LabSubmitName } from "../../src/lab/operations.js";
 import type { Report } from "../../src/report/report.js";
 
@@ -88,6 +88,9 @@ export function account(path: string, addressFormat = "ADDRESS_FORMAT_ETHEREUM")
 /** Of a new wallet with two accounts. */
 export const TWO_ACCOUNTS = { walletName: "new", accounts: [account("m/44'/60'/0'/0/0"), account("m/44'/60'/0'/0/1")] };
 export const TARGET_PUBLIC_KEY = createECDH("prime256v1").generateKeys("hex", "uncompressed");
+
+/** The faults of evidence. All others are of lists, whose evidence is genuine. */
+export const EVIDENCE_FAULTS = FAULTS.filter(({ shows }) => shows === undefined);
 
 /** Submits that faults name in `needs`. */
 export const SUBMITS: Record<string, { readonly name: LabSubmitName; readonly parameters: Json }> = {

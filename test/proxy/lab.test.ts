@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, type QueryName, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { FAULTS, type LabFault, stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { type LabFault, stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import {
+  EVIDENCE_FAULTS,
   type Answer,
   type Json,
   type Sending,
@@ -180,7 +181,7 @@ describe("a service that lies", () => {
   };
   const idsIn = ({ body }: Answer): string[] => (body["details"] as Json[]).map(({ id }) => id as string);
 
-  it.each(FAULTS.filter(({ needs }) => !needs?.includes("get_activity")))(
+  it.each(EVIDENCE_FAULTS.filter(({ needs }) => !needs?.includes("get_activity")))(
     "is refused after a submit: $name",
     async (fault) => {
       lab.setFault(fault.name);
@@ -195,7 +196,7 @@ describe("a service that lies", () => {
     },
   );
 
-  const shownById = FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
+  const shownById = EVIDENCE_FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
   it.each(shownById)("is refused by id: $name", async (fault) => {
     const { needs = [] } = fault;
     const named = needs.flatMap((one) => SUBMITS[one] ?? [])[0] ?? SUBMITS["create_wallet"]!;

@@ -8,7 +8,7 @@ import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../
 import { FAULTS, startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { rejectionOf } from "../client/support.js";
-import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
+import { EVIDENCE_FAULTS, type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
 import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";
 
 const lab = await startLab();
@@ -121,7 +121,7 @@ describe.each(SDKS)("$name", (sdk) => {
     }
   });
 
-  const ofSubmits = FAULTS.filter(
+  const ofSubmits = EVIDENCE_FAULTS.filter(
     ({ name, needs }) => name !== "not-completed" && needs?.includes("get_activity") !== true,
   );
 
