@@ -35,6 +35,11 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     summary: "make a page that verifies in a browser",
     load: async () => (await import("./page.js")).addPageCommand,
   },
+  addresses: {
+    heading: "evidence",
+    summary: "list every address of an organization, and whether a pinned enclave derived it",
+    load: async () => (await import("./addresses.js")).addAddressesCommand,
+  },
   watch: {
     heading: "evidence",
     summary: "watch applications: verify and log every new boot proof",
