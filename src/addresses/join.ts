@@ -293,11 +293,13 @@ class Groups<T> {
 
 function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
   const flags = new Map<string, Flags>();
-  for (const wallet of wallets) {
-    const known = flags.get(wallet.walletId) ?? wallet;
-    const imported = worseFlag(known.imported, wallet.imported);
-    flags.set(wallet.walletId, { imported, exported: worseFlag(known.exported, wallet.exported) });
-  }
+  const addFlags = (id: string, { imported, exported }: Flags): void => {
+    const known = flags.get(id) ?? { imported, exported };
+    const worse = { imported: worseFlag(known.imported, imported), exported: worseFlag(known.exported, exported) };
+    flags.set(id, worse);
+  };
+  for (const wallet of wallets) addFlags(wallet.walletId, wallet);
+  for (const key of privateKeys) addFlags(key.privateKeyId, key);
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
       const own = { walletId, path, address, curve, addressFormat, createdAt };
@@ -307,7 +309,7 @@ function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
       key.addresses.map(({ address, format: addressFormat }) => {
         const { privateKeyId, curve, createdAt } = key;
         const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
-        return { ...own, id: privateKeyId, flags: key };
+        return { ...own, id: privateKeyId, flags: flags.get(privateKeyId) };
       }),
     ),
   ];

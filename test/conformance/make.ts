@@ -13,6 +13,7 @@ import { judgeCase } from "./adapter.mjs";
 import { type Case, type CaseFiles, filesOf } from "./case.js";
 import { type Index, type IndexedCase, aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
 import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
+import { JOIN_FILE, joinText } from "./join-file.js";
 import { pack } from "./pack.js";
 import { indexText, unpack } from "./unpack.mjs";
 
@@ -27,6 +28,7 @@ export async function makeCorpus(corpus: string, all: boolean): Promise<string> 
     const size = sizeOf(folders);
     if (size > MAX_BYTES) throw new RangeError(`the corpus has ${size} bytes, ${MAX_BYTES} at most`);
     pack(folders, corpus);
+    writeFileSync(join(corpus, JOIN_FILE), joinText());
     return `${made}, ${size} bytes`;
   } finally {
     rmSync(folders, { recursive: true });

@@ -1,0 +1,209 @@
+/**
+ * The join once more, written from the rules of test-vectors/conformance/README.md ("The join") and from no code: each
+ * rule is a question about the whole input, which is slow.
+ */
+import type { JsonObject } from "../../src/decode/json.js";
+import type { JoinClass, JoinEvidence, JoinInput, JoinRow, JudgedProof } from "./join-cases.js";
+
+type Says = NonNullable<JudgedProof["says"]>;
+
+interface Claim {
+  readonly says: Says;
+  readonly status: JudgedProof["status"];
+  readonly of: JoinEvidence;
+}
+
+interface Target {
+  readonly address: string;
+  readonly format: unknown;
+  readonly walletId: string | null;
+  readonly privateKeyId: string | null;
+  readonly path: string | null;
+}
+
+export function joinedByRules(input: JoinInput): JoinRow[] {
+  const evidence = input.evidence.filter(
+    ({ activity }) => activity["organizationId"] === input.organizationId || isParents(activity, input),
+  );
+  const claims = evidence.flatMap((of) =>
+    of.proofs.flatMap(({ says, status }): Claim[] => (says === null ? [] : [{ says, status, of }])),
+  );
+  const targets = targetsOf(input);
+  const rows = targets.map((target) => rowOf(target, classOf(target, targets, claims, evidence, input)));
+  return [...rows, ...missingRows(targets, rows, claims, evidence, input)];
+}
+
+function isParents(activity: JsonObject, { parentOrganizationId, organizationId }: JoinInput): boolean {
+  const isOfParent = activity["organizationId"] === parentOrganizationId;
+  return isOfParent && JSON.stringify(activity["result"]).includes(`"subOrganizationId":"${organizationId}"`);
+}
+
+function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
+  const ofAccount = (one: JsonObject): Target => ({
+    address: String(one["address"]),
+    format: one["addressFormat"],
+    walletId: String(one["walletId"]),
+    privateKeyId: null,
+    path: String(one["path"]),
+  });
+  return [
+    ...accounts.map(ofAccount),
+    ...privateKeys.flatMap((key) =>
+      (key["addresses"] as JsonObject[]).map(({ address, format }) => {
+        const privateKeyId = String(key["privateKeyId"]);
+        return { address: String(address), format, walletId: null, privateKeyId, path: null };
+      }),
+    ),
+  ];
+}
+
+function rowOf({ address, walletId, privateKeyId, path }: Omit<Target, "format">, name: JoinClass): JoinRow {
+  return { class: name, address, walletId, privateKeyId, path };
+}
+
+/** Exact, but for the case of hex digits in three formats. */
+function isNamed({ says }: Claim, { address, format }: Target): boolean {
+  if (says.address === address) return true;
+  if (!/^ADDRESS_FORMAT_(?:ETHEREUM|SUI|APTOS)$/.test(String(format))) return false;
+  const isHex = [says.address, address].every((text) => /^0x[0-9a-f]+$/i.test(text));
+  return isHex && says.address.toLowerCase() === address.toLowerCase();
+}
+
+function isOwn({ says }: Claim, target: Target, { organizationId }: JoinInput): boolean {
+  return says.organizationId === organizationId && says.walletId === target.walletId;
+}
+
+function isMatch(claim: Claim, target: Target, input: JoinInput): boolean {
+  const isPlace = target.walletId === null || claim.says.path === target.path;
+  return isNamed(claim, target) && isOwn(claim, target, input) && isPlace;
+}
+
+function classOf(
+  target: Target,
+  targets: readonly Target[],
+  claims: readonly Claim[],
+  evidence: readonly JoinEvidence[],
+  input: JoinInput,
+): JoinClass {
+  const flags = flagsOf(target, evidence, input);
+  const verified = claims.filter(({ status }) => status === "verified");
+  const matching = verified.some((claim) => isMatch(claim, target, input));
+  const beside = claims.filter((claim) => isElsewhere(claim, target, targets, input));
+  const missing = beside.some(
+    (claim) => claim.status === "verified" && !(matching && isExcused(claim, evidence, input)),
+  );
+  const named = verified.filter((claim) => isNamed(claim, target));
+  const moved = named.some((claim) => isOwn(claim, target, input) && !isMatch(claim, target, input));
+  const foreign = named.some((claim) => !isOwn(claim, target, input)) && !matching && flags.imported !== true;
+  if (missing || moved || foreign) return "contradicted";
+  if (isRefused(target, beside, claims, evidence, input, matching)) return "refused";
+  if (!matching || flags.isListed === false || flags.isUnknown) return "service";
+  if (flags.imported === true) return "imported";
+  return flags.exported === true ? "exported" : "derived";
+}
+
+/** Whether the proof names this wallet and path, and an address that no listed account there has. */
+function isElsewhere(claim: Claim, target: Target, targets: readonly Target[], input: JoinInput): boolean {
+  if (target.walletId === null || !isOwn(claim, target, input) || claim.says.path !== target.path) return false;
+  const there = targets.filter(({ walletId, path }) => walletId === target.walletId && path === target.path);
+  return !there.some((other) => isNamed(claim, other));
+}
+
+function isRefused(
+  target: Target,
+  beside: readonly Claim[],
+  claims: readonly Claim[],
+  evidence: readonly JoinEvidence[],
+  input: JoinInput,
+  matching: boolean,
+): boolean {
+  const isBad = ({ status }: { readonly status: string }): boolean => status === "refused";
+  const bad = claims.filter((claim) => isBad(claim) && isNamed(claim, target));
+  if (matching) return bad.some((claim) => isOwn(claim, target, input));
+  const unread = evidence.some(
+    ({ activity, proofs }) => isMaker(activity, target) && proofs.some((proof) => isBad(proof) && proof.says === null),
+  );
+  return bad.length > 0 || beside.some(isBad) || unread;
+}
+
+function isMaker(activity: JsonObject, { address, privateKeyId }: Target): boolean {
+  if (/EXPORT|DELETE/.test(String(activity["type"]))) return false;
+  const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
+  return texts.includes(address.toLowerCase()) || (privateKeyId !== null && texts.includes(privateKeyId));
+}
+
+interface TargetFlags {
+  readonly isListed: boolean;
+  /** Whether a flag is not a boolean, and no activity shows what it hides. */
+  readonly isUnknown: boolean;
+  readonly imported: boolean;
+  readonly exported: boolean;
+}
+
+function flagsOf(target: Target, evidence: readonly JoinEvidence[], input: JoinInput): TargetFlags {
+  const holder = target.walletId ?? target.privateKeyId!;
+  const holders = [...input.wallets, ...input.privateKeys].filter(
+    (one) => one["walletId"] === holder || one["privateKeyId"] === holder,
+  );
+  const isDone = (verb: RegExp, byAddress: boolean): boolean =>
+    evidence.some(({ activity }) => {
+      if (!verb.test(String(activity["type"])) || !/COMPLETED/.test(String(activity["status"]))) return false;
+      const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
+      return texts.includes(holder) || (byAddress && texts.includes(target.address.toLowerCase()));
+    });
+  const shown = { imported: isDone(/_IMPORT_/, false), exported: isDone(/_EXPORT_/, true) };
+  const isTrue = (name: "imported" | "exported"): boolean => shown[name] || holders.some((one) => one[name] === true);
+  const isUnknown = (name: "imported" | "exported"): boolean =>
+    !isTrue(name) && holders.some((one) => typeof one[name] !== "boolean");
+  return {
+    isListed: holders.length > 0,
+    isUnknown: isUnknown("imported") || isUnknown("exported"),
+    imported: isTrue("imported"),
+    exported: isTrue("exported"),
+  };
+}
+
+function missingRows(
+  targets: readonly Target[],
+  rows: readonly JoinRow[],
+  claims: readonly Claim[],
+  evidence: readonly JoinEvidence[],
+  input: JoinInput,
+): JoinRow[] {
+  const missing = new Map<string, Claim>();
+  for (const claim of claims) {
+    if (claim.status !== "verified" || claim.says.organizationId !== input.organizationId) continue;
+    const isReported = targets.some(
+      (target, index) =>
+        isMatch(claim, target, input) || (isNamed(claim, target) && rows[index]!.class === "contradicted"),
+    );
+    const key = JSON.stringify([claim.says.walletId, claim.says.path, claim.says.address]);
+    const isBetter = !missing.has(key) || isExcused(claim, evidence, input);
+    if (!isReported && isBetter) missing.set(key, claim);
+  }
+  return [...missing.values()].map((claim) => {
+    const { address, walletId, path } = claim.says;
+    const name = isExcused(claim, evidence, input) ? "note" : "unlisted";
+    return rowOf({ address, walletId, path, privateKeyId: null }, name);
+  });
+}
+
+/** Whether there is a reason why no list has the address. */
+function isExcused({ says, of }: Claim, evidence: readonly JoinEvidence[], { listedAt }: JoinInput): boolean {
+  if (/"persist":false/.test(JSON.stringify(of.activity["intent"])) || says.timestampMs > listedAt) return true;
+  const made = textsIn([of.activity["result"]]);
+  return evidence.some(({ activity }) => {
+    const [type, ids] = [String(activity["type"]), textsIn([activity["intent"]])];
+    if (!/COMPLETED/.test(String(activity["status"])) || Number(activity["timestampMs"]) < says.timestampMs)
+      return false;
+    if (says.walletId === null) return /DELETE_PRIVATE_KEYS/.test(type) && ids.some((id) => made.includes(id));
+    return /DELETE_WALLET_ACCOUNTS/.test(type) || (/DELETE_WALLETS/.test(type) && ids.includes(says.walletId));
+  });
+}
+
+function textsIn(values: readonly unknown[]): string[] {
+  return values.flatMap((value): string[] => {
+    if (typeof value === "string") return [value];
+    return typeof value === "object" && value !== null ? textsIn(Object.values(value)) : [];
+  });
+}
