@@ -18,6 +18,7 @@ import { RejectedError, refusalText } from "../verification.js";
  * - `service`: the service returned an error ({@link ServiceError}).
  * - `answer`: the response does not match the interface.
  * - `evidence`: the evidence of an activity, or of app proofs, could not be fetched; see `cause`.
+ * - `limit`: a list has more items than the caller allows.
  * - `schema`: a verified payload does not fit the caller's schema of its type.
  * - `bundle`: a credential bundle does not open.
  * - `webhook`: a delivery is not accepted ({@link WebhookError}).
@@ -33,6 +34,7 @@ export type ClientErrorCode =
   | "service"
   | "answer"
   | "evidence"
+  | "limit"
   | "schema"
   | "bundle"
   | "webhook";
@@ -46,6 +48,7 @@ export interface ClientErrorFacts {
    */
   readonly effect?: "none" | "unknown";
   readonly faults?: readonly Fault[];
+  readonly isTooLong?: boolean;
   /** Id of the activity as the service claims it, unverified. */
   readonly activityId?: string | null;
   /** Another error of this package. Errors of the platform are not kept, because they may quote a header. */
@@ -58,6 +61,8 @@ export class ClientError extends Error {
   readonly operation: string | null;
   readonly effect: "none" | "unknown";
   readonly faults: readonly Fault[];
+  /** Whether the answer was longer than the client's limits. A shorter page of a list may not be. */
+  readonly isTooLong: boolean;
   readonly activityId: string | null;
 
   constructor(code: ClientErrorCode, message: string, facts: ClientErrorFacts = {}) {
@@ -66,6 +71,7 @@ export class ClientError extends Error {
     this.operation = facts.operation ?? null;
     this.effect = facts.effect ?? "none";
     this.faults = facts.faults ?? [];
+    this.isTooLong = facts.isTooLong ?? false;
     this.activityId = facts.activityId ?? null;
   }
 }
@@ -159,12 +165,14 @@ export function requestError(operation: string, faults: readonly Fault[]): Clien
   return new ClientError("request", `not sent: ${faultText(faults)}`, { operation, faults });
 }
 
-export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
-  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, {
-    operation,
-    faults,
-    effect,
-  });
+export function answerError(
+  operation: string,
+  faults: readonly Fault[],
+  effect: "none" | "unknown",
+  isTooLong = false,
+): ClientError {
+  const facts = { operation, faults, effect, isTooLong };
+  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, facts);
 }
 
 /**

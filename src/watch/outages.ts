@@ -120,6 +120,7 @@ const BY_CODE: Readonly<Record<ClientErrorCode, FailureKind>> = {
   unreachable: "unreachable",
   service: "unreachable",
   answer: "answer",
+  limit: "answer",
   evidence: "answer",
   schema: "answer",
   bundle: "answer",
