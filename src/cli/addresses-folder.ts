@@ -6,7 +6,7 @@ import { decodeBundle, isBundle } from "../bundle/file.js";
 import { packEvidence } from "../bundle/pack.js";
 import type { ActivityPiece, AddressPiece } from "../client/addresses.js";
 import { unwrap } from "../decode/input.js";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { anything, count, flag, list, nonEmptyText, nullable, object, oneOf, readShape } from "../decode/shapes.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { replaceWhole } from "../disk/whole.js";
@@ -134,8 +134,8 @@ export class AddressFolder {
     await replaceWhole(join(this.#path, INDEX_NAME), jsonDocument(index)).catch(notWritten(this.#path));
   }
 
-  async #write(organizationId: string, name: string, content: object): Promise<string> {
-    const text = jsonDocument(content);
+  async #write(organizationId: string, name: string, content: unknown): Promise<string> {
+    const text = jsonDocument(content as object);
     await replaceWhole(pathIn(this.#path, organizationId, name), text).catch(notWritten(this.#path));
     return sha256(text);
   }
@@ -170,7 +170,7 @@ export function* piecesIn(path: string, question: Question): Generator<AddressPi
   for (const { organizationId, lists, activities } of asked) {
     for (const [position, { operation, at, sha256: digest }] of lists.entries()) {
       const file = pathIn(path, organizationId, listName(position));
-      const answer = decoded(file, digest, (bytes) => parseJson(bytes) as JsonObject);
+      const answer = decoded(file, digest, parseJson);
       yield { kind: "list", organizationId, operation, at, answer };
     }
     for (const { activityId, sha256: digest } of activities) {
@@ -191,10 +191,7 @@ function answers(made: Question, asked: Question): boolean {
 function readIndex(path: string): Index {
   const file = join(path, INDEX_NAME);
   if (!existsSync(file)) throw fault(path, `no ${INDEX_NAME} in it: expected a folder of bootproof addresses --out`);
-  const read = readShape(
-    INDEX,
-    decoded(file, null, (bytes) => parseJson(bytes)),
-  );
+  const read = readShape(INDEX, decoded(file, null, parseJson));
   if (read.value === undefined) throw missing(file, faultText(read.faults));
   return read.value;
 }

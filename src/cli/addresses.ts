@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, type AcceptableClass } from "../addresses/classes.js";
 import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../client/addresses.js";
+import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { AddressFolder, type Question, piecesIn } from "./addresses-folder.js";
 import * as table from "./addresses-text.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf, organizationOf, reached } from "./connection.js";
-import { STDIN } from "./files.js";
+import { STDIN, isMalformed } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError, textOptions } from "./io.js";
 import { type PolicySource, readPolicyFile } from "./option-files.js";
@@ -183,15 +184,17 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
         : piecesIn(flags.from, question);
     const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
     const tables = [];
-    for await (const one of joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now() })) {
+    for await (const one of joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now })) {
       tables.push(one);
       yield one;
     }
     await folder?.end(tables);
   } catch (error) {
+    // It is recognised by its name, since it may come from another copy of the library.
     if (error instanceof Error && error.name === "DerivationPolicyError")
       throw new UsageError([{ file: printable(flags.policy!), message: error.message }]);
-    throw error;
+    if (!isMalformed(error)) throw error;
+    throw new UnreachableError([{ file: printable(flags.from!), message: printable(error.message) }]);
   } finally {
     interruption.forget();
   }
@@ -250,7 +253,7 @@ function progressText({ step, waitMs, requests, listed, left, activities, bootPr
 /** Says how many requests the sub-organizations take. Throws {@link UsageError} unless the caller agrees. */
 async function agree(children: number, { yes = false }: Flags<"addresses">, io: Io): Promise<void> {
   const says =
-    `${children} sub-organizations: at least ${4 * (children + 1)} requests, and one more for each further 100 ` +
+    `${numbered(children, "sub-organization")}: at least ${4 * (children + 1)} requests, and one more for each further 100 ` +
     "accounts or activities, for each activity that is listed without its proofs, and for each key";
   io.stderr.write(`${printable(says)}\n`);
   if (yes) return;
@@ -261,5 +264,6 @@ async function agree(children: number, { yes = false }: Flags<"addresses">, io: 
     answer += Buffer.from(chunk).toString();
     if (answer.includes("\n")) break;
   }
-  if (!/^\s*y(?:es)?\s*$/i.test(answer)) throw new UsageError(["--suborgs: not agreed, so nothing was fetched"]);
+  if (!/^\s*y(?:es)?\s*?(?:\n|$)/i.test(answer))
+    throw new UsageError(["--suborgs: not agreed, so nothing was fetched"]);
 }
