@@ -25,7 +25,7 @@ const QUESTION = object({
   privateKeys: flag,
 });
 /** What a command line asks about. */
-export type Question = ReadOf<typeof QUESTION>;
+export type AddressQuestion = ReadOf<typeof QUESTION>;
 
 const LIST = object({
   operation: oneOf("list_wallets", "list_wallet_accounts", "list_private_keys"),
@@ -73,12 +73,12 @@ function sha256(content: string | Uint8Array): string {
 /** Keeps pieces as they come. The index says at the end that the folder is complete. */
 export class AddressFolder {
   readonly #path: string;
-  readonly #question: Question;
+  readonly #question: AddressQuestion;
   #parentOrganizationId: string | null = null;
   readonly #organizations = new Map<string, Index["organizations"][number]>();
 
   /** Opens a folder that is new, empty, or that the same command left before its end. Throws {@link UsageError}. */
-  constructor(path: string, question: Question) {
+  constructor(path: string, question: AddressQuestion) {
     this.#path = path;
     this.#question = question;
     inFolder(path, () => mkdirSync(path, { recursive: true }));
@@ -159,7 +159,7 @@ function activityPiece(bytes: Uint8Array, activityId: string, organizationId: st
 }
 
 /** Yields the pieces of a complete folder. Throws {@link UnreachableError} for any other. */
-export function* piecesIn(path: string, question: Question): Generator<AddressPiece> {
+export function* piecesIn(path: string, question: AddressQuestion): Generator<AddressPiece> {
   const { complete, question: made, parentOrganizationId, organizations } = readIndex(path);
   if (made.organizationId !== question.organizationId)
     throw fault(path, `the folder is of organization ${made.organizationId}, expected ${question.organizationId}`);
@@ -182,7 +182,7 @@ export function* piecesIn(path: string, question: Question): Generator<AddressPi
 }
 
 /** Whether a folder of one question answers another. One that was made for a part answers for this part alone. */
-function answers(made: Question, asked: Question): boolean {
+function answers(made: AddressQuestion, asked: AddressQuestion): boolean {
   const isWhole = made.walletId === null && made.addresses.length === 0 && made.privateKeys;
   const isSame = JSON.stringify({ ...made, suborgs: asked.suborgs }) === JSON.stringify(asked);
   return (made.suborgs || !asked.suborgs) && (isWhole || isSame);

@@ -79,7 +79,7 @@ export function limitsOf({ suborgs }: AddressResult): string[] {
   ];
 }
 
-export function originOf({ policy, verifiedAt }: AddressResult): [name: string, value: string][] {
+export function tableOrigin({ policy, verifiedAt }: AddressResult): [name: string, value: string][] {
   return [
     ["Verified at", verifiedAt.toISOString()],
     ["Verified by", `${TOOL.name} ${TOOL.version}`],

@@ -5,7 +5,7 @@ import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from 
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { comparableAddress } from "../verify/contradictions.js";
-import { AddressFolder, type Question, piecesIn } from "./addresses-folder.js";
+import { AddressFolder, type AddressQuestion, piecesIn } from "./addresses-folder.js";
 import * as table from "./addresses-text.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf, organizationOf, reached } from "./connection.js";
@@ -50,7 +50,7 @@ const FORMATS = {
       faults: table.faultsOf(result),
       limits: table.limitsOf(result),
       groups: table.groupsOf(result, all === true),
-      origin: table.originOf(result),
+      origin: table.tableOrigin(result),
     });
   },
 } satisfies Readonly<
@@ -65,7 +65,7 @@ const MOST = 1_000_000;
 
 interface AddressRequest {
   readonly flags: Flags<"addresses">;
-  readonly question: Question;
+  readonly question: AddressQuestion;
   /** Undefined with `--from`. */
   readonly connection: Connection | undefined;
   readonly accepted: readonly AcceptableClass[];

@@ -23,7 +23,7 @@ interface ShownGroup {
   readonly left: number;
 }
 
-export interface AddressPage {
+interface AddressPage {
   /** A verdict in capitals, and the rest of the sentence. */
   readonly headline: string;
   readonly isGood: boolean;

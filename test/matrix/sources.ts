@@ -58,6 +58,10 @@ const OF_PIN = not("an option of pin, which writes the policy that the rows are 
 const OF_LOG = not("of log, which compares a log with itself and with its notes, and judges no evidence");
 const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
 
+const OF_ADDRESSES = not(
+  "which addresses are listed: test/cli/addresses.test.ts and test/cli/addresses-folder.test.ts",
+);
+
 export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
@@ -89,6 +93,7 @@ export const CLI_OPTIONS = {
   namespace: "release check --namespace",
   "no-manifest-set": LOOSENS,
   "no-policy": LOOSENS,
+  "no-private-keys": OF_ADDRESSES,
   nonce: "option nonce",
   now: LOOSENS,
   "organization-id": "expected organizationId",
@@ -103,8 +108,10 @@ export const CLI_OPTIONS = {
   request: "expected parameters",
   "role-arn": "pin pcrs of the role",
   "skip-unapproved": LOOSENS,
+  suborgs: OF_ADDRESSES,
   "trust-anchor": LOOSENS,
   "trusted-root": OF_PIN,
+  wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 
 /** The commands that take a policy. */
@@ -115,6 +122,7 @@ type JudgingCommand = {
 /** Each a column, or why it is none. */
 export const COMMAND_DOORS = {
   verify: "verify",
+  addresses: "addresses",
   audit: "audit with threads",
   worker: { not: "it judges what an audit puts into a queue: audit with a queue" },
   bundle: "bundle",
@@ -131,6 +139,7 @@ export const OPTIONS_OF_DOORS = {
   "verify of a bundle": "verify",
   "verify of a page": "verify",
   bundle: "bundle",
+  addresses: "addresses",
   watch: "watch",
   "watch after SIGHUP": "watch",
   review: "review",
