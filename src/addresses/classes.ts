@@ -1,4 +1,4 @@
-/** The classes of addresses (README.md, "Classes"). Everything that orders, names or accepts a class uses this table. */
+/** The table of the classes of addresses, by which everything orders, names and accepts them (README.md, "Classes"). */
 
 interface ClassRow {
   /** What the class says, for a heading or a legend. */

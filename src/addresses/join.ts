@@ -83,8 +83,9 @@ class Join {
   readonly #proofsAt = new Groups<Known>();
   /** Activities that made or imported an address or a private key. */
   readonly #makers = new Groups<AddressEvidence>();
-  readonly #imports = new Map<string, string>();
-  readonly #exports = new Map<string, string>();
+  /** Ids of wallets and private keys that activities imported or exported, and addresses of exported accounts. */
+  readonly #imported = new Set<string>();
+  readonly #exported = new Set<string>();
   readonly #deletions: readonly AddressActivity[];
   /** Exported accounts by what their path and their siblings' paths share. */
   readonly #exportedBeside = new Groups<string>();
@@ -101,7 +102,7 @@ class Join {
     for (const listed of this.#listed) {
       this.#listedBy.add(placeKey(listed), listed);
       this.#listedBy.add(comparableAddress(listed.address), listed);
-      const root = this.#exports.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
+      const root = this.#exported.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
       if (root !== null) this.#exportedBeside.add(JSON.stringify([listed.walletId, root]), listed.address);
     }
   }
@@ -112,13 +113,17 @@ class Join {
       if (says === null) continue;
       const known = { ...proof, says, activity };
       this.#proofsOf.add(comparableAddress(says.address), known);
-      if (says.path !== null) this.#proofsAt.add(placeKey(says), known);
+      this.#proofsAt.add(placeKey(says), known);
     }
-    const { id, effect, status } = activity;
-    const names = [...activity.wallets, ...activity.privateKeys, ...activity.addresses.map(comparableAddress)];
-    if (effect === "exports" && !isUndone(status)) for (const name of names) this.#exports.set(name, id);
-    if (effect === "imports" && !isUndone(status)) for (const name of names) this.#imports.set(name, id);
-    if (effect !== "exports" && effect !== "deletes") for (const name of names) this.#makers.add(name, evidence);
+    const { effect, status, wallets, privateKeys } = activity;
+    const addresses = activity.addresses.map(comparableAddress);
+    const isDone = status === null || !UNDONE.includes(status);
+    if (effect === "exports" && isDone)
+      for (const name of [...wallets, ...privateKeys, ...addresses]) this.#exported.add(name);
+    // An address may also be of the wallet from which the imported seed came.
+    if (effect === "imports" && isDone) for (const id of [...wallets, ...privateKeys]) this.#imported.add(id);
+    if (effect === "creates" || effect === "imports")
+      for (const name of [...privateKeys, ...addresses]) this.#makers.add(name, evidence);
   }
 
   rows(): AddressRow[] {
@@ -145,9 +150,9 @@ class Join {
   }
 
   #isMade(listed: Listed, what: "imported" | "exported"): boolean {
-    const activities = what === "imported" ? this.#imports : this.#exports;
-    const isByAddress = what === "exported" && activities.has(comparableAddress(listed.address));
-    return listed.flags?.[what] === true || activities.has(listed.id) || isByAddress;
+    if (listed.flags?.[what] === true) return true;
+    if (what === "imported") return this.#imported.has(listed.id);
+    return this.#exported.has(listed.id) || this.#exported.has(comparableAddress(listed.address));
   }
 
   /** Returns proofs of this wallet and path whose address no listed account there has. */
@@ -197,15 +202,17 @@ class Join {
     const [maker] = this.#makersOf(listed);
     const activityId = (named[0] ?? maker)?.activity.id;
     const imported = this.#isMade(listed, "imported") ? "imported without a proof: " : "";
-    return { class: "service", reason: `${imported}${this.#unprovenText(named, maker)}`, activityId };
+    return { class: "service", reason: `${imported}${this.#unprovenText(listed, named, maker)}`, activityId };
   }
 
-  #unprovenText(named: readonly Known[], maker: AddressEvidence | undefined): string {
+  #unprovenText(listed: Listed, named: readonly Known[], maker: AddressEvidence | undefined): string {
     if (named.some(({ status }) => status === "no-boot-proof"))
       return "the service does not have the boot proof of its proof any more";
     const other = named.find(({ status }) => status === "other");
     if (other !== undefined)
       return `signed by ${other.deployment ?? "an enclave"}, which the policy does not say to derive addresses`;
+    const foreign = named.find(({ says }) => !this.#isOwn(says, listed));
+    if (foreign !== undefined) return `its proof is of ${holderText(foreign.says, this.#options)}`;
     if (named.length > 0) return "its proof names no path";
     if (maker?.activity.requested === false) return "its activity requested no app proofs";
     if (maker?.proofs.length === 0)
@@ -362,10 +369,6 @@ function holderText({ organizationId, walletId }: ProvenAddress, options: JoinOp
 const UNDONE = ["CREATED", "PENDING", "FAILED", "CONSENSUS_NEEDED", "REJECTED"].map(
   (name) => `ACTIVITY_STATUS_${name}`,
 );
-
-function isUndone(status: string | null): boolean {
-  return status !== null && UNDONE.includes(status);
-}
 
 function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
   if (deletion.requestedAt === null || deletion.requestedAt < says.timestampMs) return false;

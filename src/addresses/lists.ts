@@ -1,6 +1,6 @@
 /** Readers of the service's lists, and of what its activities do to addresses (README.md, "Lists"). */
-import { outcomeOf, soleMember } from "../decode/activity.js";
-import { jsonInput } from "../decode/input.js";
+import { readActivity, soleMember } from "../decode/activity.js";
+import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Shape, anything, list, nonEmptyText, object, optional, readShape, text } from "../decode/shapes.js";
 import { MAX_TIME_MS, decimalMilliseconds } from "../decode/decimal-time.js";
@@ -174,56 +174,42 @@ export interface AddressActivity {
 
 /** Reads what an activity says about addresses, bare or as `{"activity": …}`. Throws {@link MalformedError}. */
 export function readAddressActivity(input: unknown): AddressActivity {
-  const value = jsonInput(input);
-  const activity = isJsonObject(value) && isJsonObject(value["activity"]) ? value["activity"] : value;
-  const read = readShape(ACTIVITY, activity);
-  if (read.value === undefined || !isJsonObject(activity)) throw new MalformedError("activity", read.faults);
-  const outcome = outcomeOf(activity);
-  const parts = [soleMember(outcome.intent), soleMember(outcome.result)].filter(isJsonObject);
-  const holders = parts.flatMap((part) => [part, part["wallet"], ...arrayOf(part["privateKeys"])]).filter(isJsonObject);
-  const stringsAt = (...names: string[]): string[] => [
-    ...new Set(holders.flatMap((holder) => names.flatMap((name) => stringsOf(holder[name])))),
+  const json = unwrap(jsonInput(input), "activity");
+  const { value, faults } = readActivity(json);
+  const { id, organizationId, type, status = null, requestedAt = null } = value;
+  if (!id || !organizationId || !type) throw new MalformedError("activity", faults);
+  const parts = [soleMember(value.intent), soleMember(value.result)].filter(isJsonObject);
+  const holders = parts.flatMap((part) => [part, part["wallet"], ...listOf(part["privateKeys"])]).filter(isJsonObject);
+  const textsAt = (...names: string[]): string[] => [
+    ...new Set(holders.flatMap((holder) => names.flatMap((name) => listOf(holder[name]).flatMap(textOf)))),
   ];
-  const { id, organizationId, type, status } = read.value;
   return {
     id,
     organizationId,
     type,
-    status: typeof status === "string" ? status : null,
-    requestedAt: requestTime(activity),
+    status,
+    requestedAt,
     effect: effectOf(type),
-    requested: flagOf(activity["generateAppProofs"]),
-    wallets: stringsAt("walletId", "walletIds"),
-    privateKeys: stringsAt("privateKeyId", "privateKeyIds"),
-    addresses: stringsAt("address", "addresses"),
+    requested: flagOf((json as JsonObject)["generateAppProofs"]),
+    wallets: textsAt("walletId", "walletIds"),
+    privateKeys: textsAt("privateKeyId", "privateKeyIds"),
+    addresses: textsAt("address", "addresses"),
     unkept: parts.some((part) => part["persist"] === false),
-    subOrganizationId: stringsAt("subOrganizationId")[0] ?? null,
+    subOrganizationId: textsAt("subOrganizationId")[0] ?? null,
   };
 }
-
-const ACTIVITY = object(
-  { id: nonEmptyText, organizationId: nonEmptyText, type: nonEmptyText, status: optional(anything) },
-  IGNORED,
-);
 
 function effectOf(type: string): AddressEffect | null {
   const [, name] = /^ACTIVITY_TYPE_(\w+?)(?:_V[0-9]+)?$/.exec(type) ?? [];
   return name !== undefined && Object.hasOwn(ADDRESS_ACTIVITIES, name) ? ADDRESS_ACTIVITIES[name]!.effect : null;
 }
 
-function requestTime(activity: JsonObject): number | null {
-  const created = timeOf(activity["createdAt"]);
-  return decimalMilliseconds(activity["timestampMs"]) ?? (created === null ? null : Date.parse(created));
+function listOf(value: JsonValue | undefined): readonly (JsonValue | undefined)[] {
+  return Array.isArray(value) ? value : [value];
 }
 
-function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** The texts of a member that is a text, a list of texts, or a list of objects with an address. */
-function stringsOf(value: JsonValue | undefined): string[] {
-  const entries = Array.isArray(value) ? value : [value];
-  return entries
-    .map((entry) => (isJsonObject(entry) ? entry["address"] : entry))
-    .filter((entry) => typeof entry === "string" && entry !== "") as string[];
+/** The text of an entry that is a text, or an object with an address. */
+function textOf(entry: JsonValue | undefined): string[] {
+  const text = isJsonObject(entry) ? entry["address"] : entry;
+  return typeof text === "string" && text !== "" ? [text] : [];
 }

@@ -8,7 +8,7 @@ import { outcomeOf, readActivity } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import { type AppProofPayload, decodeAppProof, decodeAppProofPayload } from "../decode/app-proof.js";
 import { decodeBootProof } from "../decode/boot-proof.js";
-import { jsonInput, unwrap } from "../decode/input.js";
+import { jsonInput, otherMembers, unwrap } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { privateMark } from "../decode/private-mark.js";
 import { attempt } from "../errors.js";
@@ -207,7 +207,8 @@ class ActivityRun {
   }
 
   async #judge(parts: readonly Part[], isAlone = false): Promise<ReadonlyMap<Part, Judged>> {
-    const { policy, organizationId, parentOrganizationId, activityId, provenance, ...options } = this.#options;
+    const { policy, activityId, provenance, ...rest } = this.#options;
+    const options = otherMembers(rest, "organizationId", "parentOrganizationId");
     if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
     const expected = { organizationId: this.facts.organizationId, ...(activityId !== undefined && { id: activityId }) };
     const setting = readOptions({ ...options, policy: policyOfCreation(policy, isAlone), expected });
@@ -258,8 +259,11 @@ function sayingOf({ addressDerivationProof, timestampMs }: AppProofPayload): Pro
 /** Returns the activity with these app proofs in place of its own. */
 function withAppProofs(activity: JsonObject, appProofs: readonly JsonValue[]): JsonObject {
   const { repetition } = outcomeOf(activity);
-  const { appProofs: _, ...rest } = repetition ?? {};
-  return { ...activity, ...(repetition && { result: { activity: rest } }), appProofs: [...appProofs] };
+  return {
+    ...activity,
+    ...(repetition && { result: { activity: otherMembers(repetition, "appProofs") as JsonObject } }),
+    appProofs: [...appProofs],
+  };
 }
 
 /** Ids of the checks that refuse the evidence: those that fail and, if the caller is strict, those that weaken. */

@@ -1,0 +1,783 @@
+/** Lists and activities, and the class of each address that they make. */
+import type { JsonObject } from "../../src/decode/json.js";
+import type { AddressLists, AddressVerifyOptions, JoinOptions } from "../../src/index.js";
+import { policyOutcomePayload } from "../../src/lab/enclave.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { after, lab } from "../attacks/support.js";
+import {
+  A,
+  B,
+  C,
+  CHILD,
+  DERIVATION,
+  K,
+  ORG,
+  OTHER_ORG,
+  PATH,
+  PATH2,
+  S,
+  W,
+  W2,
+  account,
+  activity,
+  damaged,
+  derivation,
+  keysMade,
+  listsOf,
+  made,
+  other,
+  otherApplication,
+  privateKey,
+  signed,
+  signer,
+  signerPolicy,
+  subOrganizationMade,
+  unpinned,
+  unproven,
+  wallet,
+} from "./support.js";
+
+export interface JoinRow {
+  readonly name: string;
+  readonly lists?: Partial<AddressLists>;
+  readonly activities?: readonly JsonObject[];
+  readonly verify?: Partial<AddressVerifyOptions> & { readonly boots?: readonly unknown[] };
+  readonly join?: Partial<JoinOptions>;
+  /** `class address` of each row in order, and what its reason matches. */
+  readonly rows: readonly (readonly [classAndAddress: string, reason?: RegExp | null])[];
+}
+
+const a = { path: PATH, address: A };
+const b = { path: PATH2, address: B };
+const listed = account(PATH, A);
+const solana = { addressFormat: "ADDRESS_FORMAT_SOLANA", curve: "CURVE_ED25519" };
+const one = { accounts: [listed] };
+const both = { accounts: [listed, account(PATH2, B)] };
+const wallets = (...flags: Parameters<typeof wallet>[1][]) => ({ wallets: flags.map((each) => wallet(W, each)) });
+const key = { wallets: [], privateKeys: [privateKey(K, A)] };
+const ofKey = (flags: Parameters<typeof privateKey>[2]) => ({ wallets: [], privateKeys: [privateKey(K, A, flags)] });
+const place = { walletId: W, derivationPath: PATH };
+const inW2 = { accounts: [account(PATH, A, { walletId: W2 })], wallets: [wallet(W2)] };
+const otherType = { ...labDeployment(otherApplication), name: "other" };
+const exportOf = (address: string, more: JsonObject = {}): JsonObject =>
+  activity("EXPORT_WALLET_ACCOUNT", { address, targetPublicKey: "04" }, { address, exportBundle: "x" }, more);
+const deletion = (type: string, intent: JsonObject, seconds = 100, more: JsonObject = {}): JsonObject =>
+  activity(type, intent, intent, { createdAt: String(after(seconds).getTime()), ...more });
+
+export const JOIN_ROWS: readonly JoinRow[] = [
+  // Derived, and what is compared.
+  { name: "a proof of all that the list says", lists: one, activities: [made([a])], rows: [["derived A", null]] },
+  {
+    name: "two accounts of one activity",
+    lists: both,
+    activities: [made([a, b])],
+    rows: [["derived A"], ["derived B"]],
+  },
+  {
+    name: "two accounts of two activities",
+    lists: both,
+    activities: [made([a]), made([b], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W } })],
+    rows: [["derived A"], ["derived B"]],
+  },
+  {
+    name: "a type of activity that is not known",
+    lists: one,
+    activities: [made([a], { type: "CREATE_WALLET_OF_TOMORROW_V9" })],
+    rows: [["derived A"]],
+  },
+  {
+    name: "accounts that share a path and differ in format",
+    lists: { accounts: [listed, account(PATH, S, solana)] },
+    activities: [made([a, { path: PATH, address: S }])],
+    rows: [["derived A"], ["derived S"]],
+  },
+  {
+    name: "several proofs of one address",
+    lists: one,
+    activities: [made([a]), made([a], { type: "CREATE_WALLET_ACCOUNTS", seconds: 90 })],
+    rows: [["derived A"]],
+  },
+  { name: "no proof, no activity", lists: one, rows: [["service A", /^no activity that made it was found$/]] },
+  { name: "nothing at all", lists: { wallets: [] }, rows: [] },
+  {
+    name: "Ethereum, in another case",
+    lists: { accounts: [account(PATH, A.toLowerCase())] },
+    activities: [made([a])],
+    rows: [["derived a"]],
+  },
+  ...["SUI", "APTOS"].map((format) => ({
+    name: `${format}, in another case`,
+    lists: { accounts: [account(PATH, A.toLowerCase(), { addressFormat: `ADDRESS_FORMAT_${format}` })] },
+    activities: [made([a])],
+    rows: [["derived a"]] as const,
+  })),
+  {
+    name: "hexadecimal of another format, in another case",
+    lists: { accounts: [account(PATH, A.toLowerCase(), { addressFormat: "ADDRESS_FORMAT_COMPRESSED" })] },
+    activities: [made([a])],
+    rows: [["contradicted a", /this wallet and path have 0xaB/], ["unlisted A"]],
+  },
+  {
+    name: "no hexadecimal, of a caseless format, in another case",
+    lists: { accounts: [account(PATH, S.toLowerCase())] },
+    activities: [made([{ path: PATH, address: S }])],
+    rows: [["contradicted s"], ["unlisted S"]],
+  },
+  {
+    name: "another address without 0x",
+    lists: { accounts: [account(PATH, A.slice(2))] },
+    activities: [made([a])],
+    rows: [[`contradicted ${A.slice(2)}`], ["unlisted A"]],
+  },
+
+  // Contradicted.
+  {
+    name: "an address exchanged in the list",
+    lists: { accounts: [account(PATH, B)] },
+    activities: [made([a])],
+    rows: [["contradicted B", /^a verified proof says that this wallet and path have 0xaB/], ["unlisted A"]],
+  },
+  {
+    name: "addresses of two paths exchanged",
+    lists: { accounts: [account(PATH, B), account(PATH2, A)] },
+    activities: [made([a, b])],
+    rows: [["contradicted B"], ["contradicted A"]],
+  },
+  {
+    name: "a path exchanged",
+    lists: { accounts: [account(PATH2, A)] },
+    activities: [made([a])],
+    rows: [["contradicted A", /its path is m\/44'\/60'\/0'\/0\/0$/]],
+  },
+  {
+    name: "the same address at two paths",
+    lists: { accounts: [listed, account(PATH2, A)] },
+    activities: [made([a])],
+    rows: [["contradicted A", /its path is/], ["derived A"]],
+  },
+  {
+    name: "two proofs of one address that name two paths",
+    lists: one,
+    activities: [made([a]), made([{ ...b, address: A }])],
+    rows: [["contradicted A", /its path is m\/44'\/60'\/0'\/0\/1/]],
+  },
+  {
+    name: "an account of another format, proven at the path where the list has another",
+    lists: { accounts: [listed, account(PATH, S, solana)] },
+    activities: [made([a, { path: PATH, address: C }])],
+    rows: [["contradicted A", /have 0xeF/], ["contradicted S", /have 0xeF/], ["unlisted C"]],
+  },
+  {
+    name: "another address at the path that was not to be kept, beside a good proof",
+    lists: one,
+    activities: [
+      made([a]),
+      made([{ path: PATH, address: S }], { type: "CREATE_WALLET_ACCOUNTS", intent: { persist: false } }),
+    ],
+    rows: [["note S", /persist: false/], ["derived A"]],
+  },
+  {
+    name: "another address at the path that was not to be kept, without a good proof",
+    lists: one,
+    activities: [made([{ path: PATH, address: S }], { type: "CREATE_WALLET_ACCOUNTS", intent: { persist: false } })],
+    rows: [["contradicted A"], ["note S"]],
+  },
+  {
+    name: "an exchanged address, and a deletion",
+    lists: { accounts: [account(PATH, B)] },
+    activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
+    rows: [["contradicted B"], ["note A"]],
+  },
+  {
+    name: "an exchanged address of an imported wallet",
+    lists: { ...wallets({ imported: true }), accounts: [account(PATH, B)] },
+    activities: [made([a], { type: "IMPORT_WALLET" })],
+    rows: [["contradicted B"], ["unlisted A"]],
+  },
+  {
+    name: "another wallet's account",
+    lists: inW2,
+    activities: [made([a])],
+    rows: [["contradicted A", /^the only verified proof of it is of wallet wallet-1$/]],
+  },
+  {
+    name: "another wallet's account at another path",
+    lists: { ...inW2, accounts: [account(PATH2, A, { walletId: W2 })] },
+    activities: [made([a])],
+    rows: [["contradicted A", /wallet wallet-1/]],
+  },
+  {
+    name: "another wallet's account beside a matching proof",
+    lists: { ...inW2, wallets: [wallet(W), wallet(W2)], accounts: [listed, ...inW2.accounts] },
+    activities: [made([a]), made([a], { walletId: W2 })],
+    rows: [["derived A"], ["derived A"]],
+  },
+  {
+    name: "another path of another wallet beside a matching proof",
+    lists: { ...one, wallets: [wallet(W), wallet(W2)] },
+    activities: [made([a]), made([{ ...b, address: A }], { walletId: W2 })],
+    rows: [["unlisted A", /no list has it/], ["derived A"]],
+  },
+  {
+    name: "another wallet's account of an imported wallet",
+    lists: { ...inW2, wallets: [wallet(W), wallet(W2, { imported: true })], accounts: [listed, ...inW2.accounts] },
+    activities: [made([a])],
+    rows: [["service A", /^imported without a proof: its proof is of wallet wallet-1$/], ["derived A"]],
+  },
+  {
+    name: "another wallet's account of a wallet that an activity imported",
+    lists: { ...inW2, wallets: [wallet(W), wallet(W2)], accounts: [listed, ...inW2.accounts] },
+    activities: [made([a]), unproven(made([a], { type: "IMPORT_WALLET", walletId: W2 }))],
+    rows: [["service A", /^imported without a proof/], ["derived A"]],
+  },
+  {
+    name: "another wallet's account of a wallet whose flag is not known",
+    lists: { ...inW2, wallets: [wallet(W2, { imported: null })] },
+    activities: [made([a])],
+    rows: [["contradicted A"]],
+  },
+  {
+    name: "a child's wallet, listed by the parent",
+    lists: one,
+    activities: [subOrganizationMade([a])],
+    rows: [["contradicted A", new RegExp(`of organization ${CHILD}`)]],
+  },
+  {
+    name: "a child's wallet, listed by the parent, beside a matching proof",
+    lists: one,
+    activities: [subOrganizationMade([a]), made([a])],
+    rows: [["derived A"]],
+  },
+  {
+    name: "a proof of a private key, for an account",
+    lists: one,
+    activities: [keysMade({ [K]: A })],
+    rows: [["contradicted A", /of a private key$/]],
+  },
+
+  // Refused.
+  {
+    name: "a damaged signature beside a good one",
+    lists: both,
+    activities: [made([a, b], { alter: ([first, second]) => [damaged(first!), second!] })],
+    rows: [
+      ["refused A", /^app.signature$/],
+      ["derived B", null],
+    ],
+  },
+  {
+    name: "a damaged proof, and a good one of the same address elsewhere",
+    lists: one,
+    activities: [made([a]), made([a], { alter: (all) => all.map(damaged) })],
+    rows: [["refused A", /^app.signature$/]],
+  },
+  {
+    name: "a damaged proof of another wallet beside a matching one",
+    lists: { ...one, wallets: [wallet(W), wallet(W2)] },
+    activities: [made([a]), made([a], { walletId: W2, alter: (all) => all.map(damaged) })],
+    rows: [["derived A"]],
+  },
+  {
+    name: "a damaged proof of another wallet alone",
+    lists: { ...one, wallets: [wallet(W), wallet(W2)] },
+    activities: [made([a], { walletId: W2, alter: (all) => all.map(damaged) })],
+    rows: [["refused A"]],
+  },
+  {
+    name: "a damaged proof that names another address at this wallet and path",
+    lists: { accounts: [account(PATH, B)] },
+    activities: [made([a], { alter: (all) => all.map(damaged) })],
+    rows: [["refused B"]],
+  },
+  {
+    name: "a damaged proof of an account of another format at this path",
+    lists: { accounts: [listed, account(PATH, S, solana)] },
+    activities: [made([a], { alter: (all) => all.map(damaged) })],
+    rows: [["refused A"], ["service S"]],
+  },
+  {
+    name: "a proof that cannot be read",
+    lists: both,
+    activities: [made([a, b], { alter: ([, second]) => [{ ...second!, proofPayload: "{" }, second!] })],
+    rows: [["refused A", /app.payload/], ["derived B"]],
+  },
+  {
+    name: "an enclave that the policy does not pin",
+    lists: one,
+    activities: [made([a], { by: unpinned })],
+    rows: [["refused A", /policy.deployment/]],
+  },
+  {
+    name: "an enclave that the policy does not pin, beside one that it pins",
+    lists: both,
+    activities: [made([a, b], { payloads: [], alter: () => [...proofsOf(a, unpinned), ...proofsOf(b)] })],
+    rows: [["refused A", /policy.deployment/], ["derived B"]],
+  },
+  {
+    name: "a refused proof and a contradiction",
+    lists: { accounts: [account(PATH2, A)] },
+    activities: [made([a]), made([{ ...b, address: A }], { alter: (all) => all.map(damaged) })],
+    rows: [["contradicted A"]],
+  },
+  {
+    name: "a proof that its activity does not have an address for",
+    lists: both,
+    activities: [made([a], { payloads: [derivation({ ...place }), derivation({ ...place, address: B })] })],
+    rows: [["refused B", /^activity.claims$/], ["derived A"]],
+  },
+  {
+    name: "a proof of another organization in an activity of this one",
+    lists: one,
+    activities: [made([a], { payloads: [derivation({ ...place, organizationId: OTHER_ORG })] })],
+    rows: [["refused A", /^activity.claims$/]],
+  },
+  {
+    name: "a type that the policy does not accept from this enclave",
+    lists: one,
+    activities: [made([a])],
+    verify: {
+      policy: signerPolicy({ appProofs: { types: [DERIVATION, "X"] } }, [
+        { ...labDeployment(lab), appProofs: { types: ["X"] } },
+        { ...otherType, appProofs: { types: [DERIVATION] } },
+      ]),
+    },
+    rows: [["refused A", /^policy.app-proof$/]],
+  },
+  {
+    name: "an activity that is not completed",
+    lists: one,
+    activities: [made([a], { more: { status: "ACTIVITY_STATUS_FAILED" } })],
+    rows: [["refused A", /^activity.request$/]],
+  },
+  {
+    name: "a decision to deny",
+    lists: one,
+    activities: [
+      made([a], { payloads: [derivation(place), policyOutcomePayload(after(60), ORG, "OUTCOME_REJECTED")] }),
+    ],
+    verify: { policy: signerPolicy({}, [labDeployment(lab)]) },
+    rows: [["refused A", /^activity.claims$/]],
+  },
+
+  // The service's word.
+  {
+    name: "an activity that requested no proofs",
+    lists: one,
+    activities: [unproven(made([a], { more: { generateAppProofs: false } }))],
+    rows: [["service A", /^its activity requested no app proofs$/]],
+  },
+  {
+    name: "an activity without proofs",
+    lists: one,
+    activities: [unproven(made([a]))],
+    rows: [["service A", /^its activity has no proof of an address: none was requested, or none is kept$/]],
+  },
+  {
+    name: "an activity that has proofs of others",
+    lists: both,
+    activities: [made([a, b], { payloads: [derivation(place)] })],
+    rows: [["service B", /^no proof of its activity names it$/], ["derived A"]],
+  },
+  {
+    name: "a boot proof that the service does not have",
+    lists: one,
+    activities: [made([a])],
+    verify: { boots: [other.bootProof] },
+    rows: [["service A", /does not have the boot proof/]],
+  },
+  {
+    name: "a boot proof that the service does not have, beside one that it has",
+    lists: both,
+    activities: [made([a, b], { payloads: [], alter: () => [...proofsOf(a, unpinned), ...proofsOf(b)] })],
+    verify: { boots: [signer.bootProof] },
+    rows: [["service A", /does not have the boot proof/], ["derived B"]],
+  },
+  {
+    name: "another application of the policy",
+    lists: one,
+    activities: [made([a], { by: other })],
+    verify: { policy: signerPolicy({}, [{ ...labDeployment(lab), appProofs: { types: [DERIVATION] } }, otherType]) },
+    rows: [["service A", /^signed by other, which the policy does not say to derive addresses$/]],
+  },
+  {
+    name: "an imported wallet without a proof",
+    lists: { ...one, ...wallets({ imported: true }) },
+    activities: [unproven(made([a], { type: "IMPORT_WALLET" }))],
+    rows: [["service A", /^imported without a proof: its activity has no proof/]],
+  },
+  {
+    name: "a proof without a path",
+    lists: one,
+    activities: [activity("X", {}, { walletId: W, address: A }, { appProofs: signed([derivation({ walletId: W })]) })],
+    rows: [["unlisted A"], ["service A", /^its proof names no path$/]],
+  },
+  {
+    name: "a parent that is not known",
+    lists: one,
+    join: { parentUnknown: true },
+    rows: [["service A", /found, and the parent organization is not known$/]],
+  },
+  {
+    name: "an activity of another organization",
+    lists: one,
+    activities: [made([a], { more: { organizationId: OTHER_ORG } })],
+    rows: [["service A", /^no activity/]],
+  },
+  {
+    name: "a wallet that no list has",
+    lists: { ...one, wallets: [wallet(W2)] },
+    activities: [made([a])],
+    rows: [["service A", /^its wallet wallet-1 is in no list$/]],
+  },
+  {
+    name: "a flag that is not known: imported",
+    lists: { ...one, ...wallets({ imported: null }) },
+    activities: [made([a])],
+    rows: [["service A", /^the list does not say whether its wallet was imported$/]],
+  },
+  {
+    name: "a flag that is not known: exported",
+    lists: { ...one, ...wallets({ exported: null }) },
+    activities: [made([a])],
+    rows: [["service A", /was exported$/]],
+  },
+  {
+    name: "a wallet listed twice, once with a flag that is not known",
+    lists: { ...one, ...wallets({}, { exported: null }) },
+    activities: [made([a])],
+    rows: [["service A"]],
+  },
+  {
+    name: "an imported wallet whose other flag is not known",
+    lists: { ...one, ...wallets({ imported: true, exported: null }) },
+    activities: [made([a])],
+    rows: [["service A", /exported$/]],
+  },
+
+  // Imported and exported, by flag or activity.
+  {
+    name: "imported, by the flag",
+    lists: { ...one, ...wallets({ imported: true }) },
+    activities: [made([a])],
+    rows: [["imported A", /^its wallet was imported$/]],
+  },
+  {
+    name: "imported, by the activity, and called generated",
+    lists: one,
+    activities: [made([a], { type: "IMPORT_WALLET" })],
+    rows: [["imported A"]],
+  },
+  {
+    name: "imported, by the activity, and the flag is not known",
+    lists: { ...one, ...wallets({ imported: null }) },
+    activities: [made([a], { type: "IMPORT_WALLET" })],
+    rows: [["imported A"]],
+  },
+  {
+    name: "exported, by the flag",
+    lists: { ...one, ...wallets({ exported: true }) },
+    activities: [made([a])],
+    rows: [["exported A", /was exported$/]],
+  },
+  {
+    name: "exported, by one of two entries",
+    lists: { ...one, ...wallets({}, { exported: true }, {}) },
+    activities: [made([a])],
+    rows: [["exported A"]],
+  },
+  {
+    name: "exported, by the activity",
+    lists: both,
+    activities: [made([a, b]), activity("EXPORT_WALLET", { walletId: W }, { walletId: W })],
+    rows: [["exported A"], ["exported B"]],
+  },
+  {
+    name: "exported, by an activity of a later version and without a status",
+    lists: one,
+    activities: [made([a]), activity("EXPORT_WALLET_V2", { walletId: W }, {}, { status: null })],
+    rows: [["exported A"]],
+  },
+  ...["FAILED", "CONSENSUS_NEEDED", "REJECTED", "PENDING", "CREATED"].map((status) => ({
+    name: `an export that was not done: ${status}`,
+    lists: one,
+    activities: [made([a]), activity("EXPORT_WALLET", { walletId: W }, {}, { status: `ACTIVITY_STATUS_${status}` })],
+    rows: [["derived A", null]] as const,
+  })),
+  {
+    name: "another wallet exported",
+    lists: one,
+    activities: [made([a]), activity("EXPORT_WALLET", { walletId: W2 }, {})],
+    rows: [["derived A", null]],
+  },
+  {
+    name: "imported and exported",
+    lists: { ...one, ...wallets({ imported: true, exported: true }) },
+    activities: [made([a])],
+    rows: [["imported A"]],
+  },
+  {
+    name: "an unhardened account exported, in another case",
+    lists: both,
+    activities: [made([a, b]), exportOf(A.toLowerCase())],
+    rows: [["exported A"], ["derived B", /^0xaB.*, an unhardened account beside it, was exported$/]],
+  },
+  {
+    name: "an unhardened account exported, and another below the same hardened step",
+    lists: { accounts: [listed, account("m/44'/60'/0'/1/7", B)] },
+    activities: [made([a, { path: "m/44'/60'/0'/1/7", address: B }]), exportOf(A)],
+    rows: [["exported A"], ["derived B", /was exported/]],
+  },
+  {
+    name: "an unhardened account exported, and another below another hardened step",
+    lists: { accounts: [listed, account("m/44'/60'/1'/0/0", B)] },
+    activities: [made([a, { path: "m/44'/60'/1'/0/0", address: B }]), exportOf(A)],
+    rows: [["exported A"], ["derived B", null]],
+  },
+  {
+    name: "an unhardened account exported, and another wallet",
+    lists: { wallets: [wallet(W), wallet(W2)], accounts: [listed, account(PATH2, B, { walletId: W2 })] },
+    activities: [made([a]), made([b], { walletId: W2 }), exportOf(A)],
+    rows: [["exported A"], ["derived B", null]],
+  },
+  {
+    name: "a hardened account exported",
+    lists: { accounts: [account("m/44'/501'/0'/0'", A), account("m/44'/501'/1'/0'", B)] },
+    activities: [
+      made([
+        { path: "m/44'/501'/0'/0'", address: A },
+        { path: "m/44'/501'/1'/0'", address: B },
+      ]),
+      exportOf(A),
+    ],
+    rows: [["exported A"], ["derived B", null]],
+  },
+  {
+    name: "an unhardened account exported of an imported wallet",
+    lists: { ...both, ...wallets({ imported: true }) },
+    activities: [made([a, b]), exportOf(A)],
+    rows: [
+      ["imported A", /^its wallet was imported$/],
+      ["imported B", /imported; 0xaB.* was exported$/],
+    ],
+  },
+
+  // Private keys.
+  { name: "a private key", lists: key, activities: [keysMade({ [K]: A })], rows: [["derived A", null]] },
+  {
+    name: "an address of a private key that the list has with another",
+    lists: key,
+    activities: [keysMade({ [K]: B })],
+    rows: [["unlisted B"], ["service A", /^no proof of its activity names it$/]],
+  },
+  {
+    name: "a proof of a wallet, for a private key",
+    lists: key,
+    activities: [made([a])],
+    rows: [["contradicted A", /of wallet wallet-1/]],
+  },
+  {
+    name: "a proof of a wallet, for an imported private key",
+    lists: { ...one, privateKeys: [privateKey(K, A, { imported: true })] },
+    activities: [made([a])],
+    rows: [["service A", /^imported without a proof: its proof is of wallet wallet-1$/], ["derived A"]],
+  },
+  {
+    name: "a private key imported, by the flag",
+    lists: ofKey({ imported: true }),
+    activities: [keysMade({ [K]: A })],
+    rows: [["imported A", /^its private key was imported$/]],
+  },
+  {
+    name: "a private key imported, by the activity",
+    lists: key,
+    activities: [
+      activity(
+        "IMPORT_PRIVATE_KEY",
+        {},
+        { privateKeyId: K, addresses: [{ format: "ADDRESS_FORMAT_ETHEREUM", address: A }] },
+        { appProofs: signed([derivation({})]) },
+      ),
+    ],
+    rows: [["imported A"]],
+  },
+  {
+    name: "a private key whose flag is not known",
+    lists: ofKey({ exported: null }),
+    activities: [keysMade({ [K]: A })],
+    rows: [["service A", /its private key was exported$/]],
+  },
+  {
+    name: "a private key exported, by the activity",
+    lists: key,
+    activities: [keysMade({ [K]: A }), activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K })],
+    rows: [["exported A"]],
+  },
+  {
+    name: "another private key exported",
+    lists: key,
+    activities: [keysMade({ [K]: A }), activity("EXPORT_PRIVATE_KEY", { privateKeyId: "key-2" }, {})],
+    rows: [["derived A"]],
+  },
+  {
+    name: "a private key without a proof, of the first version",
+    lists: key,
+    activities: [activity("CREATE_PRIVATE_KEYS", {}, { privateKeyIds: [K] })],
+    rows: [["service A", /^its activity has no proof/]],
+  },
+  {
+    name: "a private key that was deleted",
+    lists: { wallets: [] },
+    activities: [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
+    rows: [["note A", /deleted by activity-/]],
+  },
+  {
+    name: "another private key that was deleted",
+    lists: { wallets: [] },
+    activities: [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: ["key-2"] })],
+    rows: [["unlisted A"]],
+  },
+
+  // Proven and not listed.
+  {
+    name: "a proven address missing from the list",
+    lists: one,
+    activities: [made([a, b])],
+    rows: [["unlisted B", /no list has it$/], ["derived A"]],
+  },
+  {
+    name: "a proven address missing from the list, twice proven",
+    activities: [made([a]), made([a], { seconds: 90 })],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "a damaged proof of an address that no list has",
+    activities: [made([a], { alter: (all) => all.map(damaged) })],
+    rows: [],
+  },
+  { name: "a child's address that no list of the parent has", activities: [subOrganizationMade([a])], rows: [] },
+  {
+    name: "an address of another application that no list has",
+    activities: [made([a], { by: other })],
+    verify: { policy: signerPolicy({}, [{ ...labDeployment(lab), appProofs: { types: [DERIVATION] } }, otherType]) },
+    rows: [],
+  },
+  {
+    name: "an address that was not to be kept",
+    activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } })],
+    rows: [["note A", /persist: false/]],
+  },
+  {
+    name: "an address that was not to be kept, and is listed",
+    lists: one,
+    activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } })],
+    rows: [["derived A", null]],
+  },
+  {
+    name: "an address younger than the list",
+    lists: { listedAt: after(59).getTime() },
+    activities: [made([a])],
+    rows: [["note A", /after the lists were read/]],
+  },
+  {
+    name: "an address as old as the list",
+    lists: { listedAt: after(60).getTime() },
+    activities: [made([a])],
+    rows: [["unlisted A"]],
+  },
+  { name: "lists of an unknown time", lists: { listedAt: null }, activities: [made([a])], rows: [["unlisted A"]] },
+  {
+    name: "a wallet that was deleted",
+    lists: { wallets: [] },
+    activities: [made([a]), deletion("DELETE_WALLETS", { walletIds: [W] })],
+    rows: [["note A", /deleted by/]],
+  },
+  {
+    name: "another wallet that was deleted",
+    activities: [made([a]), deletion("DELETE_WALLETS", { walletIds: [W2] })],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "a deletion of wallets that names none",
+    activities: [made([a]), deletion("DELETE_WALLETS", {})],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "accounts that were deleted",
+    activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
+    rows: [["note A"]],
+  },
+  {
+    name: "accounts of another wallet that were deleted",
+    activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletId: W2, walletAccountIds: ["x"] })],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "accounts that were deleted before",
+    activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, 59)],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "a deletion that was not done",
+    activities: [
+      made([a]),
+      deletion("DELETE_WALLETS", { walletIds: [W] }, 100, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
+    ],
+    rows: [["unlisted A"]],
+  },
+  {
+    name: "a deletion without a time",
+    activities: [made([a]), activity("DELETE_WALLETS", { walletIds: [W] }, {}, { createdAt: null })],
+    rows: [["unlisted A"]],
+  },
+
+  // Sub-organizations.
+  {
+    name: "a sub-organization, made by its parent",
+    lists: one,
+    activities: [subOrganizationMade([a])],
+    verify: { organizationId: CHILD, parentOrganizationId: ORG },
+    join: { organizationId: CHILD },
+    rows: [["derived A", null]],
+  },
+  {
+    name: "a sub-organization whose parent was not named",
+    lists: one,
+    activities: [subOrganizationMade([a])],
+    verify: { organizationId: CHILD },
+    join: { organizationId: CHILD, parentUnknown: true },
+    rows: [["service A", /parent organization is not known$/]],
+  },
+  {
+    name: "another sub-organization of the same parent",
+    lists: one,
+    activities: [subOrganizationMade([a])],
+    verify: { organizationId: OTHER_ORG, parentOrganizationId: ORG },
+    join: { organizationId: OTHER_ORG },
+    rows: [["service A"]],
+  },
+  {
+    name: "another activity of the parent, whose result names the sub-organization",
+    lists: one,
+    activities: [
+      made([a], {
+        payloads: [derivation({ ...place, organizationId: CHILD })],
+        more: { result: { x: { subOrganizationId: CHILD, walletId: W, addresses: [A] } } },
+      }),
+    ],
+    verify: { organizationId: CHILD, parentOrganizationId: ORG },
+    join: { organizationId: CHILD },
+    rows: [["service A", /^no activity/]],
+  },
+  {
+    name: "an activity of the parent whose proof names the parent",
+    lists: one,
+    activities: [{ ...subOrganizationMade([a]), appProofs: signed([derivation({ ...place })]) }],
+    verify: { organizationId: CHILD, parentOrganizationId: ORG },
+    join: { organizationId: CHILD },
+    rows: [["contradicted A", new RegExp(`of organization ${ORG}`)]],
+  },
+];
+
+function proofsOf({ path, address }: typeof a, by = signer): JsonObject[] {
+  return signed([derivation({ walletId: W, derivationPath: path, address })], by);
+}

@@ -1,0 +1,47 @@
+/** The join of lists and verified proofs. */
+import { describe, expect, it } from "vitest";
+import { type AddressEvidence, type AddressRow, joinAddresses } from "../../src/index.js";
+import { JOIN_ROWS, type JoinRow } from "./join.table.js";
+import { A, B, C, ORG, PATH, S, account, listsOf, made, verifiedOf } from "./support.js";
+
+const NAMES = new Map([
+  [A, "A"],
+  [A.toLowerCase(), "a"],
+  [B, "B"],
+  [C, "C"],
+  [S, "S"],
+  [S.toLowerCase(), "s"],
+]);
+
+async function evidenceOf({ activities = [], verify }: JoinRow): Promise<AddressEvidence[]> {
+  const all: AddressEvidence[] = [];
+  for (const each of activities) {
+    const verified = await verifiedOf(each, verify);
+    if (verified !== null) all.push(verified);
+  }
+  return all;
+}
+
+async function joined(row: JoinRow, order = (all: AddressEvidence[]): AddressEvidence[] => all): Promise<AddressRow[]> {
+  return joinAddresses(listsOf(row.lists), order(await evidenceOf(row)), { organizationId: ORG, ...row.join });
+}
+
+describe("the class of an address", () => {
+  it("has cases", () => {
+    expect(JOIN_ROWS.length).toBeGreaterThan(100);
+    expect(new Set(JOIN_ROWS.map(({ name }) => name)).size).toBe(JOIN_ROWS.length);
+  });
+
+  it.each(JOIN_ROWS.map((row) => [row.name, row] as const))("%s", async (_, row) => {
+    const rows = await joined(row);
+    expect(rows.map((each) => `${each.class} ${NAMES.get(each.address) ?? each.address}`)).toEqual(
+      row.rows.map(([text]) => text),
+    );
+    row.rows.forEach(([, reason], index) => {
+      const found = rows[index]!.reason;
+      if (reason === null) expect(found).toBeNull();
+      else if (reason !== undefined) expect(found).toMatch(reason);
+    });
+    expect(await joined(row, (all) => all.toReversed())).toEqual(rows);
+  });
+});
