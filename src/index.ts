@@ -200,7 +200,7 @@ export { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, CLASSES, isAcceptedClass } from ".
 export type { AcceptableClass, AddressClass } from "./addresses/classes.js";
 export { joinAddresses } from "./addresses/join.js";
 export type { AddressRow, JoinOptions } from "./addresses/join.js";
-export { readAccounts, readPrivateKeys, readWallets } from "./addresses/lists.js";
+export { ADDRESS_ACTIVITY_TYPES, readAccounts, readPrivateKeys, readWallets } from "./addresses/lists.js";
 export type {
   AccountOfPage,
   AddressActivity,
@@ -211,7 +211,7 @@ export type {
   ListedPrivateKey,
   ListedWallet,
 } from "./addresses/lists.js";
-export { DerivationPolicyError, verifyAddressActivity } from "./addresses/verify.js";
+export { DerivationPolicyError, requireDerivationPolicy, verifyAddressActivity } from "./addresses/verify.js";
 export type {
   AddressEvidence,
   AddressProof,

@@ -68,6 +68,12 @@ const expected = {
   requestedAt: AT,
   addresses: (activity["result"] as { createWalletResult: { addresses: string[] } }).createWalletResult.addresses,
 };
+const addressLists = {
+  wallets: [{ walletId: "w", exported: false, imported: false }],
+  accounts: [{ walletId: "w", path: "m/0", address: "a", curve: "c", addressFormat: "f", createdAt: null }],
+  privateKeys: [],
+  listedAt: null,
+};
 const options = { policy, now: NOW, at: AT, allowDebug: false, bootProofsOnly: false, expected };
 const alone = { policy, now: NOW, at: AT };
 const verdictOf = ({ report }: { readonly report: library.Report }): unknown => ({
@@ -256,6 +262,13 @@ const CALLS: readonly Call[] = [
   ["verifyAppProof", [appProofs[0], bootProof, alone], verdictOf],
   ["verifyAppProofs", [appProofs, [bootProof], alone], verdictOf],
   ["verifyActivity", [activity, [bootProof], { ...alone, expected }], verdictOf],
+  ["verifyAddressActivity", [activity, [bootProof], { ...alone, organizationId: expected.organizationId }]],
+  ["requireDerivationPolicy", [policy]],
+  ["joinAddresses", [addressLists, [], { organizationId: expected.organizationId }]],
+  ["isAcceptedClass", ["exported", ["imported"]]],
+  ["readWallets", [addressLists]],
+  ["readAccounts", [{ accounts: [] }, expected.organizationId]],
+  ["readPrivateKeys", [addressLists]],
   ["verifyAttestation", [document, alone], verdictOf],
   [
     "appProofOf",
@@ -369,6 +382,10 @@ const CALLS: readonly Call[] = [
   ["verifyAppProof", [bytesOf(appProofs[0]), bytesOf(bootProof), alone], verdictOf],
   ["verifyAppProofs", [[bytesOf(appProofs[0])], [bytesOf(bootProof)], alone], verdictOf],
   ["verifyActivity", [bytesOf(activity), [bytesOf(bootProof)], alone], verdictOf],
+  [
+    "verifyAddressActivity",
+    [bytesOf(activity), [bytesOf(bootProof)], { ...alone, organizationId: expected.organizationId }],
+  ],
   ["decodeActivity", [bytesOf(activity)]],
   ["decodeAppProof", [bytesOf(appProofs[0])]],
   ["decodeBootProof", [bytesOf(bootProof)]],

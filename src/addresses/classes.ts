@@ -1,4 +1,4 @@
-/** The table of the classes of addresses, by which everything orders, names and accepts them (README.md, "Classes"). */
+/** The table of the classes of addresses (addresses/README.md, "Classes"), by which everything orders and accepts them. */
 
 interface ClassRow {
   /** What the class says, for a heading or a legend. */

@@ -1,6 +1,8 @@
-/** The join of lists and verified proofs, address by address (README.md, "Classes"). */
+/** The join of lists and verified proofs, address by address (addresses/README.md, "Classes"). */
 import type { AddressActivity, AddressLists, ListedFlag } from "./lists.js";
 import { COMPLETED } from "../decode/activity.js";
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, flag, nonEmptyText, optional } from "../decode/shapes.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { ADDRESS_CLASSES, type AddressClass } from "./classes.js";
 import { type AddressEvidence, type AddressProof, type ProvenAddress, requireAddressEvidence } from "./verify.js";
@@ -10,6 +12,8 @@ export interface JoinOptions {
   /** Whether it may be a sub-organization whose parent is not known, so that the parent's activities are missing. */
   readonly parentUnknown?: boolean;
 }
+
+const OPTIONS: MembersOf<JoinOptions> = { organizationId: nonEmptyText, parentUnknown: optional(flag) };
 
 /** One address and its class. */
 export interface AddressRow {
@@ -66,8 +70,9 @@ interface Judgement {
 export function joinAddresses(
   lists: AddressLists,
   evidence: Iterable<AddressEvidence>,
-  options: JoinOptions,
+  given: JoinOptions,
 ): AddressRow[] {
+  const options = typedOptions("options", given, OPTIONS);
   const all = [...evidence].map((each) => requireAddressEvidence(each, options.organizationId));
   const join = new Join(lists, all, options);
   const rows = join.rows();
@@ -76,11 +81,13 @@ export function joinAddresses(
 
 class Join {
   readonly #options: JoinOptions;
-  readonly #listedAt: number;
+  /** When the lists were read, in milliseconds. */
+  readonly #readAt: number;
   readonly #listed: readonly Listed[];
-  readonly #listedBy = new Groups<Listed>();
+  readonly #listedAt = new Groups<Listed>();
   readonly #proofsOf = new Groups<Known>();
   readonly #proofsAt = new Groups<Known>();
+  readonly #missing = new Map<string, readonly Known[]>();
   /** Activities that made or imported an address or a private key. */
   readonly #makers = new Groups<AddressEvidence>();
   /** Ids of wallets and private keys that activities imported or exported, and addresses of exported accounts. */
@@ -92,7 +99,7 @@ class Join {
 
   constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
     this.#options = options;
-    this.#listedAt = lists.listedAt ?? Infinity;
+    this.#readAt = lists.listedAt ?? Infinity;
     this.#listed = listedOf(lists);
     const sorted = evidence.toSorted((a, b) => compareTexts(a.activity.id, b.activity.id));
     for (const each of sorted) this.#read(each);
@@ -100,10 +107,9 @@ class Join {
       .map(({ activity }) => activity)
       .filter(({ effect, status }) => effect === "deletes" && status === COMPLETED);
     for (const listed of this.#listed) {
-      this.#listedBy.add(placeKey(listed), listed);
-      this.#listedBy.add(comparableAddress(listed.address), listed);
+      this.#listedAt.add(placeKey(listed.walletId, listed.path), listed);
       const root = this.#exported.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
-      if (root !== null) this.#exportedBeside.add(JSON.stringify([listed.walletId, root]), listed.address);
+      if (root !== null) this.#exportedBeside.add(placeKey(listed.walletId, root), listed.address);
     }
   }
 
@@ -113,15 +119,15 @@ class Join {
       if (says === null) continue;
       const known = { ...proof, says, activity };
       this.#proofsOf.add(comparableAddress(says.address), known);
-      this.#proofsAt.add(placeKey(says), known);
+      this.#proofsAt.add(placeKey(says.walletId, says.path), known);
     }
-    const { effect, status, wallets, privateKeys } = activity;
+    const { effect, wallets, privateKeys } = activity;
+    const ids = [...wallets, ...privateKeys];
     const addresses = activity.addresses.map(comparableAddress);
-    const isDone = status === null || !UNDONE.includes(status);
-    if (effect === "exports" && isDone)
-      for (const name of [...wallets, ...privateKeys, ...addresses]) this.#exported.add(name);
-    // An address may also be of the wallet from which the imported seed came.
-    if (effect === "imports" && isDone) for (const id of [...wallets, ...privateKeys]) this.#imported.add(id);
+    if (effect === "exports" && mayBeDone(activity))
+      for (const name of [...ids, ...addresses]) this.#exported.add(name);
+    // The same address may be of the wallet from which the imported seed came, so only ids count.
+    if (effect === "imports" && mayBeDone(activity)) for (const id of ids) this.#imported.add(id);
     if (effect === "creates" || effect === "imports")
       for (const name of [...privateKeys, ...addresses]) this.#makers.add(name, evidence);
   }
@@ -155,12 +161,15 @@ class Join {
     return this.#exported.has(listed.id) || this.#exported.has(comparableAddress(listed.address));
   }
 
-  /** Returns proofs of this wallet and path whose address no listed account there has. */
-  #elsewhere(listed: Listed): Known[] {
-    if (listed.walletId === null) return [];
-    const key = placeKey(listed);
-    const isMissing = ({ says }: Known): boolean => !this.#listedBy.of(key).some((other) => names(says, other));
-    return this.#proofsAt.of(key).filter((each) => this.#isOwn(each.says, listed) && isMissing(each));
+  /** Returns the proofs of this wallet and path whose address no listed account there has. */
+  #elsewhere({ walletId, path }: Listed): readonly Known[] {
+    const key = placeKey(walletId, path);
+    const isMissing = ({ says }: Known): boolean =>
+      says.organizationId === this.#options.organizationId &&
+      !this.#listedAt.of(key).some((other) => names(says, other));
+    const known = this.#missing.get(key) ?? this.#proofsAt.of(key).filter(isMissing);
+    this.#missing.set(key, known);
+    return walletId === null ? [] : known;
   }
 
   #contradiction(listed: Listed, named: readonly Known[], match: Known | undefined): Judgement | null {
@@ -224,8 +233,8 @@ class Join {
 
   #proven(listed: Listed, proof: Known): Judgement {
     const holder = listed.walletId === null ? "private key" : "wallet";
-    const siblings = this.#exportedBeside.of(JSON.stringify([listed.walletId, unhardenedRoot(listed.path)]));
-    const [sibling] = siblings.filter((address) => address !== listed.address);
+    const exported = this.#exportedBeside.of(placeKey(listed.walletId, unhardenedRoot(listed.path)));
+    const sibling = exported.find((address) => address !== listed.address);
     const beside = sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
     const judgement = (name: AddressClass, reason: string | null): Judgement => ({
       class: name,
@@ -234,7 +243,7 @@ class Join {
     });
     if (listed.flags === undefined) return judgement("service", `its ${holder} ${listed.id} is in no list`);
     for (const what of ["imported", "exported"] as const)
-      if (listed.flags[what] === null && !this.#isMade(listed, what))
+      if (listed.flags[what] !== false && !this.#isMade(listed, what))
         return judgement("service", `the list does not say whether its ${holder} was ${what}`);
     if (this.#isMade(listed, "imported")) return judgement("imported", `its ${holder} was imported`);
     if (this.#isMade(listed, "exported")) return judgement("exported", `it or its ${holder} was exported`);
@@ -244,7 +253,7 @@ class Join {
   /** Returns the reason why a proven address may be in no list, or null. */
   #excuse({ says, activity }: Known): string | null {
     if (activity.unkept) return "its activity asked not to keep it (persist: false)";
-    if (says.timestampMs > this.#listedAt) return "it was made after the lists were read";
+    if (says.timestampMs > this.#readAt) return "it was made after the lists were read";
     const deletion = this.#deletions.find((each) => isDeletionOf(each, says, activity));
     return deletion === undefined ? null : `it may have been deleted by ${deletion.id}`;
   }
@@ -305,9 +314,8 @@ function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
       const own = { walletId, path, address, curve, addressFormat, createdAt };
       return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
     }),
-    ...privateKeys.flatMap((key) =>
-      key.addresses.map(({ address, format: addressFormat }) => {
-        const { privateKeyId, curve, createdAt } = key;
+    ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses }) =>
+      addresses.map(({ address, format: addressFormat }) => {
         const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
         return { ...own, id: privateKeyId, flags: flags.get(privateKeyId) };
       }),
@@ -317,7 +325,7 @@ function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
 
 function worseFlag(a: ListedFlag, b: ListedFlag): ListedFlag {
   if (a === true || b === true) return true;
-  return a === null || b === null ? null : false;
+  return a === false && b === false ? false : null;
 }
 
 function rowOf(
@@ -354,7 +362,7 @@ function names({ address }: ProvenAddress, listed: Pick<Listed, "address" | "add
   return isCaseless && comparableAddress(address) === comparableAddress(listed.address);
 }
 
-function placeKey({ walletId, path }: { readonly walletId: string | null; readonly path: string | null }): string {
+function placeKey(walletId: string | null, path: string | null): string {
   return JSON.stringify([walletId, path]);
 }
 
@@ -371,6 +379,10 @@ function holderText({ organizationId, walletId }: ProvenAddress, options: JoinOp
 const UNDONE = ["CREATED", "PENDING", "FAILED", "CONSENSUS_NEEDED", "REJECTED"].map(
   (name) => `ACTIVITY_STATUS_${name}`,
 );
+
+function mayBeDone({ status }: AddressActivity): boolean {
+  return status === null || !UNDONE.includes(status);
+}
 
 function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
   if (deletion.requestedAt === null || deletion.requestedAt < says.timestampMs) return false;

@@ -1,4 +1,4 @@
-/** Readers of the service's lists, and of what its activities do to addresses (README.md, "Lists"). */
+/** Readers of the service's lists, and of what its activities do to addresses (addresses/README.md, "Lists"). */
 import { readActivity, soleMember } from "../decode/activity.js";
 import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -178,7 +178,8 @@ export function readAddressActivity(input: unknown): AddressActivity {
   const { value, faults } = readActivity(json);
   const { id, organizationId, type, status = null, requestedAt = null } = value;
   if (!id || !organizationId || !type) throw new MalformedError("activity", faults);
-  const parts = [soleMember(value.intent), soleMember(value.result)].filter(isJsonObject);
+  const result = soleMember(value.result);
+  const parts = [soleMember(value.intent), result].filter(isJsonObject);
   const holders = parts.flatMap((part) => [part, part["wallet"], ...listOf(part["privateKeys"])]).filter(isJsonObject);
   const textsAt = (...names: string[]): string[] => [
     ...new Set(holders.flatMap((holder) => names.flatMap((name) => listOf(holder[name]).flatMap(textOf)))),
@@ -195,7 +196,7 @@ export function readAddressActivity(input: unknown): AddressActivity {
     privateKeys: textsAt("privateKeyId", "privateKeyIds"),
     addresses: textsAt("address", "addresses"),
     unkept: parts.some((part) => part["persist"] === false),
-    subOrganizationId: textsAt("subOrganizationId")[0] ?? null,
+    subOrganizationId: (isJsonObject(result) && textOf(result["subOrganizationId"])[0]) || null,
   };
 }
 

@@ -1,5 +1,5 @@
-/** Verification of the activities that make addresses, each proof for itself (README.md, "Evidence"). */
-import { ParsedPolicy } from "../appraise/parsed-policy.js";
+/** Verification of the activities that make addresses, each proof for itself (addresses/README.md, "Evidence"). */
+import { type ParsedPolicy, policyShape } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { type EvidenceVerdict, judgeEvidence } from "../bootproof.js";
 import { toHex } from "../bytes.js";
@@ -10,31 +10,48 @@ import { type AppProofPayload, decodeAppProof, decodeAppProofPayload } from "../
 import { decodeBootProof } from "../decode/boot-proof.js";
 import { jsonInput, otherMembers, unwrap } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { plain, typedOptions } from "../decode/options.js";
 import { privateMark } from "../decode/private-mark.js";
+import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import { NamedEvidence, type VerifyOptions, readOptions } from "../inputs.js";
+import {
+  NamedEvidence,
+  VERIFY_OPTIONS,
+  type VerifyOptions,
+  type VerifySetting,
+  namedSharing,
+  readOptions,
+} from "../inputs.js";
 import { isAccepted } from "../report/accepted.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { type AddressActivity, readAddressActivity } from "./lists.js";
 
-export const DERIVATION_TYPE = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+const DERIVATION_TYPE = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+
+type OwnOptions = "now" | "at" | "allowDebug" | "acceptance" | "cache" | "provenanceVerifier";
 
 /** Options of {@link verifyAddressActivity}. */
-export interface AddressVerifyOptions extends Pick<
-  VerifyOptions,
-  "now" | "at" | "allowDebug" | "acceptance" | "cache" | "provenanceVerifier"
-> {
-  /** A policy that {@link requireDerivationPolicy} accepts. */
+export interface AddressVerifyOptions extends Pick<VerifyOptions, OwnOptions> {
   readonly policy: Policy;
   /** The organization whose addresses are verified. */
   readonly organizationId: string;
   /** Its parent, whose activity made the organization. Without it such an activity is set aside. */
-  readonly parentOrganizationId?: string | undefined;
+  readonly parentOrganizationId?: string;
   /** The id by which the activity or its proofs were requested. */
-  readonly activityId?: string | undefined;
+  readonly activityId?: string;
   /** Sigstore bundles of builds that the policy demands. */
-  readonly provenance?: readonly unknown[] | undefined;
+  readonly provenance?: readonly unknown[];
 }
+
+const { now, at, allowDebug, acceptance, cache, provenanceVerifier } = VERIFY_OPTIONS;
+const OPTIONS: MembersOf<AddressVerifyOptions> = {
+  ...{ now, at, allowDebug, acceptance, cache, provenanceVerifier },
+  policy: policyShape,
+  organizationId: nonEmptyText,
+  parentOrganizationId: optional(nonEmptyText),
+  activityId: optional(nonEmptyText),
+  provenance: optional(list(plain)),
+};
 
 /** What a derivation proof says. Only that of a proof with the status `verified` is signed by a pinned enclave. */
 export interface ProvenAddress {
@@ -115,8 +132,7 @@ export async function verifyAddressActivity(
   bootProofs: readonly unknown[],
   options: AddressVerifyOptions,
 ): Promise<AddressEvidence | null> {
-  const run = new ActivityRun(activity, bootProofs, options);
-  return run.isOfAnother() ? null : EVIDENCE.on(await run.evidence());
+  return new ActivityRun(activity, bootProofs, options).evidence();
 }
 
 /** An app proof of the activity. */
@@ -133,98 +149,105 @@ interface Judged {
 }
 
 class ActivityRun {
-  readonly facts: AddressActivity;
+  readonly #facts: AddressActivity;
   readonly #json: JsonObject;
   readonly #options: AddressVerifyOptions;
   readonly #bootProofs: readonly StatedBootProof[];
   readonly #counting: ReadonlySet<string>;
+  readonly #settings: Readonly<Record<"together" | "alone", VerifySetting>>;
 
-  constructor(activity: unknown, bootProofs: readonly unknown[], options: AddressVerifyOptions) {
-    this.#options = { ...options };
-    this.#counting = requireDerivationPolicy(options.policy);
+  /** Copies its arguments, so that later changes of the caller have no effect. */
+  constructor(activity: unknown, bootProofs: readonly unknown[], given: AddressVerifyOptions) {
+    const options = typedOptions("options", given, OPTIONS);
+    const { activityId, policy } = options;
+    const common = otherMembers(
+      options,
+      "organizationId",
+      "parentOrganizationId",
+      "activityId",
+      "policy",
+      "provenance",
+    );
+    this.#options = options;
+    this.#counting = requireDerivationPolicy(policy);
     const json = jsonInput(activity instanceof NamedEvidence ? activity.value : activity);
-    this.facts = readAddressActivity(json);
+    this.#facts = readAddressActivity(json);
     this.#json = unwrap(json, "activity") as JsonObject;
     this.#bootProofs = bootProofs.map(statedBootProof);
+    const { organizationId } = this.#facts;
+    const expected = { organizationId, ...(activityId !== undefined && { id: activityId }) };
+    const settingOf = (isAlone: boolean): VerifySetting => ({
+      ...readOptions({ ...common, policy: policyOfCreation(policy as ParsedPolicy, isAlone), expected }),
+      isOwnEvidence: true,
+    });
+    this.#settings = { together: settingOf(false), alone: settingOf(true) };
   }
 
-  /** Whether it belongs to another organization, and did not make the one that was asked for. */
-  isOfAnother(): boolean {
-    const { organizationId, type, subOrganizationId } = this.facts;
-    const { organizationId: asked, parentOrganizationId } = this.#options;
-    if (organizationId === asked) return false;
-    return organizationId !== parentOrganizationId || !isSubOrganizationType(type) || subOrganizationId !== asked;
-  }
-
-  async evidence(): Promise<AddressEvidence> {
-    const { organizationId } = this.#options;
-    return { organizationId, activity: this.facts, proofs: await this.#proofs() };
-  }
-
-  async #proofs(): Promise<AddressProof[]> {
+  /** Returns null if the activity belongs to another organization, and did not make the one that was asked for. */
+  async evidence(): Promise<AddressEvidence | null> {
+    const { organizationId, type, subOrganizationId } = this.#facts;
+    const { organizationId: asked, parentOrganizationId: parent } = this.#options;
+    const isOfParent = organizationId === parent && isSubOrganizationType(type) && subOrganizationId === asked;
+    if (organizationId !== asked && !isOfParent) return null;
     const parts = (readActivity(this.#json).value.appProofs ?? []).map((json) => this.#part(json as JsonValue));
     const judged = await this.#judged(parts.filter(({ boots }) => boots.length > 0));
-    return parts.filter(isOfAddress).map((part) => this.#proof(part, judged.get(part)));
+    const proofs = parts.filter(isOfAddress).map((part) => this.#proof(part, judged.get(part)));
+    return EVIDENCE.on({ organizationId: asked, activity: this.#facts, proofs: Object.freeze(proofs) });
   }
 
   #part(json: JsonValue): Part {
     const proof = attempt(() => decodeAppProof(json)).value;
-    const payload = attempt(() =>
-      decodeAppProofPayload(proof?.proofPayload ?? "", this.#options.policy.appProofs.untimed),
-    );
-    const key = proof === undefined ? null : toHex(proof.publicKey);
-    const stating = this.#bootProofs.filter(({ stated }) => key !== null && stated?.endsWith(key) === true);
-    const boots =
-      stating.length > 0 ? stating : this.#bootProofs.filter(({ stated }) => key === null || stated === null);
-    return { json, payload: payload.value ?? null, boots: boots.map(({ input }) => input) };
+    const { untimed } = this.#options.policy.appProofs;
+    const payload = attempt(() => decodeAppProofPayload(proof?.proofPayload ?? "", untimed)).value ?? null;
+    const key = proof && toHex(proof.publicKey);
+    const stating = this.#bootProofs.filter(({ stated }) => key !== undefined && stated?.endsWith(key) === true);
+    const unread = this.#bootProofs.filter(({ stated }) => key === undefined || stated === null);
+    return { json, payload, boots: (stating.length > 0 ? stating : unread).map(({ input }) => input) };
   }
 
   #proof({ payload }: Part, judged: Judged | undefined): AddressProof {
-    const says = payload && sayingOf(payload);
-    if (judged === undefined) return Object.freeze({ status: "no-boot-proof", says, deployment: null, failed: [] });
-    const { deployment, failed } = judged;
-    if (failed.length > 0) return Object.freeze({ status: "refused", says, deployment: null, failed });
-    return Object.freeze({ status: this.#counting.has(deployment!) ? "verified" : "other", says, deployment, failed });
+    const { deployment = null, failed = [] } = judged ?? {};
+    return Object.freeze({ status: this.#statusOf(judged), says: payload && sayingOf(payload), deployment, failed });
+  }
+
+  #statusOf(judged: Judged | undefined): AddressProofStatus {
+    if (judged === undefined) return "no-boot-proof";
+    if (judged.failed.length > 0) return "refused";
+    return this.#counting.has(judged.deployment!) ? "verified" : "other";
   }
 
   /** Judges all proofs at once. If that refuses them, judges each alone, and then the good ones together. */
   async #judged(parts: readonly Part[]): Promise<ReadonlyMap<Part, Judged>> {
     if (parts.length === 0) return new Map();
-    const all = await this.#judge(parts);
+    const all = await this.#judge(parts, "together");
     if (parts.length === 1 || isGood(all.get(parts[0]!)!)) return all;
     const judged = new Map<Part, Judged>();
-    for (const part of parts) for (const [, each] of await this.#judge([part], true)) judged.set(part, each);
+    for (const part of parts) judged.set(part, (await this.#judge([part], "alone")).get(part)!);
     // A decision of the policy engine that contradicts the activity is not dropped with the proofs that are bad.
     const kept = parts.filter((part) => isGood(judged.get(part)!) || this.#isDecision(part, judged.get(part)!));
-    if (kept.some(isOfAddress)) for (const [part, each] of await this.#judge(kept)) judged.set(part, each);
+    if (kept.some(isOfAddress)) for (const [part, each] of await this.#judge(kept, "together")) judged.set(part, each);
     return judged;
   }
 
   #isDecision({ payload }: Part, { failed }: Judged): boolean {
     const { organizationId } = payload?.policyOutcomeProof ?? {};
-    const isOwn = organizationId === this.facts.organizationId || organizationId === this.#options.organizationId;
+    const isOwn = organizationId === this.#facts.organizationId || organizationId === this.#options.organizationId;
     return isOwn && failed.every((id) => id === "activity.claims");
   }
 
-  async #judge(parts: readonly Part[], isAlone = false): Promise<ReadonlyMap<Part, Judged>> {
-    const { policy, activityId, provenance, ...rest } = this.#options;
-    const options = otherMembers(rest, "organizationId", "parentOrganizationId");
-    if (!ParsedPolicy.is(policy)) throw new TypeError("options.policy: expected a policy from parsePolicy");
-    const expected = { organizationId: this.facts.organizationId, ...(activityId !== undefined && { id: activityId }) };
-    const setting = readOptions({ ...options, policy: policyOfCreation(policy, isAlone), expected });
+  async #judge(parts: readonly Part[], how: "together" | "alone"): Promise<ReadonlyMap<Part, Judged>> {
     const activity = withAppProofs(
       this.#json,
       parts.map(({ json }) => json),
     );
+    const { provenance = [] } = this.#options;
     const bootProofs = [...new Set(parts.flatMap(({ boots }) => boots))];
-    const evidence = { bootProofs, activity, ...(provenance && { provenance }) };
-    const judgement = await judgeEvidence(evidence, { ...setting, isOwnEvidence: true });
+    const judgement = await judgeEvidence({ bootProofs, activity, provenance }, this.#settings[how]);
     const failed = await failedChecks(judgement);
-    const deployments = parts.map((_, index) => {
-      const position = judgement.bootProofs.indexOf(judgement.appProofs[index]?.bootProof ?? null);
-      return judgement.appraisal?.deployments[position]?.name ?? null;
-    });
-    return new Map(parts.map((part, index) => [part, { deployment: deployments[index]!, failed }]));
+    const { appraisal, appProofs } = judgement;
+    const boots = new Map(judgement.bootProofs.map((each, index) => [each, appraisal!.deployments[index] ?? null]));
+    const deploymentOf = (index: number): string | null => boots.get(appProofs[index]?.bootProof ?? null)?.name ?? null;
+    return new Map(parts.map((part, index) => [part, { deployment: deploymentOf(index), failed }]));
   }
 }
 
@@ -234,11 +257,13 @@ interface StatedBootProof {
   readonly stated: string | null;
 }
 
-function statedBootProof(input: unknown): StatedBootProof {
-  const value = input instanceof NamedEvidence ? input.value : input;
-  if (VerifiedBootProof.isVerified(value)) return { input, stated: toHex(value.ephemeralKey) };
-  const key = attempt(() => decodeBootProof(value)).value?.ephemeralPublicKey ?? null;
-  return { input, stated: key && toHex(key) };
+function statedBootProof(given: unknown): StatedBootProof {
+  const named = given instanceof NamedEvidence ? given : new NamedEvidence(null, given);
+  const { name, value, ephemeralKey } = named;
+  if (VerifiedBootProof.isVerified(value)) return { input: given, stated: toHex(value.ephemeralKey) };
+  const copy = attempt(() => jsonInput(value)).value ?? null;
+  const key = attempt(() => decodeBootProof(copy)).value?.ephemeralPublicKey ?? null;
+  return { input: namedSharing(name, copy, ephemeralKey === null ? {} : { ephemeralKey }), stated: key && toHex(key) };
 }
 
 function isGood({ failed }: Judged): boolean {

@@ -143,7 +143,7 @@ export interface ActivityPiece {
 }
 
 /** Boot proofs by their keys, as they were fetched. Null where the service has none. */
-type BootProofs = Map<string, Promise<JsonValue | null>>;
+export type BootProofs = Map<string, Promise<JsonValue | null>>;
 
 export interface CollectOptions extends AddressSweepOptions {
   /** If one is the parent of the others, name it as `parentOrganizationId`, too: its activities are then read once. */

@@ -1,6 +1,7 @@
 /** The errors of the client. No error holds a key, a stamp or a passkey's response. */
+import type { AddressRow } from "../addresses/join.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type Fault, faultText } from "../errors.js";
+import { type Fault, cut, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { RejectedError, refusalText } from "../verification.js";
 
@@ -239,6 +240,22 @@ export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: 
     );
   if (hasAppProofs) return "Do not rely on it.";
   return "The activity has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
+}
+
+/** Accounts of an answer are of classes that the caller does not accept, or were not requested. */
+export class RejectedAddressesError extends Error {
+  override readonly name = "RejectedAddressesError";
+  readonly code = "rejected";
+  readonly operation: string;
+  /** The rows that are not accepted. They are not enumerable, so that logs show only the message. */
+  declare readonly rows: readonly AddressRow[];
+
+  constructor(operation: string, rows: readonly AddressRow[]) {
+    const reasons = rows.map(({ class: name, address, reason }) => `${name}: ${address} (${cut(reason ?? "", 300)})`);
+    super(`rejected: ${operation}: ${listed(reasons, "; ")}. Do not use these addresses, or name classes in accept.`);
+    this.operation = operation;
+    Object.defineProperty(this, "rows", { value: rows });
+  }
 }
 
 /**

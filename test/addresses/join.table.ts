@@ -23,7 +23,6 @@ import {
   damaged,
   derivation,
   keysMade,
-  listsOf,
   made,
   other,
   otherApplication,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type AddressEvidence, type AddressRow, joinAddresses } from "../../src/index.js";
 import { JOIN_ROWS, type JoinRow } from "./join.table.js";
-import { A, B, C, ORG, PATH, S, account, listsOf, made, verifiedOf } from "./support.js";
+import { A, B, C, ORG, S, listsOf, verifiedOf } from "./support.js";
 
 const NAMES = new Map([
   [A, "A"],

@@ -98,8 +98,7 @@ export function made(accounts: readonly MadeAccount[], making: Making = {}): Jso
 
 /** The activity without app proofs. */
 export function unproven(each: JsonObject): JsonObject {
-  const { appProofs: _, ...rest } = each;
-  return rest;
+  return Object.fromEntries(Object.entries(each).filter(([name]) => name !== "appProofs"));
 }
 
 /** An activity that makes private keys, each with one address. */
