@@ -261,10 +261,10 @@ class Collector {
   #fetchedBootProofs = 0;
 
   constructor(source: AddressSource, options: CollectOptions) {
-    this.#source = source;
-    this.#options = options;
-    this.#bootProofs = options.bootProofs ?? new Map();
-    this.#organizations = new Map(options.organizationIds.map((id) => [id, new Collected(id, options)]));
+    this.#source = ownCopy(source);
+    this.#options = ownCopy(options);
+    this.#bootProofs = this.#options.bootProofs ?? new Map();
+    this.#organizations = new Map(options.organizationIds.map((id) => [id, new Collected(id, this.#options)]));
   }
 
   async *pieces(): AsyncGenerator<AddressPiece> {
@@ -615,14 +615,14 @@ export async function* joinPieces(
     if (piece.kind === "start") ({ parentOrganizationId } = piece);
     else if (piece.kind === "list") addList(factsOf(piece.organizationId), piece);
     else if (piece.kind === "activity") {
-      const evidence = await verify(piece, parentOrganizationId ?? undefined);
+      const evidence = await verify(piece, parentOrganizationId);
       if (evidence !== null) factsOf(piece.organizationId).evidence.push(evidence);
     } else {
       const { organizationId } = piece;
       const { evidence, ...lists } = factsOf(organizationId);
       all.delete(organizationId);
       const rows = joinAddresses(lists, evidence, { organizationId, parentUnknown: parentOrganizationId === null });
-      yield { organizationId, rows: rows.filter(isWanted(options)) };
+      yield { organizationId, rows: rows.filter(isWanted(ownCopy(options))) };
     }
   }
 }
@@ -634,13 +634,14 @@ function addList(facts: Facts, { operation, answer, at, organizationId }: ListPi
   else facts.accounts.push(...readAccounts(answer, organizationId));
 }
 
-type VerifyPiece = (piece: ActivityPiece, parentOrganizationId: string | undefined) => Promise<AddressEvidence | null>;
+type VerifyPiece = (piece: ActivityPiece, parentOrganizationId: string | null) => Promise<AddressEvidence | null>;
 
 /** Returns a function that verifies an activity. Each boot proof is verified once. */
-function verifierOf({ policy, now, provenance, provenanceVerifier, ...options }: JoinPiecesOptions): VerifyPiece {
+function verifierOf(given: JoinPiecesOptions): VerifyPiece {
+  const { policy, now, provenance, provenanceVerifier, ...options } = ownCopy(given);
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
   requireDerivationPolicy(policy);
-  const { acceptance, allowDebug, cache: signatures = new SignatureCache() } = options;
+  const { acceptance, allowDebug, cache: signatures = new SignatureCache() } = ownCopy(options);
   const builds = buildsOf(policy, {
     ...(provenance && { provenance }),
     ...(provenanceVerifier && { provenanceVerifier }),
@@ -652,7 +653,7 @@ function verifierOf({ policy, now, provenance, provenanceVerifier, ...options }:
     const found = await Promise.all(
       bootProofs.map(({ key, bootProof }) => cache.get(key, () => Promise.resolve({ bootProof }))),
     );
-    return verifyAddressActivity({ activity }, namedBootProofs(found.filter((each) => each !== null)), {
+    const verification: AddressVerifyOptions = {
       ...builds.evidence,
       ...builds.options,
       policy,
@@ -661,10 +662,17 @@ function verifierOf({ policy, now, provenance, provenanceVerifier, ...options }:
       ...(acceptance && { acceptance }),
       ...(allowDebug !== undefined && { allowDebug }),
       organizationId,
-      parentOrganizationId,
+      ...(parentOrganizationId !== null && { parentOrganizationId }),
       activityId,
-    });
+    };
+    const named = namedBootProofs(found.filter((each) => each !== null));
+    return verifyAddressActivity({ activity }, named, ownCopy(verification));
   };
+}
+
+/** Returns a copy without a prototype, from which an option that is not given could be inherited. */
+function ownCopy<T extends object>(value: T): T {
+  return Object.assign(Object.create(null) as T, value);
 }
 
 function isWanted({ walletId, addresses, privateKeys = true }: AddressFilter): (row: AddressRow) => boolean {
