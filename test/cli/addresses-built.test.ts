@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { readBlocks } from "../support/documents.js";
 import { type World, newFolder, startWorld } from "./addresses-world.js";
-import { readJson } from "./support.js";
+import { fileOf, readJson } from "./support.js";
 
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const ACCEPT = ["--accept", "service,imported,exported"];
@@ -94,11 +94,22 @@ it("waits as long as a service with a limit of requests wants", async () => {
   expect(answer).toMatchObject({ code: 0, stderr: "" });
 }, 60_000);
 
-it("has each exit code, and refuses a policy that names no signer by its own words", async () => {
+it("has each exit code, and says what a policy lacks that names no signer", async () => {
   expect((await run(...ACCEPT, ...world.connection)).code).toBe(0);
   expect((await run(...world.connection)).code).toBe(1);
   expect((await run("--accept", "refused", ...world.connection)).code).toBe(2);
   expect((await run("--max-accounts", "1", ...world.connection)).code).toBe(3);
+  const types = ["APP_PROOF_TYPE_POLICY_OUTCOME"];
+  const deployments = world.lab.policyFile.deployments.map((own, index) => {
+    return { ...own, namespace: `space ${index}`, appProofs: { types } };
+  });
+  const policy = fileOf({ ...world.lab.policyFile, deployments });
+  const args = [COMMAND, "addresses", "--policy", policy, ...world.connection];
+  const lacking = await ended(spawn(process.execPath, args, { stdio: "pipe" }));
+  expect(lacking).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("to the deployment of the signer") as string,
+  });
 }, 60_000);
 
 it.skipIf(NO_CHROMIUM)(
