@@ -116,12 +116,16 @@ function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): Add
   if (args.has("from") && organizationId === undefined)
     args.fault("--organization-id ID is required: the organization that the folder has to be of");
   const accepted = acceptedOf(args, flags.accept);
-  const limit = countOf(args, "limit", flags.limit ?? "1000", MOST) ?? 0;
-  const maxAccounts = countOf(args, "max-accounts", flags.maxAccounts ?? String(MOST), 100 * MOST) ?? 0;
-  if (organizationId === undefined) return undefined;
+  const limit = mostOf(args, "limit", flags.limit ?? "1000");
+  const maxAccounts = mostOf(args, "max-accounts", flags.maxAccounts ?? String(MOST));
   const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true } = flags;
-  const question = { organizationId, suborgs, walletId, addresses: [...addresses], privateKeys };
-  return { flags, question, connection, accepted, limit, maxAccounts };
+  const asked = { suborgs, walletId, addresses: [...addresses], privateKeys };
+  if (organizationId === undefined) return undefined;
+  return { flags, question: { organizationId, ...asked }, connection, accepted, limit, maxAccounts };
+}
+
+function mostOf(args: ArgumentReader, option: "limit" | "max-accounts", text: string): number {
+  return countOf(args, option, text, 100 * MOST) ?? 0;
 }
 
 function formatOf(args: ArgumentReader, text = "text"): keyof typeof FORMATS {
@@ -251,11 +255,16 @@ function progressText({ step, waitMs, requests, listed, left, activities, bootPr
 }
 
 /** Says how many requests the sub-organizations take. Throws {@link UsageError} unless the caller agrees. */
-async function agree(children: number, { yes = false }: Flags<"addresses">, io: Io): Promise<void> {
+async function agree(
+  children: number,
+  { yes = false, privateKeys, wallet }: Flags<"addresses">,
+  io: Io,
+): Promise<void> {
+  const each = privateKeys === false || wallet !== undefined ? 3 : 4;
   const says =
-    `${numbered(children, "sub-organization")}: at least ${4 * (children + 1)} requests, and one more for each further 100 ` +
-    "accounts or activities, for each activity that is listed without its proofs, and for each key";
-  io.stderr.write(`${printable(says)}\n`);
+    `${numbered(children, "sub-organization")}: at least ${each * (children + 1)} requests, and one more for each ` +
+    "further 100 accounts or activities, for each activity that is listed without its proofs, and for each key";
+  io.stderr.write(`${says}\n`);
   if (yes) return;
   if (io.stderr.isTTY !== true) throw new UsageError(["--suborgs: --yes is required where nobody can be asked"]);
   io.stderr.write("Go on? [y/N] ");

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
 import type { AddressResult } from "../../src/cli/addresses-text.js";
 import { tableCsv, tableExitCode, tableJunit, tableText } from "../../src/cli/addresses-text.js";
+import { otherMembers } from "../../src/decode/input.js";
 import { completed, submit } from "../lab/support.js";
 import { type World, startWorld, tableOf } from "./addresses-world.js";
 import { type Answer, bootproof, connectionTo, fileOf, refused } from "./support.js";
@@ -42,7 +43,7 @@ describe("the classes", () => {
 
   it("refused, under a policy that does not pin the enclave", async () => {
     const [own] = world.lab.policyFile.deployments.filter(({ name }) => name === "signer lab.1");
-    const { appProofs: _, ...file } = world.lab.policyFile;
+    const file = otherMembers(world.lab.policyFile, "appProofs");
     const policy = fileOf({ ...file, deployments: [own] });
     const answer = await bootproof(
       ["addresses", "--policy", policy, "--format", "json", "--wallet", world.ids.derived, ...world.connection],
