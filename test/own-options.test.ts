@@ -507,6 +507,14 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return [greeted.verdict, payloads.length, others.length, payload, value, expectation];
     }),
   ],
+  "verified.addresses": [
+    door([{ organizationId: ORGANIZATION, addresses: ["0xa"], maxAccounts: 3, privateKeys: false }], (...all) =>
+      sent(async (one) => {
+        for await (const row of one.withVerification(policyOf()).addresses(...all)) return row;
+        return null;
+      }),
+    ),
+  ],
   openSession: [
     door([{ userId: "u", apiKeyName: "n" }, CALL], (...all) =>
       sent((one) => client.openSession(one, ...all)).then((answer) =>

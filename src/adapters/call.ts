@@ -2,7 +2,9 @@
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
+import type { AccountVerifier } from "../client/account-verifier.js";
 import type { ActivityVerifier } from "../client/activity-verifier.js";
+import type { EvidenceSource } from "../client/evidence.js";
 import { answerOfValue, holdsResult } from "../exchange/answer.js";
 import type { Bindings } from "../exchange/bindings.js";
 import { type AskedActivity, Exchange } from "../exchange/exchange.js";
@@ -23,6 +25,8 @@ export interface Setting {
   readonly client: ForeignClient;
   readonly evidence: ForeignClient | null;
   readonly verifier: ActivityVerifier;
+  /** Null if accounts are not verified. */
+  readonly accounts: AccountVerifier | null;
   readonly organizationId: string | undefined;
   readonly pollIntervalMs: number;
   readonly pollAttempts: number;
@@ -149,11 +153,26 @@ export class Call {
     const settled = isFetched
       ? await exchange.settle(answerOfValue(answer), verify, true)
       : await exchange.settlePolled(answerOfValue(answer), verify, polling);
-    if (settled.kind === "other") return plainJson(settled.value);
+    if (settled.kind === "other") {
+      await this.#verifyAccounts(exchange, settled.value, more);
+      return plainJson(settled.value);
+    }
     const report = settled.kind === "verified" ? settled.verified.report : null;
     const answered = { activity: plainJson(settled.activity), report };
     this.#answered.push(answered);
     return { activity: answered.activity };
+  }
+
+  async #verifyAccounts({ question }: Exchange, answer: JsonValue, more: readonly unknown[]): Promise<void> {
+    if (question.kind !== "query") return;
+    const { accounts, organizationId = null } = this.#setting;
+    const owned = { ...question, organizationId: question.organizationId ?? organizationId };
+    await accounts?.verify(owned, answer, { query: this.#queriesOf(owned.organizationId ?? "", more) });
+  }
+
+  #queriesOf(organizationId: string, more: readonly unknown[]): EvidenceSource["query"] {
+    const { client, evidence } = this.#setting;
+    return queriesOf(evidence ?? client, organizationId, evidence === null ? more : []);
   }
 
   async #asked({ question }: Exchange, activityId: string, more: readonly unknown[]): Promise<unknown> {
@@ -163,10 +182,8 @@ export class Call {
   }
 
   async #verified(asked: AskedActivity, more: readonly unknown[]): ReturnType<ActivityVerifier["verify"]> {
-    const { client, evidence, verifier } = this.#setting;
-    const organizationId = asked.expected?.organizationId ?? "";
-    const query = queriesOf(evidence ?? client, organizationId, evidence === null ? more : []);
-    return rejected(verifier.verify(asked, { query }));
+    const query = this.#queriesOf(asked.expected?.organizationId ?? "", more);
+    return rejected(this.#setting.verifier.verify(asked, { query }));
   }
 }
 

@@ -1,15 +1,21 @@
 /** A fetch that verifies the service's answers, for any SDK and any runtime. It shares its rules with the proxy. */
 import type { Policy } from "../appraise/policy.js";
+import {
+  ACCOUNT_OPTIONS,
+  type AccountOptions,
+  type AccountVerifier,
+  accountVerifierOf,
+} from "../client/account-verifier.js";
 import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
 import type { Client } from "../client/client.js";
 import { ClientError, answerError } from "../client/errors.js";
 import { type EvidenceSource, givenEvidence } from "../client/evidence.js";
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
-import type { JsonObject } from "../decode/json.js";
+import type { JsonObject, JsonValue } from "../decode/json.js";
 import { callable, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
-import { exactText } from "../exchange/answer.js";
+import { answerOfLiterals, exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
 import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
@@ -19,7 +25,7 @@ import { keepReport, rejected } from "./results.js";
 
 type BootProofs = readonly object[];
 
-export interface VerifiedFetchOptions extends VerificationOptions {
+export interface VerifiedFetchOptions extends VerificationOptions, AccountOptions {
   /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
   readonly policy: Policy | SignedPolicy;
   /** The service's address, `https://…`, without `/public/v1`. */
@@ -51,6 +57,7 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
   otherOrigins: optional(list(nonEmptyText)),
   now: optional(callable),
   ...VERIFICATION_OPTIONS,
+  ...ACCOUNT_OPTIONS,
 };
 
 /**
@@ -58,12 +65,14 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
  *
  * - A submit to `baseUrl` has to ask for app proofs (`generateAppProofs: true`), which its stamp covers. Its answer
  *   and later answers of `get_activity` are verified against the request; `reportOf(response)` returns the report.
- * - An unfinished activity has neither result nor app proofs. Lists of activities have no results. Other queries are
- *   not verified. An error of the service becomes a Response with the same status.
+ * - An unfinished activity has neither result nor app proofs. Lists of activities have no results. Accounts of
+ *   wallets are verified with `verifyAddresses`. Other queries are not verified. An error of the service becomes a
+ *   Response with the same status.
  * - A request to another origin is sent unchanged. If it has a stamp or `X-Auth-Proxy-Config-ID`, it is sent only if
  *   `otherOrigins` names the origin.
  *
- * Throws TypeError for invalid options. The function rejects with RejectedActivityError if an activity is not verified.
+ * Throws TypeError for invalid options. The function rejects with RejectedActivityError if an activity is not verified,
+ * and with RejectedAddressesError if accounts are not.
  * It rejects with ClientError `request` if nothing was sent, `answer` for a redirect or an invalid answer, and
  * `evidence` if evidence could not be fetched. Errors of the fetch that sends are passed on.
  *
@@ -82,6 +91,7 @@ class FetchDoor {
   readonly #base: URL;
   readonly #send: Fetch;
   readonly #verifier: ActivityVerifier;
+  readonly #accounts: AccountVerifier | null;
   readonly #rules: { readonly bindings: Bindings; readonly allowUnproven: boolean };
   readonly #otherOrigins: readonly string[];
 
@@ -91,6 +101,7 @@ class FetchDoor {
     this.#base = new URL(checkedBaseUrl(baseUrl));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
     this.#verifier = new ActivityVerifier(sourceOf(options), policy, options);
+    this.#accounts = accountVerifierOf(this.#verifier, options);
     this.#rules = { bindings: new Bindings(), allowUnproven };
     this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin)).origin);
   }
@@ -142,6 +153,15 @@ class FetchDoor {
     }
   }
 
+  async #verifyAccounts(
+    { question }: Exchange,
+    { status, value }: { readonly status: number; readonly value: JsonValue },
+    call: { readonly signal?: AbortSignal },
+  ): Promise<void> {
+    if (question.kind !== "query" || status !== 200) return;
+    await this.#accounts?.verify(question, answerOfLiterals(value).value, { ...this.#verifier.source, ...call });
+  }
+
   async #answered(exchange: Exchange, response: Response, signal: AbortSignal | null): Promise<Response> {
     const { kind, operation } = exchange.question;
     const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
@@ -154,6 +174,7 @@ class FetchDoor {
       const answer = { status: response.status, header, body };
       const call = signal === null ? {} : { signal };
       const reply = await replyTo(exchange, answer, (asked) => rejected(this.#verifier.verify(asked, call)));
+      await this.#verifyAccounts(exchange, reply, call);
       const made = new Response(exactText(reply.value), {
         status: reply.status,
         headers: { ...reply.headers, "Content-Type": "application/json" },
@@ -168,10 +189,12 @@ class FetchDoor {
 }
 
 /** Returns the evidence source. Throws TypeError unless `evidence` is one of the three kinds. */
-function sourceOf({ evidence, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
+function sourceOf({ evidence, verifyAddresses, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
   const given = (evidence ?? {}) as Partial<Client & ForeignClient & { readonly bootProofs: BootProofs }>;
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
   const bootProofs = isNamed ? given.bootProofs : evidence;
+  if (Array.isArray(bootProofs) && verifyAddresses === true)
+    throw new TypeError("options.evidence: expected a client, since verifyAddresses lists wallets and activities");
   if (Array.isArray(bootProofs)) return givenEvidence(bootProofs as readonly JsonObject[], now);
   if (typeof given.query === "function")
     return { now, query: (name, parameters, call) => given.query!(name, parameters, call) };

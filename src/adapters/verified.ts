@@ -14,6 +14,7 @@ import {
   type VerificationOptions,
 } from "../client/activity-verifier.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
+import { ACCOUNT_OPTIONS, type AccountOptions, accountVerifierOf } from "../client/account-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { Bindings } from "../exchange/bindings.js";
 import { type SubmitQuestion, operationOf } from "../exchange/question.js";
@@ -31,7 +32,8 @@ import { keepReport } from "./results.js";
 
 export type { ForeignClient } from "./foreign.js";
 
-export interface VerifiedOptions<Client extends object = object> extends VerificationOptions, PollingOptions {
+export interface VerifiedOptions<Client extends object = object>
+  extends VerificationOptions, PollingOptions, AccountOptions {
   /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
   readonly policy: Policy | SignedPolicy;
   /** Methods that are called without verification, such as `stampCreateWallet`. Default: none. */
@@ -55,6 +57,7 @@ const OPTIONS: MembersOf<VerifiedOptions> = {
   now: optional(callable),
   ...POLLING_OPTIONS,
   ...VERIFICATION_OPTIONS,
+  ...ACCOUNT_OPTIONS,
 };
 /** How often to poll if the client's configuration has no `activityPoller`. */
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
@@ -90,7 +93,7 @@ export class UnverifiedMethodError extends Error {
  *
  * Throws TypeError for invalid options and for another kind of client. Methods reject with RejectedActivityError; its
  * message begins with `rejected:` and the ids of the failed checks. They reject with ClientError (`evidence`) if
- * evidence could not be fetched, and pass on the SDK's own errors.
+ * evidence could not be fetched, with RejectedAddressesError (`verifyAddresses`), and pass on the SDK's own errors.
  *
  * @example
  * const verifying = verified(turnkey, { policy });
@@ -144,10 +147,12 @@ class Wrapper {
     this.#client = client;
     this.#allowed = allowUnproven;
     this.#isFlat = typeof command === "function" || typeof activity === "function";
+    const verifier = new ActivityVerifier({ now, query }, options.policy, options);
     this.#setting = {
       client,
       evidence,
-      verifier: new ActivityVerifier({ now, query }, options.policy, options),
+      verifier,
+      accounts: accountVerifierOf(verifier, options),
       organizationId: ownOrganization,
       pollIntervalMs: options.pollIntervalMs ?? intervalMs,
       pollAttempts: options.pollAttempts ?? numRetries,

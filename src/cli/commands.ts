@@ -30,6 +30,10 @@ export const COMMANDS = {
       summary: "make a page that verifies in a browser",
       load: async () => (await import("./page.js")).addPageCommand,
     },
+    addresses: {
+      summary: "list every address of an organization, and whether a pinned enclave derived it",
+      load: async () => (await import("./addresses.js")).addAddressesCommand,
+    },
     watch: {
       summary: "watch applications: verify and log every new boot proof",
       load: async () => (await import("./watch.js")).addWatchCommand,

@@ -83,6 +83,8 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   format: async () => (await import("../report/report.js")).FORMATS,
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   "key-type": async () => Object.keys((await import("./keygen.js")).KEY_TYPES),
+  "table-format": async () => (await import("./addresses.js")).TABLE_FORMATS,
+  class: async () => (await import("../addresses/classes.js")).ACCEPTABLE_CLASSES,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
   member: async () => (await import("../review/members.js")).ACCEPTABLE,

@@ -151,7 +151,7 @@ export function bytesBeside(path: string): (relative: string) => Uint8Array {
  * Whether the error is a MalformedError. It is recognised by its name, since modules that are loaded later have their
  * own copy of the class (`bin/build.mjs`).
  */
-function isMalformed(error: unknown): error is MalformedError {
+export function isMalformed(error: unknown): error is MalformedError {
   return error instanceof Error && error.name === "MalformedError";
 }
 

@@ -129,6 +129,11 @@ export class ActivityVerifier {
     return this.#held;
   }
 
+  /** The policy, or the version of a signed policy that is in force now. */
+  get policy(): Policy {
+    return SignedPolicy.is(this.#policy) ? this.#policy.policy : this.#policy;
+  }
+
   /** Returns the options of a verification at the present time. */
   options({ policy, builds }: HeldPolicy): VerifyOptions {
     const { source, signatures, strictness } = this;

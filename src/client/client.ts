@@ -14,7 +14,7 @@ import {
   type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
-import type { Fetch, Signal } from "./platform.js";
+import type { Fetch } from "./platform.js";
 import {
   type CallOptions,
   type SubmitOptions,
@@ -29,13 +29,13 @@ import {
   submit,
 } from "./requests.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
-import { type ClientOptions, type Transport, checkedBaseUrl } from "./transport.js";
+import { type ClientOptions, type Transport, checkedBaseUrl, pause } from "./transport.js";
 import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
 const DEFAULTS = {
   fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
   now: () => new Date(),
-  sleep: defaultSleep,
+  sleep: pause,
   random: () => Math.random(),
   timeoutMs: 30_000,
   maxRetries: 3,
@@ -117,17 +117,4 @@ function transportOf(options: ClientOptions): Transport {
   const own = typedOptions("options", options, CLIENT_OPTIONS);
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
   return { ...DEFAULTS, ...(given as unknown as ClientOptions), baseUrl: checkedBaseUrl(own.baseUrl) };
-}
-
-async function defaultSleep(milliseconds: number, signal: Signal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, milliseconds);
-    signal.addEventListener("abort", finish);
-  });
 }

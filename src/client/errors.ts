@@ -1,6 +1,7 @@
 /** The errors of the client. No error holds a key, a stamp or a passkey's response. */
+import type { AddressRow } from "../addresses/join.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type Fault, faultText } from "../errors.js";
+import { type Fault, cut, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { RejectedError, refusalText } from "../verification.js";
 
@@ -18,6 +19,7 @@ import { RejectedError, refusalText } from "../verification.js";
  * - `service`: the service returned an error ({@link ServiceError}).
  * - `answer`: the response does not match the interface.
  * - `evidence`: the evidence of an activity, or of app proofs, could not be fetched; see `cause`.
+ * - `limit`: a list has more items than the caller allows.
  * - `schema`: a verified payload does not fit the caller's schema of its type.
  * - `bundle`: a credential bundle does not open.
  * - `webhook`: a delivery is not accepted ({@link WebhookError}).
@@ -33,6 +35,7 @@ export type ClientErrorCode =
   | "service"
   | "answer"
   | "evidence"
+  | "limit"
   | "schema"
   | "bundle"
   | "webhook";
@@ -46,6 +49,7 @@ export interface ClientErrorFacts {
    */
   readonly effect?: "none" | "unknown";
   readonly faults?: readonly Fault[];
+  readonly isTooLong?: boolean;
   /** Id of the activity as the service claims it, unverified. */
   readonly activityId?: string | null;
   /** Another error of this package. Errors of the platform are not kept, because they may quote a header. */
@@ -58,6 +62,8 @@ export class ClientError extends Error {
   readonly operation: string | null;
   readonly effect: "none" | "unknown";
   readonly faults: readonly Fault[];
+  /** Whether the answer was longer than the client's limits. A shorter page of a list may not be. */
+  readonly isTooLong: boolean;
   readonly activityId: string | null;
 
   constructor(code: ClientErrorCode, message: string, facts: ClientErrorFacts = {}) {
@@ -66,6 +72,7 @@ export class ClientError extends Error {
     this.operation = facts.operation ?? null;
     this.effect = facts.effect ?? "none";
     this.faults = facts.faults ?? [];
+    this.isTooLong = facts.isTooLong ?? false;
     this.activityId = facts.activityId ?? null;
   }
 }
@@ -159,12 +166,14 @@ export function requestError(operation: string, faults: readonly Fault[]): Clien
   return new ClientError("request", `not sent: ${faultText(faults)}`, { operation, faults });
 }
 
-export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
-  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, {
-    operation,
-    faults,
-    effect,
-  });
+export function answerError(
+  operation: string,
+  faults: readonly Fault[],
+  effect: "none" | "unknown",
+  isTooLong = false,
+): ClientError {
+  const facts = { operation, faults, effect, isTooLong };
+  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, facts);
 }
 
 /**
@@ -231,6 +240,22 @@ export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: 
     );
   if (hasAppProofs) return "Do not rely on it.";
   return "The activity has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
+}
+
+/** Accounts of an answer are of classes that the caller does not accept, or were not requested. */
+export class RejectedAddressesError extends Error {
+  override readonly name = "RejectedAddressesError";
+  readonly code = "rejected";
+  readonly operation: string;
+  /** The rows that are not accepted. They are not enumerable, so that logs show only the message. */
+  declare readonly rows: readonly AddressRow[];
+
+  constructor(operation: string, rows: readonly AddressRow[]) {
+    const reasons = rows.map(({ class: name, address, reason }) => `${name}: ${address} (${cut(reason ?? "", 300)})`);
+    super(`rejected: ${operation}: ${listed(reasons, "; ")}. Do not use these addresses, or name classes in accept.`);
+    this.operation = operation;
+    Object.defineProperty(this, "rows", { value: rows });
+  }
 }
 
 /**

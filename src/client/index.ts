@@ -38,6 +38,11 @@ export { createSessionTarget, openCredentialBundle, openSession } from "./sessio
 export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
+export type { AddressRow } from "../addresses/join.js";
+export type { AcceptableClass, AddressClass } from "../addresses/classes.js";
+export { DerivationPolicyError } from "../addresses/verify.js";
+export type { AddressFilter, AddressProgress, AddressSweepOptions, AddressesOptions } from "./addresses.js";
+export type { AccountOptions } from "./account-verifier.js";
 export type { VerificationOptions } from "./activity-verifier.js";
 export type { VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
 export type {
@@ -69,5 +74,5 @@ export type {
 export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
 export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
 
-export { ClientError, RejectedActivityError, ServiceError, WebhookError } from "./errors.js";
+export { ClientError, RejectedActivityError, RejectedAddressesError, ServiceError, WebhookError } from "./errors.js";
 export type { ClientErrorCode, ServiceFacts, WebhookFault } from "./errors.js";

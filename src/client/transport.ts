@@ -8,7 +8,7 @@
  * bytes are sent again, never with a new timestamp.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
+import { type JsonValue, parseJson, tooMany } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import { MAX_ANSWER_VALUES } from "../exchange/answer.js";
 import { BoundedBytes } from "./bounded-bytes.js";
@@ -196,7 +196,7 @@ async function exchange(transport: Transport, request: StampedRequest, signal: S
   });
   if (answer === null) {
     const message = `longer than ${responseLimit(transport, target)} bytes`;
-    throw answerError(target.name, [{ path: "", message }], effect);
+    throw answerError(target.name, [{ path: "", message }], effect, true);
   }
   if (response.status !== 200) throw serviceError(response, answer, request, transport.now());
   return decodeAnswer(answer, target, effect);
@@ -235,8 +235,9 @@ function decodeAnswer(answer: Uint8Array, { name, numbers = "value" }: Target, e
   try {
     return parseJson(answer, { numbers, maxValues: MAX_ANSWER_VALUES });
   } catch (error) {
-    if (error instanceof MalformedError) throw answerError(name, error.faults, effect);
-    throw error;
+    if (!(error instanceof MalformedError)) throw error;
+    const isTooLong = error.faults.some(({ message }) => message === tooMany(MAX_ANSWER_VALUES));
+    throw answerError(name, error.faults, effect, isTooLong);
   }
 }
 
@@ -303,4 +304,18 @@ function networkReason(error: unknown): string {
 function throwIfAborted(signal: Signal, target: Target, sent: boolean): void {
   if (!signal.aborted) return;
   throw new ClientError("aborted", ABORTED, { operation: target.name, effect: sent ? effectOf(target) : "none" });
+}
+
+/** Waits. Resolves at once when the signal is aborted. */
+export async function pause(milliseconds: number, signal: Signal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, milliseconds);
+    signal.addEventListener("abort", finish);
+  });
 }

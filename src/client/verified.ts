@@ -3,6 +3,8 @@
  * response is compared with the request that was sent (verify/README.md, "The question"). If no app proof covers the
  * result, only the service claims that it executed the request with that result.
  */
+import type { AddressRow } from "../addresses/join.js";
+import { requireDerivationPolicy } from "../addresses/verify.js";
 import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
@@ -26,6 +28,14 @@ import {
   type VerificationOptions,
   evidenceError,
 } from "./activity-verifier.js";
+import {
+  ADDRESSES_OPTIONS,
+  type AddressPiece,
+  type AddressesOptions,
+  collectAddresses,
+  joinPieces,
+  verificationOf,
+} from "./addresses.js";
 import type { EvidenceSource } from "./evidence.js";
 import { ClientError, answerError, requestError } from "./errors.js";
 import {
@@ -118,6 +128,17 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
     appProofs: readonly ReceivedAppProof[],
     options: VerifyAppProofsOptions<Schemas>,
   ): Promise<VerifiedAppProofs<Schemas>>;
+  /**
+   * Lists the addresses of an organization, and says of each by its class whether an enclave pinned by the policy
+   * derived it. Rows come once everything was fetched and verified, the worst class first. Rejects with {@link
+   * ClientError} if a list or evidence could not be fetched: that is never a class. Throws TypeError for invalid
+   * options, and `DerivationPolicyError` for a policy under which other applications could sign such proofs.
+   *
+   * @example
+   * for await (const { class: name, address, reason } of client.withVerification(policy).addresses())
+   *   if (name !== "derived") console.log(name, address, reason);
+   */
+  addresses(options?: AddressesOptions): AsyncIterable<AddressRow>;
 }
 
 /** Makes a verified client. Throws TypeError for an invalid policy, before anything is submitted. */
@@ -137,6 +158,7 @@ export function verifiedClient(
     submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
     verifyAppProofs: (appProofs, call) => verifier.verifyReceived(appProofs, call),
+    addresses: (options) => verifier.addresses(options),
   };
 }
 
@@ -212,6 +234,20 @@ class ClientVerifier {
     options: VerifyAppProofsOptions<Schemas>,
   ): Promise<VerifiedAppProofs<Schemas>> {
     return verifyReceivedAppProofs(this.#activities, received, options);
+  }
+
+  addresses(given: AddressesOptions = {}): AsyncIterable<AddressRow> {
+    const options = typedOptions("options", given, ADDRESSES_OPTIONS);
+    requireDerivationPolicy(this.#activities.policy);
+    const source = { ...this.#activities.source, sleep: this.#transport.sleep };
+    const organizationIds = [options.organizationId ?? this.#transport.organizationId];
+    const pieces = collectAddresses(source, { ...options, organizationIds });
+    return this.#rows(options, pieces);
+  }
+
+  async *#rows(options: AddressesOptions, pieces: AsyncIterable<AddressPiece>): AsyncGenerator<AddressRow> {
+    const tables = joinPieces(pieces, { ...options, ...(await verificationOf(this.#activities)) });
+    for await (const { rows } of tables) yield* rows;
   }
 }
 

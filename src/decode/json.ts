@@ -168,7 +168,8 @@ function refuseLoneSurrogate(value: unknown): void {
   if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }
 
-function tooMany(most: number): string {
+/** The message of the fault of a text with too many values. */
+export function tooMany(most: number): string {
   return `more than ${most} values`;
 }
 

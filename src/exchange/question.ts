@@ -30,6 +30,8 @@ export interface UnverifiedQuestion {
   readonly operation: string;
   /** Organization of the request; null if it names none. */
   readonly organizationId: string | null;
+  /** The parameters of a query for accounts of wallets. */
+  readonly account?: JsonObject;
 }
 
 export type ServiceQuestion = SubmitQuestion | QuestionById | UnverifiedQuestion;
@@ -39,6 +41,7 @@ const QUERIES: ReadonlyMap<string, "activity" | "list"> = new Map([
   ["get_activity", "activity"],
   ["list_activities", "list"],
 ]);
+const ACCOUNTS: readonly string[] = ["list_wallet_accounts", "get_wallet_account"];
 /** The operations of votes, with their types. */
 const VOTES: ReadonlyMap<string, string> = new Map([
   ["approve_activity", "ACTIVITY_TYPE_APPROVE_ACTIVITY"],
@@ -73,7 +76,8 @@ export function questionOf(
   if (kind === "submit" || kind === "vote") return submitQuestion({ kind, operation }, members);
   const { organizationId, activityId } = members;
   const owner = isText(organizationId) ? organizationId : null;
-  if (kind !== "activity") return { kind, operation, organizationId: owner };
+  if (kind !== "activity")
+    return { kind, operation, organizationId: owner, ...(ACCOUNTS.includes(operation) && { account: members }) };
   if (owner === null || !isText(activityId)) return "expected both organizationId and activityId";
   return { kind, operation, organizationId: owner, activityId };
 }

@@ -17,7 +17,7 @@ import {
   whoOf,
 } from "./parts.js";
 
-const XML = '<?xml version="1.0" encoding="UTF-8"?>';
+export const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 
 type Attributes = Readonly<Record<string, string | number>>;
 
@@ -116,7 +116,7 @@ function outcome(check: Check, report: Report): string[] {
   }
 }
 
-function testCase(attributes: Attributes, children: readonly string[]): string[] {
+export function testCase(attributes: Attributes, children: readonly string[]): string[] {
   const all = { ...attributes, time: 0 };
   return children.length === 0 ? [leaf("testcase", all, [])] : node("testcase", all, children);
 }
@@ -140,11 +140,11 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));
 }
 
-function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
+export function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
   return [`<${start(name, attributes)}>`, ...children.map((child) => `  ${child}`), `</${name}>`];
 }
 
-function leaf(name: string, attributes: Attributes, text: readonly string[]): string {
+export function leaf(name: string, attributes: Attributes, text: readonly string[]): string {
   const inner = text.map(escaped).join("\n");
   return inner === "" ? `<${start(name, attributes)}/>` : `<${start(name, attributes)}>${inner}</${name}>`;
 }

@@ -192,15 +192,20 @@ interface Document {
   readonly body: readonly MarkupNode[];
   /** Text of the evidence; null for a page without evidence. */
   readonly carried: string | null;
+  readonly style?: string;
 }
 
-async function documentOf({ title, body, carried }: Document, script: string): Promise<string> {
-  const content = scriptContent(script);
+/** Returns the whole file. A page whose script is null has none. */
+export async function documentOf(
+  { title, body, carried, style = WHOLE_STYLE }: Document,
+  script: string | null,
+): Promise<string> {
+  const content = script === null ? null : scriptContent(script);
   const head = element(
     "head",
     {},
     "\n",
-    element("meta", { "http-equiv": "Content-Security-Policy", content: await contentPolicy(content) }),
+    element("meta", { "http-equiv": "Content-Security-Policy", content: await contentPolicy(content, style) }),
     ...lines(
       element("meta", { charset: "utf-8" }),
       element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
@@ -210,13 +215,13 @@ async function documentOf({ title, body, carried }: Document, script: string): P
       // The empty icon stops browsers from requesting one from the server.
       element("link", { rel: "icon", href: "data:," }),
       element("title", {}, title),
-      element("style", {}, WHOLE_STYLE),
+      element("style", {}, style),
     ),
     "\n",
   );
   const end = [
     ...(carried === null ? [] : [element("script", { type: "text/plain", id: IDS.evidence }, carried)]),
-    element("script", { id: IDS.script }, content),
+    ...(content === null ? [] : [element("script", { id: IDS.script }, content)]),
   ];
   const main = element("main", {}, "\n", ...body.map(unbroken), "\n");
   const page = element(
@@ -258,12 +263,12 @@ function scriptContent(script: string): string {
  * Returns the content security policy. The page cannot load, send or submit anything. Only this script runs, and it
  * cannot make elements from text.
  */
-async function contentPolicy(script: string): Promise<string> {
-  const [scriptHash, styleHash] = await Promise.all([script, WHOLE_STYLE].map(async (text) => sha256(toUtf8(text))));
+async function contentPolicy(script: string | null, style: string): Promise<string> {
+  const sourceOf = async (text: string): Promise<string> => `'sha256-${toBase64(await sha256(toUtf8(text)))}'`;
   return [
     "default-src 'none'",
-    `script-src 'sha256-${toBase64(scriptHash!)}'`,
-    `style-src 'sha256-${toBase64(styleHash!)}'`,
+    `script-src ${script === null ? "'none'" : await sourceOf(script)}`,
+    `style-src ${await sourceOf(style)}`,
     "img-src data:",
     "base-uri 'none'",
     "form-action 'none'",

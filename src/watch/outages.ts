@@ -122,6 +122,7 @@ const BY_CODE: Readonly<Record<ClientErrorCode, FailureKind>> = {
   unreachable: "unreachable",
   service: "unreachable",
   answer: "answer",
+  limit: "answer",
   evidence: "answer",
   schema: "answer",
   bundle: "answer",

@@ -59,8 +59,21 @@ describe("completion", () => {
     );
     const files = ["file", "policy"];
     const folders = ["folder"];
-    const words = ["format", "report-format", "kind", "member", "demand", "when", "fault", "version", "key-type"];
+    const words = [
+      "format",
+      "report-format",
+      "table-format",
+      "class",
+      "kind",
+      "member",
+      "demand",
+      "when",
+      "fault",
+      "version",
+      "key-type",
+    ];
     const own = [
+      "address",
       "arn",
       "hex",
       "id",

@@ -99,6 +99,22 @@ const WATCH_LOG = "Expected a log: bootproof watch --log writes one.";
 const SEE_VERIFY = "See bootproof verify --help.";
 
 const ROWS: readonly Row[] = [
+  // Addresses.
+  ["a table without a policy", "addresses", 2, "--policy FILE is required", "See bootproof addresses --help."],
+  [
+    "a bundle as a folder of addresses",
+    "addresses --from bundle.json --organization-id o --policy policy.json",
+    2,
+    "no index.json in it",
+    "expected a folder of bootproof addresses --out",
+  ],
+  [
+    "a class that is never fine",
+    "addresses --policy policy.json --accept refused",
+    2,
+    "--accept refused: expected service, imported, exported",
+    "with commas between",
+  ],
   // Policies with a fault.
   [
     "a policy with a mark",

@@ -38,8 +38,10 @@ describe("bootproof/client", () => {
         .sort(),
     ).toEqual([
       "ClientError",
+      "DerivationPolicyError",
       "MemoryEventStore",
       "RejectedActivityError",
+      "RejectedAddressesError",
       "ServiceError",
       "WebhookError",
       "apiKeyStamper",

@@ -1,5 +1,7 @@
 /** The doors that need no build and no SDK, each called with the evidence of one side of a fact. */
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import {
   type Evidence,
@@ -20,6 +22,8 @@ import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import type { ProvenanceVerifier } from "../../src/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { startProxy } from "../../src/proxy/node.js";
+import { AddressFolder } from "../../src/cli/addresses-folder.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { runAny } from "../../src/cli/commands.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { apiKey } from "../client/support.js";
@@ -77,6 +81,38 @@ const bundle: Door = async (world, side) => {
   const words = [...pieces(world, side), "--policy", world.policyPath, ...world.words("bundle", side)];
   const { code, stdout, stderr } = await run("bundle", ...words);
   return { accepted: code === 0 && stdout !== "", why: code === 0 ? [] : idsIn(stderr) };
+};
+
+/** The class of the address that the evidence proves, in a folder that lists it. */
+const addresses: Door = async (world, side) => {
+  const { activity, bootProof } = world[side];
+  const { organizationId, walletId, derivationPath: path, address } = LAB_ADDRESS;
+  const question = { organizationId, suborgs: false, walletId: null, addresses: [], privateKeys: true };
+  const at = join(mkdtempSync(join(tmpdir(), "bootproof-matrix-")), "evidence.d");
+  const folder = new AddressFolder(at, question);
+  const wallets = [{ walletId, exported: false, imported: false }];
+  const account = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM", walletAccountId: "a" };
+  const accounts = [{ ...account, organizationId, walletId, path, address }];
+  const list = { kind: "list", organizationId, at: NOW.getTime() } as const;
+  await folder.put({ kind: "start", organizationIds: [organizationId], parentOrganizationId: null });
+  await folder.put({ ...list, operation: "list_wallets", answer: { wallets } });
+  await folder.put({ ...list, operation: "list_wallet_accounts", answer: { accounts } });
+  await folder.put({
+    kind: "activity",
+    organizationId,
+    activityId: ACTIVITY_ID,
+    activity,
+    bootProofs: [{ key: "", bootProof }],
+  });
+  await folder.end([]);
+  const words = ["--from", at, "--organization-id", organizationId, "--policy", world.policyPath];
+  const { code, stdout, stderr } = await run("addresses", ...words, ...builds(world[side]), ...JSON_REPORT);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
+  const { rows } = JSON.parse(stdout) as { rows: { class: string; reason: string | null }[] };
+  const why = rows.flatMap(({ class: name, reason }) =>
+    name === "refused" ? reason!.split(", ") : [name, reason ?? ""],
+  );
+  return { accepted: code === 0, why: code === 0 ? [] : why };
 };
 
 /** The ids in a message. */
@@ -338,6 +374,7 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   "verify of a bundle": verifyBundle,
   "verify of a page": verifyPage,
   bundle,
+  addresses,
   watch,
   "watch after SIGHUP": watchAfterHangup,
   review,

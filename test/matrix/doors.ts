@@ -8,6 +8,7 @@ export const DOORS = {
   "verify of a bundle": "fast",
   "verify of a page": "fast",
   bundle: "fast",
+  addresses: "fast",
   watch: "fast",
   "watch after SIGHUP": "fast",
   review: "fast",
@@ -48,11 +49,17 @@ const NO_SIGSTORE = not(
 );
 const OWN_REQUEST = not("it makes the request itself, and has no option for this demand: the answer is compared");
 
+const LISTED_ADDRESSES = not(
+  "it asks which addresses are proven, and compares each with the lists, not with a request",
+);
+const PROOFS_OF_CREATION = not("proofs of creation are as old as the wallet, and no nonce or key was asked of them");
+
 const EVERYWHERE = {
   verify: "checks",
   "verify of a bundle": "checks",
   "verify of a page": "checks",
   bundle: "checks",
+  addresses: "checks",
   watch: "checks",
   "watch after SIGHUP": "checks",
   client: "checks",
@@ -96,15 +103,16 @@ export const CELLS = {
   /** A rule of app proofs. */
   "app proof": { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH },
   /** What the caller requested. */
-  request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH },
+  request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH, addresses: LISTED_ADDRESSES },
   /** What the caller demands of each boot proof. */
-  demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE },
+  demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE, addresses: PROOFS_OF_CREATION },
   /** A pin of bare documents. */
   bare: {
     ...EVERYWHERE,
     ...BESIDE_EVIDENCE,
     "verify of a bundle": not("a bundle has boot proofs, and no bare documents"),
     bundle: not("a bundle has boot proofs, and no bare documents"),
+    addresses: NO_BARE,
     watch: NO_BARE,
     "watch after SIGHUP": NO_BARE,
     client: NO_BARE,

@@ -229,6 +229,9 @@ const PROVENANCE = {
   },
 } satisfies Readonly<Record<Exclude<keyof ProvenanceFile, "of" | "open">, Fact>>;
 
+const OLD_PROOFS = not("proofs of creation are as old as the wallet");
+const EACH_ALONE = not("a bad proof refuses itself, and no other proof of its activity: test/addresses has those rows");
+
 const OTHER_LAB = new Forge({ ...lab, pki: otherLab.pki });
 const DEBUG = inManifest("pivot", { debugMode: true });
 
@@ -238,7 +241,11 @@ const POLICY = {
     { lab: OTHER_LAB },
     { cells: { review: { fails: ["aws-root enclave.awsRootCertificate"] } } },
   ),
-  maxAge: ofDocument("policy.age", { at: new Date(NOW.getTime() - 2 * 3_600_000) }, { policy: { maxAge: "1h" } }),
+  maxAge: ofDocument(
+    "policy.age",
+    { at: new Date(NOW.getTime() - 2 * 3_600_000) },
+    { policy: { maxAge: "1h" }, cells: { addresses: OLD_PROOFS } },
+  ),
   allowDebug: ofDocument("mode.debug", DEBUG, { cells: { review: { fails: ["debug-mode pivot.debugMode"] } } }),
 } satisfies Readonly<
   Record<Exclude<keyof PolicyFile, "$schema" | "policy" | "name" | "deployments" | "appProofs" | "comment">, Fact>
@@ -258,9 +265,15 @@ const withAddress = (activity: JsonObject): JsonObject => ({
 });
 
 const APP_PROOFS = {
-  types: { ...BY_APP_PROOF, policy: { appProofs: { types: TYPES } }, other: greeting },
+  types: {
+    ...BY_APP_PROOF,
+    policy: { appProofs: { types: TYPES } },
+    other: greeting,
+    cells: { addresses: EACH_ALONE },
+  },
   maxAge: {
     ...BY_APP_PROOF,
+    cells: { addresses: OLD_PROOFS },
     policy: { appProofs: { maxAge: "1m" } },
     other: {
       payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
@@ -269,6 +282,7 @@ const APP_PROOFS = {
   },
   untimed: {
     ...BY_APP_PROOF,
+    cells: { addresses: EACH_ALONE },
     fails: ["app.payload"],
     policy: { appProofs: { untimed: [GREETING] } },
     both: untimed(GREETING),
@@ -279,6 +293,7 @@ const APP_PROOFS = {
     policy: { appProofs: { required: true } },
     other: { hasNoAnswer: true, activity: without("appProofs") },
     cells: {
+      addresses: { fails: ["service"] },
       verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
       "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
       bundle: not("who gives --boot-proof alone asks for boot proofs alone, as with verify"),
@@ -291,6 +306,7 @@ const APP_PROOFS = {
   },
   coverage: {
     ...BY_APP_PROOF,
+    cells: { addresses: not("the class of each address says whether a proof covers it") },
     fails: ["activity.coverage"],
     policy: { appProofs: { coverage: true } },
     other: { activity: withAddress },
@@ -303,7 +319,12 @@ const APP_PROOFS = {
 } satisfies Readonly<Record<keyof NonNullable<PolicyFile["appProofs"]>, Fact>>;
 
 const DEPLOYMENT = {
-  appProofs: { ...BY_APP_PROOF, deployment: pinned({ appProofs: { types: TYPES } }), other: greeting },
+  appProofs: {
+    ...BY_APP_PROOF,
+    deployment: pinned({ appProofs: { types: TYPES } }),
+    other: greeting,
+    cells: { addresses: EACH_ALONE },
+  },
 } satisfies Readonly<Partial<Record<Exclude<keyof DeploymentFile, PinName>, Fact>>>;
 
 const REQUEST_FILE = fileOf(REQUEST);

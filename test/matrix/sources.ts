@@ -59,6 +59,10 @@ const OF_LOG = not("of log, which compares a log with itself and with its notes,
 const OF_FEED = not("of policy sign, check and publish, which judge a feed: test/cli/policy-signed.test.ts");
 const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
 
+const OF_ADDRESSES = not(
+  "which addresses are listed: test/cli/addresses.test.ts and test/cli/addresses-folder.test.ts",
+);
+
 export const CLI_OPTIONS = {
   accept: LOOSENS,
   "activity-id": "expected id",
@@ -90,6 +94,7 @@ export const CLI_OPTIONS = {
   namespace: "release check --namespace",
   "no-manifest-set": LOOSENS,
   "no-policy": LOOSENS,
+  "no-private-keys": OF_ADDRESSES,
   nonce: "option nonce",
   now: LOOSENS,
   "organization-id": "expected organizationId",
@@ -107,8 +112,10 @@ export const CLI_OPTIONS = {
   "role-arn": "pin pcrs of the role",
   signers: OF_FEED,
   "skip-unapproved": LOOSENS,
+  suborgs: OF_ADDRESSES,
   "trust-anchor": LOOSENS,
   "trusted-root": OF_PIN,
+  wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 
 /** The commands that take a policy. */
@@ -119,6 +126,7 @@ type JudgingCommand = {
 /** Each a column, or why it is none. */
 export const COMMAND_DOORS = {
   verify: "verify",
+  addresses: "addresses",
   audit: "audit with threads",
   worker: { not: "it judges what an audit puts into a queue: audit with a queue" },
   bundle: "bundle",
@@ -135,6 +143,7 @@ export const OPTIONS_OF_DOORS = {
   "verify of a bundle": "verify",
   "verify of a page": "verify",
   bundle: "bundle",
+  addresses: "addresses",
   watch: "watch",
   "watch after SIGHUP": "watch",
   review: "review",

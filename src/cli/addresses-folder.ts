@@ -1,0 +1,235 @@
+/** The folder of `addresses --out`, from which `--from` answers again. Nothing in it is trusted. */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { decodeBundle, isBundle } from "../bundle/file.js";
+import { packEvidence } from "../bundle/pack.js";
+import type { ActivityPiece, AddressPiece } from "../client/addresses.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { anything, count, flag, list, nonEmptyText, nullable, object, oneOf, readShape } from "../decode/shapes.js";
+import type { ReadOf } from "../decode/shapes.js";
+import { replaceWhole } from "../disk/whole.js";
+import { attempt, faultText } from "../errors.js";
+import { type Evidence, evidenceMembers } from "../inputs.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
+import { reasonOf } from "./files.js";
+import { UnreachableError, UsageError } from "./io.js";
+
+const QUESTION = object({
+  organizationId: nonEmptyText,
+  suborgs: flag,
+  walletId: nullable(nonEmptyText),
+  addresses: list(nonEmptyText),
+  privateKeys: flag,
+});
+/** What a command line asks about. */
+export type AddressQuestion = ReadOf<typeof QUESTION>;
+
+const LIST = object({
+  operation: oneOf("list_wallets", "list_wallet_accounts", "list_private_keys"),
+  at: count,
+  sha256: nonEmptyText,
+});
+const INDEX = object({
+  format: oneOf("bootproof-address-folder/1"),
+  complete: flag,
+  question: QUESTION,
+  parentOrganizationId: nullable(nonEmptyText),
+  organizations: list(
+    object({
+      organizationId: nonEmptyText,
+      lists: list(LIST),
+      activities: list(object({ activityId: nonEmptyText, sha256: nonEmptyText })),
+    }),
+  ),
+  // The table of the day when the folder was made, for people. It is never read.
+  rows: anything,
+});
+type Index = ReadOf<typeof INDEX>;
+
+const INDEX_NAME = "index.json";
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Ids come from the service. One that a file system could take for another name is hashed. */
+function nameOf(id: string): string {
+  return /^[a-z0-9-]{1,64}$/.test(id) ? id : sha256(id);
+}
+
+function pathIn(folder: string, organizationId: string, name: string): string {
+  return join(folder, nameOf(organizationId), `${name}.json`);
+}
+
+/** Lists have names that no id becomes. */
+function listName(position: number): string {
+  return `list_${position + 1}`;
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** Keeps pieces as they come. The index says at the end that the folder is complete. */
+export class AddressFolder {
+  readonly #path: string;
+  readonly #question: AddressQuestion;
+  #parentOrganizationId: string | null = null;
+  readonly #organizations = new Map<string, Index["organizations"][number]>();
+
+  /** Opens a folder that is new, empty, or that the same command left before its end. Throws {@link UsageError}. */
+  constructor(path: string, question: AddressQuestion) {
+    this.#path = path;
+    this.#question = question;
+    inFolder(path, () => mkdirSync(path, { recursive: true }));
+    const index = existsSync(join(path, INDEX_NAME)) ? readIndex(path) : null;
+    if (index === null && inFolder(path, () => readdirSync(path)).length > 0)
+      throw fault(path, "the folder is not empty, and bootproof addresses did not make it");
+    if (index?.complete === true) throw fault(path, "the folder is complete: --from reads it, and --out needs another");
+    if (index !== null && JSON.stringify(index.question) !== JSON.stringify(question))
+      throw fault(path, `the folder is of another question: ${JSON.stringify(index.question)}`);
+  }
+
+  /** Returns what an earlier run kept of an activity, or null. It is verified like what is fetched. */
+  known(activityId: string, organizationId: string): ActivityPiece | null {
+    const path = pathIn(this.#path, organizationId, nameOf(activityId));
+    if (!existsSync(path)) return null;
+    return attempt(() => activityPiece(readFileSync(path), activityId, organizationId)).value ?? null;
+  }
+
+  async put(piece: AddressPiece): Promise<void> {
+    if (piece.kind === "start") return this.#start(piece);
+    if (piece.kind === "end") return;
+    const { lists, activities } = this.#organizations.get(piece.organizationId)!;
+    if (piece.kind === "list") {
+      const { operation, at, answer } = piece;
+      const digest = await this.#write(piece.organizationId, listName(lists.length), answer);
+      lists.push({ operation, at, sha256: digest });
+    } else {
+      const { activityId, organizationId } = piece;
+      const digest = await this.#write(organizationId, nameOf(activityId), contentOf(piece));
+      activities.push({ activityId, sha256: digest });
+    }
+  }
+
+  async #start({ organizationIds, parentOrganizationId }: AddressPiece & { readonly kind: "start" }): Promise<void> {
+    this.#parentOrganizationId = parentOrganizationId;
+    for (const organizationId of organizationIds) {
+      this.#organizations.set(organizationId, { organizationId, lists: [], activities: [] });
+      inFolder(this.#path, () => mkdirSync(join(this.#path, nameOf(organizationId)), { recursive: true }));
+    }
+    await this.end(null);
+  }
+
+  /** Writes the index. Null means that not everything came yet. */
+  async end(rows: readonly object[] | null): Promise<void> {
+    const index: Index = {
+      format: "bootproof-address-folder/1",
+      complete: rows !== null,
+      question: this.#question,
+      parentOrganizationId: this.#parentOrganizationId,
+      organizations: [...this.#organizations.values()],
+      rows,
+    };
+    await replaceWhole(join(this.#path, INDEX_NAME), jsonDocument(index)).catch(notWritten(this.#path));
+  }
+
+  async #write(organizationId: string, name: string, content: unknown): Promise<string> {
+    const text = jsonDocument(content as object);
+    await replaceWhole(pathIn(this.#path, organizationId, name), text).catch(notWritten(this.#path));
+    return sha256(text);
+  }
+}
+
+/** Returns a bundle. An activity without boot proofs is alone, since a bundle has at least one. */
+function contentOf({ activity, bootProofs }: ActivityPiece): object {
+  if (bootProofs.length === 0) return { activity };
+  return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
+}
+
+function activityPiece(bytes: Uint8Array, activityId: string, organizationId: string): ActivityPiece {
+  const json = parseJson(bytes);
+  const evidence: Evidence = isBundle(json) ? decodeBundle(json).evidence : { bootProofs: [] };
+  const { bootProofs, activity = unwrap(json, "activity") } = evidenceMembers(evidence);
+  const keyed = (bootProofs as readonly JsonValue[]).map((bootProof) => {
+    const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : "";
+    return { key: String(key), bootProof };
+  });
+  return { kind: "activity", activityId, organizationId, activity: activity as JsonValue, bootProofs: keyed };
+}
+
+/** Yields the pieces of a complete folder. Throws {@link UnreachableError} for any other. */
+export function* piecesIn(path: string, question: AddressQuestion): Generator<AddressPiece> {
+  const { complete, question: made, parentOrganizationId, organizations } = readIndex(path);
+  if (made.organizationId !== question.organizationId)
+    throw fault(path, `the folder is of organization ${made.organizationId}, expected ${question.organizationId}`);
+  if (!complete) throw missing(path, "the folder is not complete: the command that made it goes on where it ended");
+  if (!answers(made, question)) throw missing(path, `the folder was made for less: ${JSON.stringify(made)}`);
+  const asked = organizations.filter((one) => question.suborgs || one.organizationId === question.organizationId);
+  yield { kind: "start", organizationIds: asked.map(({ organizationId }) => organizationId), parentOrganizationId };
+  for (const { organizationId, lists, activities } of asked) {
+    for (const [position, { operation, at, sha256: digest }] of lists.entries()) {
+      const file = pathIn(path, organizationId, listName(position));
+      const answer = decoded(file, digest, parseJson);
+      yield { kind: "list", organizationId, operation, at, answer };
+    }
+    for (const { activityId, sha256: digest } of activities) {
+      const file = pathIn(path, organizationId, nameOf(activityId));
+      yield decoded(file, digest, (bytes) => activityPiece(bytes, activityId, organizationId));
+    }
+    yield { kind: "end", organizationId };
+  }
+}
+
+/** Whether a folder of one question answers another. One that was made for a part answers for this part alone. */
+function answers(made: AddressQuestion, asked: AddressQuestion): boolean {
+  const isWhole = made.walletId === null && made.addresses.length === 0 && made.privateKeys;
+  const isSame = JSON.stringify({ ...made, suborgs: asked.suborgs }) === JSON.stringify(asked);
+  return (made.suborgs || !asked.suborgs) && (isWhole || isSame);
+}
+
+function readIndex(path: string): Index {
+  const file = join(path, INDEX_NAME);
+  if (!existsSync(file)) throw fault(path, `no ${INDEX_NAME} in it: expected a folder of bootproof addresses --out`);
+  const read = readShape(INDEX, decoded(file, null, parseJson));
+  if (read.value === undefined) throw missing(file, faultText(read.faults));
+  return read.value;
+}
+
+/** Reads a file of the folder. `digest` is that of the index, or null. Throws {@link UnreachableError}. */
+function decoded<T>(file: string, digest: string | null, decode: (bytes: Uint8Array) => T): T {
+  let bytes: Uint8Array;
+  try {
+    const stat = statSync(file);
+    bytes = stat.isFile() && stat.size <= MOST_BYTES ? readFileSync(file) : new Uint8Array();
+  } catch (error) {
+    throw missing(file, reasonOf(error));
+  }
+  if (digest !== null && sha256(bytes) !== digest) throw missing(file, "not as it was written: its SHA-256 is another");
+  const read = attempt(() => decode(bytes));
+  if (read.value === undefined) throw missing(file, faultText(read.faults));
+  return read.value;
+}
+
+function inFolder<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    return notWritten(path)(error);
+  }
+}
+
+function notWritten(path: string): (error: unknown) => never {
+  return (error) => {
+    throw fault(path, `not written: ${reasonOf(error)}`);
+  };
+}
+
+function fault(path: string, message: string): UsageError {
+  return new UsageError([{ file: printable(path), message: printable(message) }]);
+}
+
+/** What a folder lacks has no class, as what was not fetched. */
+function missing(path: string, message: string): UnreachableError {
+  return new UnreachableError([{ file: printable(path), message: printable(message) }]);
+}

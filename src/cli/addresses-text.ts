@@ -1,0 +1,206 @@
+/** The table of `addresses`: its exit code, and its formats but for the page. */
+import {
+  type AcceptableClass,
+  ADDRESS_CLASSES,
+  type AddressClass,
+  CLASSES,
+  isAcceptedClass,
+} from "../addresses/classes.js";
+import type { AddressRow } from "../addresses/join.js";
+import { printableJson } from "../decode/json.js";
+import { XML, leaf, node, testCase } from "../formats/junit.js";
+import { numbered } from "../report/facts.js";
+import { jsonDocument } from "../report/json.js";
+import { type Page, type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
+import { printable } from "../report/printable.js";
+import { TOOL } from "../version.js";
+import { EXIT } from "./exit-codes.js";
+
+/** A row, with the organization whose lists and proofs it is from. */
+export type TableRow = AddressRow & { readonly organizationId: string };
+
+export interface AddressResult {
+  readonly organizationId: string;
+  /** The number of sub-organizations whose addresses are among the rows. Null without `--suborgs`. */
+  readonly suborgs: number | null;
+  /** The worst class first. */
+  readonly rows: readonly TableRow[];
+  readonly accepted: readonly AcceptableClass[];
+  /** Addresses of `--address` that no list has. */
+  readonly notListed: readonly string[];
+  /** What could not be fetched, and why. */
+  readonly unfetched: readonly string[];
+  readonly policy: { readonly name: string | null; readonly sha256: string | null };
+  readonly verifiedAt: Date;
+}
+
+/** A contradiction holds whatever was not fetched. Any other class may change with it. */
+export function tableExitCode(result: AddressResult): 0 | 1 | 3 {
+  if (result.rows.some((row) => row.class === "contradicted")) return EXIT.rejected;
+  if (result.unfetched.length > 0) return EXIT.unreachable;
+  return faultOf(result) === null ? EXIT.good : EXIT.rejected;
+}
+
+/** Returns the words of the headline for the first fault, or null. */
+function faultOf({ rows, accepted, unfetched, notListed }: AddressResult): string | null {
+  const refused = rows.filter((row) => !isAcceptedClass(row.class, accepted)).length;
+  if (unfetched.length > 0) return "NOT FETCHED: not everything of";
+  if (refused > 0) return `NOT ACCEPTED: ${refused} of`;
+  if (notListed.length > 0) return `NOT LISTED: ${notListed.length} of the addresses that were named, beside`;
+  return rows.some(isListed) ? null : "NO ADDRESSES: no list has any, beside";
+}
+
+export function isListed(row: TableRow): boolean {
+  return row.class !== "unlisted" && row.class !== "note";
+}
+
+/** Returns the sentence above the table. */
+export function headlineOf(result: AddressResult): string {
+  const { organizationId, rows, suborgs } = result;
+  const more = suborgs === null ? "" : ` and ${numbered(suborgs, "sub-organization")}`;
+  return printable(
+    `${faultOf(result) ?? "ACCEPTED:"} ${numbered(rows.length, "row")} of organization ${organizationId}${more}`,
+  );
+}
+
+/** Returns what the rows do not say. */
+export function faultsOf({ unfetched, notListed }: AddressResult): string[] {
+  const texts = [...unfetched.map((text) => `not fetched: ${text}`), ...notListed.map((text) => `in no list: ${text}`)];
+  return texts.map(printable);
+}
+
+/** Returns what no class says. */
+export function limitsOf({ suborgs }: AddressResult): string[] {
+  return [
+    "Curve and format are the word of the service. So are imported and exported, unless an activity shows them.",
+    "A list can leave an address out. That is noticed only if a proof names it.",
+    "That nobody else knows the seed of an address is never proven.",
+    ...(suborgs === null ? [] : ["That a sub-organization is yours is not proven."]),
+  ];
+}
+
+export function tableOrigin({ policy, verifiedAt }: AddressResult): [name: string, value: string][] {
+  return [
+    ["Verified at", verifiedAt.toISOString()],
+    ["Verified by", `${TOOL.name} ${TOOL.version}`],
+    ["Policy", policy.name ?? "it has no name"],
+    ["Policy, SHA-256", policy.sha256 ?? "it was not read from bytes"],
+  ];
+}
+
+interface Group {
+  readonly name: AddressClass;
+  readonly meaning: string;
+  readonly isAccepted: boolean;
+  readonly count: number;
+  readonly shown: readonly TableRow[];
+  /** The number of rows that are left out. */
+  readonly left: number;
+}
+
+const MOST_ROWS = 20;
+
+/** Returns the rows of each class that has any, the worst class first. */
+export function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Group[] {
+  return ADDRESS_CLASSES.flatMap((name) => {
+    const own = rows.filter((row) => row.class === name);
+    const shown = isAll ? own : own.slice(0, MOST_ROWS);
+    const facts = { meaning: CLASSES[name].meaning, isAccepted: isAcceptedClass(name, accepted) };
+    return own.length === 0 ? [] : [{ name, ...facts, count: own.length, shown, left: own.length - shown.length }];
+  });
+}
+
+const NAME_WIDTH = 14;
+
+export function tableText(result: AddressResult, isAll: boolean, options: TextOptions): string {
+  const page = pageOf(options);
+  const groups = groupsOf(result, isAll);
+  const lines = [
+    ...headingLines(headlineOf(result), page),
+    ...limitsOf(result).flatMap((text) => wrapped(page, "- ", text)),
+    ...faultsOf(result).flatMap((text) => wrapped(page, "", text)),
+    "",
+    ...groups.flatMap(({ name, count, meaning }) =>
+      wrapped(page, `${name.padEnd(NAME_WIDTH)}${String(count).padStart(6)}  `, meaning),
+    ),
+    ...groups.flatMap(({ name, shown, left }) => [
+      "",
+      ...shown.flatMap((row) => rowLines(row, page)),
+      ...(left > 0 ? [`${name.padEnd(NAME_WIDTH)}and ${left} more: --all shows them`] : []),
+    ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function rowLines(row: TableRow, page: Page): string[] {
+  const facts = factsOf(row).flatMap((text) => wrapped(page, " ".repeat(NAME_WIDTH), text));
+  return [...wrapped(page, row.class.padEnd(NAME_WIDTH), printable(row.address)), ...facts];
+}
+
+/** Returns where the address is, when and by whom it was proven, and the reason. */
+function factsOf(row: TableRow): string[] {
+  const { walletId, privateKeyId, path, provenAt, deployment, reason } = row;
+  const key = privateKeyId === null ? "a private key that no list has" : `private key ${privateKeyId}`;
+  return [
+    walletId === null ? key : `wallet ${walletId}, path ${path ?? "unknown"}`,
+    ...(provenAt === null ? [] : [`proven ${provenAt} by deployment ${deployment}`]),
+    ...(reason === null ? [] : [reason]),
+  ].map(printable);
+}
+
+export function tableJson(result: AddressResult): string {
+  const counts = Object.fromEntries(groupsOf(result, true).map(({ name, count }) => [name, count]));
+  const { rows, ...facts } = result;
+  const more = { exitCode: tableExitCode(result), notProven: limitsOf(result), ...facts, counts, rows };
+  return jsonDocument({ format: "bootproof-addresses/1", tool: TOOL, ...more });
+}
+
+export function tableLines({ rows }: AddressResult): string {
+  return rows.map((row) => printableJson(`${JSON.stringify(row)}\n`)).join("");
+}
+
+const COLUMNS: readonly (keyof TableRow)[] = [
+  ...(["class", "address", "walletId", "path", "reason", "organizationId", "privateKeyId", "curve"] as const),
+  ...(["addressFormat", "createdAt", "provenAt", "activityId", "deployment"] as const),
+];
+
+export function tableCsv({ rows }: AddressResult): string {
+  const lines = [COLUMNS, ...rows.map((row) => COLUMNS.map((name) => cellOf(row[name] ?? "")))];
+  return lines.map((cells) => `${cells.join(",")}\n`).join("");
+}
+
+/** A spreadsheet would run a cell that begins with one of these, of any width, and may ignore spaces before it. */
+const RUN = /^\s*[=+\-@＝＋－＠]/;
+
+function cellOf(value: string): string {
+  const text = printable(value);
+  const safe = RUN.test(text) ? `'${text}` : text;
+  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export function tableJunit(result: AddressResult): string {
+  const fault = faultOf(result);
+  const isWhole = result.unfetched.length === 0;
+  const failure = leaf(isWhole ? "failure" : "error", { type: "table", message: headlineOf(result) }, faultsOf(result));
+  const output = leaf("system-out", {}, [headlineOf(result), ...limitsOf(result)]);
+  const refused = result.rows.filter((row) => !isAcceptedClass(row.class, result.accepted));
+  const cases = result.rows.flatMap((row) => {
+    const message = row.reason ?? CLASSES[row.class].meaning;
+    const failed = refused.includes(row) ? [leaf("failure", { type: row.class, message }, factsOf(row))] : [];
+    return testCase(
+      { classname: row.organizationId, name: [row.address, ...factsOf(row).slice(0, 1)].join(", ") },
+      failed,
+    );
+  });
+  const counts = {
+    tests: result.rows.length + 1,
+    failures: refused.length + (fault !== null && isWhole ? 1 : 0),
+    errors: isWhole ? 0 : 1,
+  };
+  const timestamp = result.verifiedAt.toISOString().slice(0, 19);
+  const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0, timestamp }, [
+    ...testCase({ classname: "addresses", name: "table" }, [...(fault === null ? [] : [failure]), output]),
+    ...cases,
+  ]);
+  return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;
+}

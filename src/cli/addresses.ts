@@ -1,0 +1,280 @@
+/** `bootproof addresses`: which addresses of an organization were derived inside a pinned enclave. */
+import type { ParsedPolicy } from "../appraise/parsed-policy.js";
+import { createHash } from "node:crypto";
+import { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, type AcceptableClass } from "../addresses/classes.js";
+import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../client/addresses.js";
+import { numbered } from "../report/facts.js";
+import { printable } from "../report/printable.js";
+import { comparableAddress } from "../verify/contradictions.js";
+import { AddressFolder, type AddressQuestion, piecesIn } from "./addresses-folder.js";
+import * as table from "./addresses-text.js";
+import { commandOf } from "./command.js";
+import { CONNECTION_HELP, type Connection, connect, connectionOf, organizationOf, reached } from "./connection.js";
+import { STDIN, isMalformed } from "./files.js";
+import { Interruption } from "./interruption.js";
+import { type Io, UnreachableError, UsageError, textOptions } from "./io.js";
+import { readGivenPolicy } from "./policy-source.js";
+import type { Flags } from "./option-table.js";
+import { countOf } from "./option-values.js";
+import type { ArgumentReader } from "./options.js";
+import { demandedProvenance, verifierFor } from "./provenance.js";
+
+const EXAMPLES = `
+Each address of each wallet and private key gets a class, the worst first: ${ADDRESS_CLASSES.join(", ")}.
+"derived" means that an enclave that the policy pins signed this organization, wallet, path and address. The policy has
+to say which deployment derives addresses. docs/addresses.md leads from an API key to a table.
+
+With --out, the folder gets the evidence of each activity as a bundle, the lists, and index.json. After Ctrl-C, the same
+command goes on. --from reads a complete folder, without a network, under any policy.
+${CONNECTION_HELP}
+
+Examples:
+    $ bootproof addresses --policy policy.json
+    $ bootproof addresses --policy policy.json --out evidence --format csv > addresses.csv
+    $ bootproof addresses --policy policy.json --accept exported,imported --wallet ID
+    $ bootproof addresses --from evidence --organization-id ID --policy policy.json --format html > addresses.html
+
+Exit codes: 0 every address is derived or accepted, 1 one is not, one that --address names is not listed, or there is
+none, 2 wrong usage or policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
+
+const FORMATS = {
+  text: (result, { all }, io) => table.tableText(result, all === true, textOptions(io)),
+  json: table.tableJson,
+  ndjson: table.tableLines,
+  csv: table.tableCsv,
+  junit: table.tableJunit,
+  html: async (result, { all }) => {
+    const { renderAddresses } = await import("../page/addresses.js");
+    return renderAddresses({
+      headline: table.headlineOf(result),
+      isGood: table.tableExitCode(result) === 0,
+      faults: table.faultsOf(result),
+      limits: table.limitsOf(result),
+      groups: table.groupsOf(result, all === true),
+      origin: table.tableOrigin(result),
+    });
+  },
+} satisfies Readonly<
+  Record<string, (result: table.AddressResult, flags: Flags<"addresses">, io: Io) => string | Promise<string>>
+>;
+export const TABLE_FORMATS = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
+
+/** Options of a run that fetches. */
+const FETCHING = ["out", "yes", "limit", "max-accounts", "parent-organization-id"] as const;
+const CONNECTING = ["base-url", "api-key-file", "timeout"] as const;
+const MOST = 1_000_000;
+
+interface AddressRequest {
+  readonly flags: Flags<"addresses">;
+  readonly question: AddressQuestion;
+  /** Undefined with `--from`. */
+  readonly connection: Connection | undefined;
+  readonly accepted: readonly AcceptableClass[];
+  readonly limit: number;
+  readonly maxAccounts: number;
+}
+
+export const addAddressesCommand = commandOf(
+  "addresses",
+  {
+    description: "List every address of an organization, and whether a pinned enclave derived it.",
+    usage: "--policy FILE ([--out DIR] [connection] | --from DIR --organization-id ID) [options]",
+    help: EXAMPLES,
+  },
+  async ({ args, flags, files, io }) => {
+    refuseOptions(args, flags);
+    const request = requestOf(args, flags, io);
+    const render = FORMATS[formatOf(args, flags.format)];
+    args.throwFaults();
+    const read = await readGivenPolicy(files, flags, io);
+    const texts = await demandedProvenance(files, flags.provenance, read?.policy);
+    files.throwFaults();
+    const provenance = { ...(texts.length > 0 && { provenance: texts }), ...(await verifierFor(read!.policy)) };
+    const result = await resultOf(request!, { policy: read!.policy as ParsedPolicy, provenance }, io);
+    io.stdout.write(await render(result, flags, io));
+    for (const text of result.unfetched) io.stderr.write(`bootproof: ${printable(text)}\n`);
+    return table.tableExitCode(result);
+  },
+);
+
+function refuseOptions(args: ArgumentReader, { policy, out, address }: Flags<"addresses">): void {
+  if (policy === undefined) args.fault("--policy FILE is required: it pins the enclaves that derive addresses");
+  const excluded = [
+    ...[...FETCHING, ...CONNECTING].map((name) => ["from", name] as const),
+    ["suborgs", "parent-organization-id"] as const,
+  ];
+  for (const [one, other] of excluded)
+    if (args.has(one) && args.has(other)) args.fault(`--${one} and --${other} exclude each other`);
+  for (const name of ["yes", "limit"] as const)
+    if (args.has(name) && !args.has("suborgs")) args.fault(`--${name} requires --suborgs`);
+  if (out === STDIN) args.fault("--out -: a folder is required");
+  args.refuseTwice("--address", address);
+}
+
+function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): AddressRequest | undefined {
+  const connection = args.has("from") ? undefined : connectionOf(args, flags, io);
+  const organizationId = connection?.organizationId ?? organizationOf(flags, io);
+  if (args.has("from") && organizationId === undefined)
+    args.fault("--organization-id ID is required: the organization that the folder has to be of");
+  const accepted = acceptedOf(args, flags.accept);
+  const limit = mostOf(args, "limit", flags.limit ?? "1000");
+  const maxAccounts = mostOf(args, "max-accounts", flags.maxAccounts ?? String(MOST));
+  const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true } = flags;
+  const asked = { suborgs, walletId, addresses: [...addresses], privateKeys };
+  if (organizationId === undefined) return undefined;
+  return { flags, question: { organizationId, ...asked }, connection, accepted, limit, maxAccounts };
+}
+
+function mostOf(args: ArgumentReader, option: "limit" | "max-accounts", text: string): number {
+  return countOf(args, option, text, 100 * MOST) ?? 0;
+}
+
+function formatOf(args: ArgumentReader, text = "text"): keyof typeof FORMATS {
+  const format = TABLE_FORMATS.find((known) => known === text);
+  return format ?? args.fault(`--format ${text}: expected one of ${TABLE_FORMATS.join(", ")}`) ?? "text";
+}
+
+function acceptedOf(args: ArgumentReader, text: string | undefined): readonly AcceptableClass[] {
+  if (text === undefined || args.isEmpty("accept")) return [];
+  return text.split(",").flatMap((word) => {
+    const known = ACCEPTABLE_CLASSES.find((name) => name === word);
+    return (
+      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_CLASSES.join(", ")}, with commas between`) ?? []
+    );
+  });
+}
+
+interface ReadPolicy {
+  readonly policy: ParsedPolicy;
+  readonly provenance: { readonly provenance?: readonly string[] } & Awaited<ReturnType<typeof verifierFor>>;
+}
+
+async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Promise<table.AddressResult> {
+  const { question, accepted } = request;
+  const rows: table.TableRow[] = [];
+  let organizations = 0;
+  let unfetched: readonly string[] = [];
+  try {
+    for await (const { organizationId, rows: own } of tablesOf(request, read, io)) {
+      organizations++;
+      rows.push(...own.map((row) => ({ ...row, organizationId })));
+    }
+  } catch (error) {
+    if (!(error instanceof UnreachableError) || organizations === 0) throw error;
+    unfetched = error.problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
+  }
+  const listed = new Set(rows.filter(table.isListed).map(({ address }) => comparableAddress(address)));
+  return {
+    organizationId: question.organizationId,
+    suborgs: question.suborgs ? organizations - 1 : null,
+    rows: rows.sort((a, b) => ADDRESS_CLASSES.indexOf(a.class) - ADDRESS_CLASSES.indexOf(b.class)),
+    accepted,
+    notListed: question.addresses.filter((address) => !listed.has(comparableAddress(address))),
+    unfetched,
+    policy: { name: read.policy.name, sha256: createHash("sha256").update(read.policy.content()).digest("hex") },
+    verifiedAt: io.now(),
+  };
+}
+
+/** Yields the table of each organization. A folder is complete when all of them came. */
+async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): AsyncGenerator<AddressTable> {
+  const { question, flags } = request;
+  const { walletId, addresses, privateKeys } = question;
+  const interruption = new Interruption();
+  try {
+    const { joinPieces } = await import("../client/addresses.js");
+    const folder = flags.out === undefined ? null : new AddressFolder(flags.out, question);
+    const pieces =
+      flags.from === undefined
+        ? fetched(request, folder, { io, signal: interruption.signal })
+        : piecesIn(flags.from, question);
+    const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
+    const tables = [];
+    for await (const one of joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now })) {
+      tables.push(one);
+      yield one;
+    }
+    await folder?.end(tables);
+  } catch (error) {
+    // It is recognised by its name, since it may come from another copy of the library.
+    if (error instanceof Error && error.name === "DerivationPolicyError")
+      throw new UsageError([{ file: printable(flags.policy!), message: error.message }]);
+    if (!isMalformed(error)) throw error;
+    throw new UnreachableError([{ file: printable(flags.from!), message: printable(error.message) }]);
+  } finally {
+    interruption.forget();
+  }
+}
+
+/** Yields what the service has, and keeps it in the folder. Throws {@link UnreachableError}. */
+async function* fetched(
+  { question, connection, flags, limit, maxAccounts }: AddressRequest,
+  folder: AddressFolder | null,
+  { io, signal }: { readonly io: Io; readonly signal: AbortSignal },
+): AsyncGenerator<AddressPiece> {
+  const [client, library] = await Promise.all([connect(connection!, io), import("../client/addresses.js")]);
+  const source: AddressSource = {
+    now: io.now,
+    query: (name, parameters, options) => client.query(name, parameters, options),
+  };
+  const { organizationId, suborgs, walletId, addresses, privateKeys } = question;
+  const onProgress = (progress: AddressProgress): void => io.progress(progressText(progress));
+  const arrived = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await reached(answer, connection!);
+    } catch (error) {
+      const goesOn = folder === null ? "" : `: the same command goes on from ${flags.out}`;
+      throw signal.aborted ? new UnreachableError([printable(`interrupted${goesOn}`)]) : error;
+    }
+  };
+  const listed = { organizationId, limit, signal, onProgress };
+  const children = suborgs ? await arrived(library.listSubOrganizations(source, listed)) : [];
+  if (suborgs) await agree(children.length, flags, io);
+  const parentOrganizationId = suborgs ? organizationId : flags.parentOrganizationId;
+  const pieces = library.collectAddresses(source, {
+    organizationIds: [organizationId, ...children],
+    ...(walletId !== null && { walletId }),
+    ...(addresses.length > 0 && { addresses }),
+    ...(parentOrganizationId !== undefined && { parentOrganizationId }),
+    ...(folder && { known: async (...ids) => folder.known(...ids) }),
+    privateKeys,
+    maxAccounts,
+    signal,
+    onProgress,
+  });
+  for (let next = await arrived(pieces.next()); next.done !== true; next = await arrived(pieces.next())) {
+    await folder?.put(next.value);
+    yield next.value;
+  }
+}
+
+function progressText({ step, waitMs, requests, listed, left, activities, bootProofs }: AddressProgress): string {
+  const what = waitMs > 0 ? `waiting ${Math.ceil(waitMs / 1000)} s, as the service demands` : printable(step);
+  return (
+    `${what}: ${listed} addresses listed, ${left} of them left; ${activities} activities, ` +
+    `${bootProofs} boot proofs, ${requests} requests`
+  );
+}
+
+/** Says how many requests the sub-organizations take. Throws {@link UsageError} unless the caller agrees. */
+async function agree(
+  children: number,
+  { yes = false, privateKeys, wallet }: Flags<"addresses">,
+  io: Io,
+): Promise<void> {
+  const each = privateKeys === false || wallet !== undefined ? 3 : 4;
+  const says =
+    `${numbered(children, "sub-organization")}: at least ${each * (children + 1)} requests, and one more for each ` +
+    "further 100 accounts or activities, for each activity that is listed without its proofs, and for each key";
+  io.stderr.write(`${says}\n`);
+  if (yes) return;
+  if (io.stderr.isTTY !== true) throw new UsageError(["--suborgs: --yes is required where nobody can be asked"]);
+  io.stderr.write("Go on? [y/N] ");
+  let answer = "";
+  for await (const chunk of io.stdin) {
+    answer += Buffer.from(chunk).toString();
+    if (answer.includes("\n")) break;
+  }
+  if (!/^\s*y(?:es)?\s*?(?:\n|$)/i.test(answer))
+    throw new UsageError(["--suborgs: not agreed, so nothing was fetched"]);
+}

@@ -1,0 +1,195 @@
+/** The page of a table of addresses, each of which unfolds its chain. It has no script, and carries no evidence. */
+import { printable } from "../report/printable.js";
+import { valueList } from "./checks.js";
+import { icon } from "./diagram.js";
+import { type LinkState, STATE_WORDS } from "./links.js";
+import { type Markup, element } from "./markup.js";
+import { documentOf } from "./page.js";
+import { titleText } from "./shown.js";
+import { STYLE } from "./style.js";
+
+type Fact = string | null;
+type ShownRow = Readonly<Record<"class" | "address" | "organizationId", string>> &
+  Readonly<Record<"walletId" | "privateKeyId" | "path" | "curve" | "addressFormat" | "createdAt", Fact>> &
+  Readonly<Record<"provenAt" | "activityId" | "deployment" | "reason", Fact>>;
+
+interface ShownGroup {
+  readonly name: string;
+  readonly meaning: string;
+  readonly isAccepted: boolean;
+  readonly count: number;
+  readonly shown: readonly ShownRow[];
+  /** The number of rows that are left out. */
+  readonly left: number;
+}
+
+interface AddressPage {
+  /** A verdict in capitals, and the rest of the sentence. */
+  readonly headline: string;
+  readonly isGood: boolean;
+  readonly faults: readonly string[];
+  /** What no class says. */
+  readonly limits: readonly string[];
+  /** The worst class first. */
+  readonly groups: readonly ShownGroup[];
+  readonly origin: readonly (readonly [name: string, value: string])[];
+}
+
+export async function renderAddresses(page: AddressPage): Promise<string> {
+  const { headline, groups, origin } = page;
+  const body = [
+    stated(),
+    headerOf(page),
+    element("ul", { class: "legend classes", "aria-label": "The classes" }, groups.map(classItem)),
+    ...groups.map(groupSection),
+    element("section", { class: "origin" }, element("h2", {}, "How it was made"), valueList(origin)),
+  ];
+  return documentOf({ title: titleText(headline), body, carried: null, style: STYLE + ADDRESS_STYLE }, null);
+}
+
+function stated(): Markup {
+  const command = "bootproof addresses --from FOLDER --organization-id ID --policy yours.json";
+  return element(
+    "div",
+    { class: "message warn" },
+    element("p", {}, "Stated by whoever made this file. It carries no evidence."),
+    element("p", {}, "Verify the folder of its evidence yourself: ", element("code", {}, command)),
+  );
+}
+
+function headerOf({ headline, isGood, faults, limits }: AddressPage): Markup {
+  const [, word, rest] = /^([A-Z ]+): (.*)$/s.exec(headline)!;
+  const state = isGood ? "proven" : "failed";
+  return element(
+    "header",
+    { class: `verdict verdict-${isGood ? "verified" : "rejected"}` },
+    element(
+      "div",
+      { class: "verdict-band" },
+      element("h1", {}, icon({ state, warnings: [] }), element("span", {}, word!)),
+      [rest!, ...faults].map((text) => element("p", { class: "sentence" }, text)),
+    ),
+    element("div", { class: "gist" }, element("div", {}, element("strong", {}, "Not proven"), listOf(limits))),
+  );
+}
+
+function listOf(texts: readonly string[]): Markup {
+  const items = texts.map((text) => element("li", {}, text));
+  return element("ul", {}, items);
+}
+
+/** A class that is not here is a failure. */
+const CLASS_STATES: Readonly<Record<string, LinkState>> = {
+  derived: "proven",
+  note: "open",
+  exported: "warned",
+  imported: "warned",
+  service: "word",
+};
+const stateOf = (name: string): LinkState => CLASS_STATES[name] ?? "failed";
+
+function classItem({ name, count, meaning, isAccepted }: ShownGroup): Markup {
+  const link = element("a", { href: `#${name}` }, `${count} ${name}`);
+  const refused = isAccepted ? null : element("strong", {}, " Not accepted.");
+  const text = element("span", {}, link, `: ${meaning}.`, refused);
+  return element("li", {}, icon({ state: stateOf(name), warnings: [] }), text);
+}
+
+function groupSection({ name, count, shown, left }: ShownGroup): Markup {
+  const rest = left === 0 ? null : element("p", {}, `and ${left} more, which this page leaves out`);
+  const title = element("h2", { id: name }, `${name} (${count})`);
+  return element("section", { class: `group state-${stateOf(name)}` }, title, shown.map(rowDetails), rest);
+}
+
+function rowDetails(row: ShownRow): Markup {
+  const when = row.provenAt === null ? "no verified proof" : `proven ${row.provenAt}`;
+  const summary = element(
+    "summary",
+    {},
+    element("code", {}, printable(row.address)),
+    element("span", { class: "place" }, printable(placeOf(row))),
+    element("span", { class: "place" }, printable(when)),
+    row.reason === null ? null : element("span", { class: "why" }, printable(row.reason)),
+  );
+  return element("details", { class: "row" }, summary, element("ol", { class: "chain" }, linksOf(row).map(linkItem)));
+}
+
+function placeOf({ walletId, privateKeyId, path }: ShownRow): string {
+  if (walletId === null) return `private key ${privateKeyId ?? "that no list has"}`;
+  return `path ${path ?? "unknown"} of wallet ${walletId}`;
+}
+
+interface AddressLink {
+  readonly title: string;
+  readonly state: LinkState;
+  readonly word?: string;
+  readonly says: readonly Fact[];
+}
+
+const SERVICE = { state: "word", word: "Service’s word" } as const;
+const PROVEN: readonly string[] = ["unlisted", "note", "imported", "exported", "derived"];
+const UNKNOWN_SEED = "That nobody else knows the seed is not proven.";
+
+/** Returns what an address rests on, from the list that has it to its seed. */
+function linksOf(row: ShownRow): AddressLink[] {
+  const { class: name, organizationId, activityId, provenAt, deployment, reason, createdAt } = row;
+  const isListed = name !== "unlisted" && name !== "note";
+  const place = `organization ${organizationId}, ${placeOf(row)}`;
+  const listed = [place, row.curve, row.addressFormat, createdAt && `created ${createdAt}`];
+  const signed = `An enclave signed this address at ${provenAt}: ${place}.`;
+  const isProven = PROVEN.includes(name);
+  return [
+    {
+      title: "List",
+      ...(isListed ? SERVICE : { state: stateOf(name), word: "Not listed" }),
+      says: isListed ? listed : [],
+    },
+    {
+      title: "Activity",
+      ...(activityId === null ? { state: "open" } : SERVICE),
+      says: [activityId ?? "None was found."],
+    },
+    isProven
+      ? { title: "Proof", state: "proven", says: [signed] }
+      : { title: "Proof", state: name === "service" ? "open" : "failed", says: [reason] },
+    deployment === null
+      ? { title: "Enclave", state: "unproven", says: ["No deployment of the policy vouches for the address."] }
+      : { title: "Enclave", state: "proven", says: [`The deployment “${deployment}” of the policy signed the proof.`] },
+    seedLink(row),
+  ];
+}
+
+function seedLink({ class: name, reason }: ShownRow): AddressLink {
+  if (name === "derived") return { title: "Seed", ...SERVICE, says: ["Neither imported nor exported.", UNKNOWN_SEED] };
+  if (stateOf(name) === "warned") return { title: "Seed", state: "warned", says: [reason, UNKNOWN_SEED] };
+  return { title: "Seed", state: "unproven", says: [UNKNOWN_SEED] };
+}
+
+function linkItem({ title, state, says, word = STATE_WORDS[state] }: AddressLink): Markup {
+  const facts = says.filter((text) => text !== null).map((text) => element("p", {}, printable(text)));
+  const heading = element("h3", {}, title, " ", element("span", { class: "state" }, word));
+  const text = element("div", { class: "link-text" }, heading, facts);
+  return element("li", { class: `link state-${state}` }, icon({ state, warnings: [] }), text);
+}
+
+const ADDRESS_STYLE = `
+.message { margin-bottom: .75rem; font-size: .9375rem; }
+.verdict h1 { font-size: clamp(2rem, 6vw, 3.25rem); }
+.classes { margin-top: 1.5rem; display: grid; }
+.classes a { color: inherit; font-weight: 700; }
+.group h2 { margin-bottom: .5rem; }
+.row { background: var(--card); border: 1px solid var(--line); border-left: .35rem solid var(--state); }
+.row + .row { border-top: 0; }
+.row > summary { position: relative; display: grid; gap: .1rem 1.25rem; padding: .5rem 1rem .5rem 2rem; }
+.row > summary::before { content: "\\25b8"; position: absolute; left: .75rem; top: .5rem; }
+.row[open] > summary::before { content: "\\25be"; }
+.row .place { color: var(--soft); font-size: .9375rem; }
+.row .why { font-weight: 600; }
+.row > .chain { margin: .25rem 1rem .5rem; }
+.row .link { padding-bottom: .6rem; }
+.row h3 { display: flex; flex-wrap: wrap; gap: .25rem .75rem; }
+@media (min-width: 60rem) {
+  .row > summary { grid-template-columns: minmax(0, 27rem) minmax(0, 1fr) minmax(0, 18rem); }
+  .row .why { grid-column: 1 / -1; }
+}
+@media print { .row { break-inside: avoid-page; } }`;

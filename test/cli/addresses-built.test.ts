@@ -1,0 +1,147 @@
+/** `bootproof addresses` as it is built: docs/addresses.md block by block, Ctrl-C, 429, and the page in Chromium. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
+import { readBlocks } from "../support/documents.js";
+import { type World, newFolder, startWorld } from "./addresses-world.js";
+import { fileOf, readJson } from "./support.js";
+
+const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
+const ACCEPT = ["--accept", "service,imported,exported"];
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.lab.close());
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const written = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name]!.setEncoding("utf8").on("data", (text: string) => (written[name] += text));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...written };
+}
+
+const started = (...args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, [COMMAND, "addresses", "--policy", world.policy, ...args], { stdio: "pipe" });
+const run = (...args: readonly string[]): Promise<Ended> => ended(started(...args));
+
+describe("docs/addresses.md", () => {
+  const blocks = readBlocks("docs/addresses.md").map(({ text }) => text.replaceAll(/\\\n\s*/g, ""));
+  const lines = blocks.flatMap((text) => text.split("\n").filter((line) => line !== ""));
+
+  it("leads from an API key to a table, offline too", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-addresses-"));
+    const { lab } = world;
+    const files = { "key.json": JSON.stringify(lab.apiKey), "root.pem": lab.trustAnchorPem };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content, { mode: 0o600 });
+    const bin = join(folder, "bin");
+    mkdirSync(bin);
+    symlinkSync(COMMAND, join(bin, "bootproof"));
+    const env = {
+      PATH: `${bin}${delimiter}${process.env["PATH"]}`,
+      BASE_URL: lab.baseUrl,
+      ORGANIZATION_ID: lab.organizationId,
+    };
+    expect(lines).toHaveLength(8);
+    const codes: (number | null)[] = [];
+    for (const line of lines) {
+      // The lab's root stands for that of AWS, and its whole policy for one of several pins.
+      const own = line.startsWith("bootproof pin") ? `${line} --trust-anchor root.pem` : line;
+      const { code, stderr } = await ended(spawn("bash", ["-c", own], { cwd: folder, env, stdio: "pipe" }));
+      if (line.startsWith("bootproof policy check"))
+        writeFileSync(join(folder, "policy.json"), readFileSync(world.policy));
+      expect([line, code === 2 || code === 3 ? stderr : ""]).toEqual([line, ""]);
+      codes.push(code);
+    }
+    // The lab has wallets that were imported, exported, or made without proofs.
+    expect(codes).toEqual([0, 0, 1, 0, 1, 1, 1, 1]);
+    expect(readFileSync(join(folder, "addresses.csv"), "utf8")).toMatch(/^class,address,/);
+    expect(readFileSync(join(folder, "addresses.html"), "utf8")).toContain("NOT ACCEPTED");
+  }, 120_000);
+});
+
+it("goes on after Ctrl-C, in the same folder", async () => {
+  const folder = newFolder();
+  world.lab.setSettings({ rateLimit: { requests: 4, perMs: 2000 } });
+  const child = started("--out", folder, ...ACCEPT, ...world.connection);
+  setTimeout(() => child.kill("SIGINT"), 1500);
+  const { code, stdout, stderr } = await ended(child);
+  world.lab.setSettings({});
+  expect([code, stdout, stderr]).toEqual([3, "", expect.stringContaining("interrupted")]);
+  expect(readJson(join(folder, "index.json"))["complete"]).toBe(false);
+  expect((await run("--out", folder, ...ACCEPT, ...world.connection)).code).toBe(0);
+  const offline = ["--from", folder, "--organization-id", world.lab.organizationId, ...ACCEPT];
+  expect(await run(...offline)).toMatchObject({ code: 0, stderr: "" });
+}, 60_000);
+
+it("waits as long as a service with a limit of requests wants", async () => {
+  world.lab.setSettings({ rateLimit: { requests: 5, perMs: 1000 } });
+  const answer = await run(...ACCEPT, ...world.connection);
+  world.lab.setSettings({});
+  expect(answer).toMatchObject({ code: 0, stderr: "" });
+}, 60_000);
+
+it("has each exit code, and says what a policy lacks that names no signer", async () => {
+  expect((await run(...ACCEPT, ...world.connection)).code).toBe(0);
+  expect((await run(...world.connection)).code).toBe(1);
+  expect((await run("--accept", "refused", ...world.connection)).code).toBe(2);
+  expect((await run("--max-accounts", "1", ...world.connection)).code).toBe(3);
+  const types = ["APP_PROOF_TYPE_POLICY_OUTCOME"];
+  const deployments = world.lab.policyFile.deployments.map((own, index) => {
+    return { ...own, namespace: `space ${index}`, appProofs: { types } };
+  });
+  const policy = fileOf({ ...world.lab.policyFile, deployments });
+  const args = [COMMAND, "addresses", "--policy", policy, ...world.connection];
+  const lacking = await ended(spawn(process.execPath, args, { stdio: "pipe" }));
+  expect(lacking).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("to the deployment of the signer") as string,
+  });
+}, 60_000);
+
+it.skipIf(NO_CHROMIUM)(
+  "makes a page whose rows unfold without a script",
+  async () => {
+    const { stdout } = await run("--format", "html", ...world.connection);
+    const file = join(mkdtempSync(join(tmpdir(), "bootproof-page-")), "addresses.html");
+    writeFileSync(file, stdout);
+    const browser = await launchChromium();
+    try {
+      for (const width of [1280, 390]) {
+        const context = await browser.newContext({
+          offline: true,
+          javaScriptEnabled: false,
+          viewport: { width, height: 900 },
+        });
+        const page = await context.newPage();
+        const complaints: string[] = [];
+        page.on("console", (message) => complaints.push(message.text()));
+        await page.goto(pathToFileURL(file).href);
+        const links = page.locator("details.row").first().locator("ol.chain > li");
+        expect(await links.first().isVisible()).toBe(false);
+        await page.locator("details.row > summary").first().click();
+        expect([await links.count(), await links.first().isVisible()]).toEqual([5, true]);
+        const box = await page.locator("main").boundingBox();
+        expect(box!.width).toBeLessThanOrEqual(width);
+        expect(complaints).toEqual([]);
+        await context.close();
+      }
+    } finally {
+      await browser.close();
+    }
+  },
+  60_000,
+);

@@ -1,0 +1,325 @@
+/** `bootproof addresses` against the lab: classes, faults, exit codes, formats, sub-organizations. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
+import type { AddressResult } from "../../src/cli/addresses-text.js";
+import { tableCsv, tableExitCode, tableJunit, tableText } from "../../src/cli/addresses-text.js";
+import { otherMembers } from "../../src/decode/input.js";
+import { completed, submit } from "../lab/support.js";
+import { type World, startWorld, tableOf } from "./addresses-world.js";
+import { type Answer, bootproof, connectionTo, fileOf, refused } from "./support.js";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.lab.close());
+afterEach(() => {
+  world.lab.setFault(null);
+  world.lab.setSettings({});
+});
+const run = (...args: string[]): Promise<Answer> => world.run(args);
+const json = async (...args: string[]): Promise<ReturnType<typeof tableOf> & { code: number }> => {
+  const answer = await run("--format", "json", ...args);
+  return { ...tableOf(answer), code: answer.code };
+};
+
+const HONEST = { service: 2, imported: 2, exported: 2, note: 1, derived: 3 };
+
+describe("the classes", () => {
+  it("of an honest service", async () => {
+    const { counts, rows, code, exitCode } = await json();
+    expect([counts, code, exitCode]).toEqual([HONEST, 1, 1]);
+    expect(Object.keys(counts)).toEqual(Object.keys(HONEST));
+    const classOf = (walletId: string): string[] => [
+      ...new Set(rows.filter((row) => row.walletId === walletId).map((row) => row.class)),
+    ];
+    const { derived, ...others } = world.ids;
+    for (const [name, walletId] of Object.entries(others)) expect(classOf(walletId)).toEqual([name]);
+    expect(classOf(derived)).toEqual(["note", "derived"]);
+    for (const row of rows) expect(row).toMatchObject({ organizationId: world.lab.organizationId });
+    const [key] = rows.filter(({ privateKeyId }) => privateKeyId !== null);
+    expect(key).toMatchObject({ class: "derived", walletId: null, path: null, reason: null });
+  });
+
+  it("refused, under a policy that does not pin the enclave", async () => {
+    const [own] = world.lab.policyFile.deployments.filter(({ name }) => name === "signer lab.1");
+    const file = otherMembers(world.lab.policyFile, "appProofs");
+    const policy = fileOf({ ...file, deployments: [own] });
+    const answer = await bootproof(
+      ["addresses", "--policy", policy, "--format", "json", "--wallet", world.ids.derived, ...world.connection],
+      { now: new Date().toISOString() },
+    );
+    const { rows } = tableOf(answer);
+    const [row] = rows.filter((one) => one.class === "refused");
+    expect([answer.code, row]).toMatchObject([
+      1,
+      { deployment: null, reason: expect.stringContaining("policy.deployment") as string },
+    ]);
+    const exitCode = (
+      await bootproof(["addresses", "--policy", policy, "--accept", "service,imported,exported", ...world.connection], {
+        now: new Date().toISOString(),
+      })
+    ).code;
+    expect(exitCode).toBe(1);
+  });
+});
+
+const GOOD = ["--accept", "service,imported,exported"];
+
+describe("the exit code", () => {
+  it("is 0 if every class is derived or accepted", async () => {
+    expect((await run(...GOOD)).code).toBe(0);
+    for (const word of GOOD[1]!.split(","))
+      expect(
+        (
+          await run(
+            "--accept",
+            GOOD[1]!
+              .split(",")
+              .filter((one) => one !== word)
+              .join(","),
+          )
+        ).code,
+      ).toBe(1);
+    expect((await run("--wallet", world.ids.derived)).code).toBe(0);
+    expect((await run("--wallet", world.ids.exported, "--accept", "exported")).code).toBe(0);
+  });
+
+  it("is 1 if there is no address", async () => {
+    const empty = await completed(submit(world.lab, "createWallet", { walletName: "empty", accounts: [] }));
+    const { walletId } = empty["result"].createWalletResult as { walletId: string };
+    const { code, stdout } = await run("--wallet", walletId);
+    expect([code, stdout.split("\n")[0]]).toEqual([1, expect.stringMatching(/^NO ADDRESSES: no list has any/)]);
+  });
+
+  it("is 1 for an address that no list has, and 0 for others in any case of their digits", async () => {
+    const { rows } = await json();
+    const [note, , ...derived] = rows.filter((row) => row.walletId === world.ids.derived);
+    const { address } = derived[0]!;
+    for (const named of [address, address.replace(/[A-F]/g, (digit) => digit.toLowerCase())]) {
+      const table = await json("--address", named);
+      expect([table.code, table.rows.map((row) => row.address)]).toEqual([0, [address]]);
+    }
+    const other = `0x${"42".repeat(20)}`;
+    for (const unlisted of [other, note!.address]) {
+      const table = await json("--address", address, unlisted);
+      expect([table.code, table.notListed]).toEqual([1, [unlisted]]);
+    }
+    expect((await run("--address", address, other)).stdout).toContain(`in no list: ${other}`);
+  });
+
+  it("is 3 if a list cannot be fetched, and nothing is on stdout", async () => {
+    const closed = connectionTo({ ...world.lab, baseUrl: "http://127.0.0.1:1" });
+    await refused(3, bootproof(["addresses", "--policy", world.policy, ...closed]), "the service cannot be reached");
+    await refused(3, run("--max-accounts", "3"), "more than 3 items");
+  });
+
+  const row = { address: "a", organizationId: "o", reason: "r", provenAt: null, walletId: "w", path: "p" };
+  const result = (classes: readonly string[], unfetched: readonly string[] = []): AddressResult =>
+    ({
+      rows: classes.map((name) => ({ ...row, class: name })),
+      accepted: ["service"],
+      notListed: [],
+      unfetched,
+      suborgs: null,
+      organizationId: "o",
+      policy: { name: null, sha256: null },
+      verifiedAt: new Date(0),
+    }) as unknown as AddressResult;
+
+  it.each<[readonly string[], readonly string[], number]>([
+    [["contradicted", "derived"], ["an organization"], 1],
+    [["refused"], ["an organization"], 3],
+    [["derived"], ["an organization"], 3],
+    [["refused"], [], 1],
+    [["unlisted", "derived"], [], 1],
+    [["exported"], [], 1],
+    [["service", "note", "derived"], [], 0],
+    [["note"], [], 1],
+    [[], [], 1],
+  ])("of %j with %j not fetched is %d", (classes, unfetched, code) => {
+    expect(tableExitCode(result(classes, unfetched))).toBe(code);
+    const junit = tableJunit(result(classes, unfetched));
+    const count = (element: string): number => junit.split(`<${element} `).length - 1;
+    expect(junit).toMatch(new RegExp(`failures="${count("failure")}" errors="${count("error")}"`));
+    expect(count("failure") + count("error") > 0).toBe(code !== 0);
+    expect(count("testcase")).toBe(classes.length + 1);
+  });
+
+  it("shows at most 20 rows of a class, and all of them with --all", () => {
+    const many = result([
+      ...Array.from({ length: 23 }, () => "service"),
+      ...Array.from({ length: 2 }, () => "derived"),
+    ]);
+    const shown = (isAll: boolean): number => tableText(many, isAll, {}).split("wallet w").length - 1;
+    expect([shown(false), shown(true)]).toEqual([22, 25]);
+    expect(tableText(many, false, {})).toContain("and 3 more: --all shows them");
+  });
+
+  it("does not let a spreadsheet run a cell", () => {
+    const cells = ["=1+1", "+1", "-1", "@x", " =1", "＝1", 'a"b', "a,b", "\t=1", "a\nb", "plain"];
+    const lines = tableCsv({
+      ...result([]),
+      rows: cells.map((address) => ({ ...row, class: "derived", address })),
+    } as unknown as AddressResult);
+    const shown = lines
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.split(",w,")[0]!.replace("derived,", ""));
+    expect(shown).toEqual([
+      "'=1+1",
+      "'+1",
+      "'-1",
+      "'@x",
+      "' =1",
+      "'＝1",
+      '"a""b"',
+      '"a,b"',
+      "\\u{9}=1",
+      "a\\u{a}b",
+      "plain",
+    ]);
+  });
+});
+
+describe("the formats", () => {
+  it("have the same rows", async () => {
+    const { rows } = await json();
+    const lines = (await run("--format", "ndjson")).stdout.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
+    const csv = (await run("--format", "csv")).stdout.trimEnd().split("\n");
+    expect(csv[0]).toMatch(/^class,address,walletId,path,reason,/);
+    expect(csv.slice(1).map((line) => line.split(",").slice(0, 3))).toEqual(
+      rows.map(({ class: name, address, walletId }) => [name, address, walletId ?? ""]),
+    );
+    const { stdout: junit, code } = await run("--format", "junit");
+    expect([code, junit.split("<testcase ").length - 2]).toEqual([1, rows.length]);
+    expect(junit).toContain('tests="11" failures="7" errors="0"');
+    const { stdout: html } = await run("--format", "html");
+    expect(html.split("<details ").length - 1).toBe(rows.length);
+    expect(html).not.toMatch(/<script/);
+    expect(html).toContain("script-src 'none'");
+  });
+
+  it("say first what is not proven", async () => {
+    const { notProven } = await json();
+    const flat = (text: string): string => text.replace(/\s+/g, " ");
+    const { stdout } = await run();
+    expect(notProven).toHaveLength(3);
+    for (const text of notProven) {
+      expect(flat(stdout.split("\n\n")[0]!)).toContain(text);
+      for (const format of ["html", "junit"]) expect(flat((await run("--format", format)).stdout)).toContain(text);
+    }
+  });
+
+  it("are on stdout whatever the exit code, and stderr is empty", async () => {
+    for (const format of ["text", "json", "ndjson", "csv", "junit", "html"]) {
+      const { code, stdout, stderr } = await run("--format", format);
+      expect([code, stderr, stdout.length > 100]).toEqual([1, "", true]);
+    }
+  });
+});
+
+describe("what is asked for", () => {
+  it("--no-private-keys", async () => {
+    const { rows } = await json("--no-private-keys");
+    expect(rows.filter(({ walletId }) => walletId === null)).toEqual([]);
+    expect(rows).toHaveLength(9);
+  });
+
+  it("--suborgs, which asks before it goes on", async () => {
+    const says = /^1 sub-organization: at least 8 requests/;
+    const { childOrganizationId, organizationId } = world.lab;
+    for (const [args, surroundings] of [
+      [["--yes"], {}],
+      [[], { isTTY: true, stdin: "y\n" }],
+      [[], { isTTY: true, stdin: "YES\nmore" }],
+    ] as const) {
+      const answer = await world.run(["--suborgs", ...GOOD, "--format", "json", ...args], surroundings);
+      expect([answer.code, answer.stderr]).toEqual([0, expect.stringMatching(says)]);
+      const owners = new Set(tableOf(answer).rows.map((row) => row.organizationId));
+      expect(owners).toEqual(new Set([organizationId, childOrganizationId]));
+      expect(tableOf(answer).notProven).toHaveLength(4);
+    }
+    await refused(2, run("--suborgs"), says, "--yes is required where nobody can be asked");
+    for (const stdin of ["", "\n", "n\n", "yesterday\n"])
+      await refused(2, world.run(["--suborgs"], { isTTY: true, stdin }), "not agreed");
+  });
+
+  it("more sub-organizations than --limit", async () => {
+    await refused(3, run("--suborgs", "--yes", "--limit", "0"), "more than 0 items");
+    expect((await run("--suborgs", "--yes", "--limit", "1", ...GOOD)).code).toBe(0);
+  });
+
+  it("a sub-organization, whose parent may have made its wallets", async () => {
+    const child = world.connection.map((word) =>
+      word === world.lab.organizationId ? world.lab.childOrganizationId : word,
+    );
+    const { code, stdout } = await bootproof(
+      ["addresses", "--policy", world.policy, ...child, "--parent-organization-id", world.lab.organizationId],
+      { now: new Date().toISOString() },
+    );
+    expect([code, stdout.split("\n")[0]]).toEqual([0, expect.stringContaining("ACCEPTED: 2 rows")]);
+  });
+});
+
+describe("wrong uses", () => {
+  const from = (...args: string[]): Promise<Answer> => bootproof(["addresses", ...args]);
+  it.each<[string, string[], string]>([
+    ["no policy", [], "--policy FILE is required"],
+    ["no connection", ["--policy", "p"], "--base-url URL (or BOOTPROOF_BASE_URL) is required"],
+    ["no organization", ["--policy", "p", "--from", "f"], "--organization-id ID is required"],
+    [
+      "a class that is never fine",
+      ["--accept", "contradicted"],
+      "--accept contradicted: expected service, imported, exported",
+    ],
+    ["a class twice removed", ["--accept", "service,"], "--accept : expected service"],
+    ["a class that needs no name", ["--accept", "derived"], "--accept derived: expected"],
+    ["an unknown format", ["--format", "xml"], "--format xml: expected one of text, json, ndjson, csv"],
+    ["a limit alone", ["--limit", "3"], "--limit requires --suborgs"],
+    ["a yes alone", ["--yes"], "--yes requires --suborgs"],
+    ["a limit that is no number", ["--suborgs", "--limit", "x"], "--limit x: expected a number"],
+    ["accounts that are no number", ["--max-accounts", "-1"], "--max-accounts: took -1 as its value"],
+    ["stdout as a folder", ["--out", "-"], "--out -: a folder is required"],
+    ["a folder and a service", ["--from", "f", "--base-url", "https://x"], "--from and --base-url exclude each other"],
+    ["a folder and a key", ["--from", "f", "--api-key-file", "k"], "--from and --api-key-file exclude each other"],
+    ["two folders", ["--from", "f", "--out", "g"], "--from and --out exclude each other"],
+    [
+      "a parent of all",
+      ["--suborgs", "--parent-organization-id", "p"],
+      "--suborgs and --parent-organization-id exclude",
+    ],
+    ["an address twice", ["--address", "a", "a"], "--address a: repeated"],
+  ])("%s", (_, args, message) => refused(2, from(...args), message));
+
+  it("a policy under which no deployment is known to derive addresses", async () => {
+    const types = ["APP_PROOF_TYPE_POLICY_OUTCOME"];
+    const deployments = world.lab.policyFile.deployments.map((own, index) => {
+      return { ...own, namespace: `space ${index}`, appProofs: { types } };
+    });
+    const policy = fileOf({ ...world.lab.policyFile, deployments });
+    await refused(
+      2,
+      bootproof(["addresses", "--policy", policy, ...world.connection]),
+      'add "appProofs": {"types": ["APP_PROOF_TYPE_ADDRESS_DERIVATION"]} to the deployment of the signer',
+    );
+  });
+});
+
+// Last, since it adds addresses.
+describe("the faults of lists", () => {
+  it.each(Object.entries(ADDRESS_FAULTS))("of a service with the fault %s", async (name, { shows }) => {
+    // The lists need more than one page for faults of pages.
+    if (name === "skipped-item" || name === "repeated-page") await world.lab.addAccounts({ count: 120 });
+    world.lab.setFault(name as keyof typeof ADDRESS_FAULTS);
+    const answer = await run("--format", "json", "--accept", "service,imported,exported");
+    if (shows === "unfetched") {
+      expect([answer.code, answer.stdout]).toMatchObject([3, expect.stringContaining('"bootproof-error/1"')]);
+      return;
+    }
+    const { counts } = tableOf(answer);
+    expect(Object.keys(counts)).toContain(shows);
+    expect(answer.code).toBe(["service", "imported"].includes(shows!) ? 0 : 1);
+  });
+});

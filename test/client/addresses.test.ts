@@ -1,0 +1,530 @@
+/** Addresses of organizations against the lab, over HTTP: classes, faults of lists, pages, limits, and what is sent. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  type ActivityPiece,
+  type AddressPiece,
+  type CollectOptions,
+  collectAddresses,
+  joinPieces,
+  listSubOrganizations,
+} from "../../src/client/addresses.js";
+import {
+  type AddressProgress,
+  type AddressRow,
+  type AddressesOptions,
+  type ClientError,
+  type ClientOptions,
+  DerivationPolicyError,
+  apiKeyStamper,
+  createClient,
+} from "../../src/client/index.js";
+import { parsePolicy } from "../../src/index.js";
+import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, query, submit } from "../lab/support.js";
+import { rejectionOf } from "./support.js";
+
+const PROVEN = { generateAppProofs: true };
+const PRIVATE_KEY = { curve: "CURVE_SECP256K1", addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] };
+const lab = await startLab();
+afterAll(() => lab.close());
+beforeEach(() => {
+  lab.setFault(null);
+  lab.setSettings({});
+});
+
+/** A client of the lab that records the names of its requests, and the options of paging. */
+async function recorded(more: Partial<ClientOptions> = {}, at: Lab = lab) {
+  const names: string[] = [];
+  const bodies: Json[] = [];
+  const counting = (async (input: string, init: RequestInit) => {
+    names.push(input.slice(input.lastIndexOf("/") + 1));
+    bodies.push(JSON.parse(Buffer.from(init.body as Uint8Array).toString()) as Json);
+    return fetch(input, init);
+  }) as typeof fetch;
+  const stamper = await apiKeyStamper(at.apiKey);
+  const { baseUrl, organizationId } = at;
+  const client = createClient({ baseUrl, organizationId, stamper, fetch: counting, ...more });
+  const numbers = (): Record<string, number> =>
+    Object.fromEntries([...new Set(names)].map((name) => [name, names.filter((one) => one === name).length]));
+  return { client, names, bodies, numbers };
+}
+
+type Rows = AsyncIterable<AddressRow>;
+const collected = async <T>(all: AsyncIterable<T>): Promise<T[]> => {
+  const items: T[] = [];
+  for await (const item of all) items.push(item);
+  return items;
+};
+
+async function rowsOf(options?: AddressesOptions, more?: Partial<ClientOptions>): Promise<AddressRow[]> {
+  const { client } = await recorded(more);
+  return collected(client.withVerification(lab.policy).addresses(options) as Rows);
+}
+const classesOf = (rows: readonly AddressRow[]): string[] => [...new Set(rows.map((row) => row.class))];
+const resultOf = (activity: Json): Json => Object.values(activity["result"] as Json)[0] as Json;
+const made = async (...args: Parameters<typeof submit>): Promise<Json> => resultOf(await completed(submit(...args)));
+const failureOf = (rows: Promise<unknown>): Promise<ClientError> => rejectionOf<ClientError>(rows);
+
+let walletId: string;
+let addresses: string[];
+let keyAddress: string;
+beforeAll(async () => {
+  const accounts = [0, 1, 2, 3].map((index) => account(`m/44'/60'/1'/0/${index}`));
+  ({ walletId, addresses } = (await made(lab, "createWallet", { walletName: "w", accounts }, PROVEN)) as never);
+  const privateKeys = [{ privateKeyName: "k", ...PRIVATE_KEY }];
+  const { privateKeys: keys } = await made(lab, "createPrivateKeys", { privateKeys }, PROVEN);
+  keyAddress = (keys as Json[])[0]!["addresses"][0].address;
+});
+
+describe("an organization", () => {
+  it("has a row for each account and private key, all derived", async () => {
+    const rows = await rowsOf();
+    expect(rows).toHaveLength(7);
+    expect(classesOf(rows)).toEqual(["derived"]);
+    expect(
+      rows
+        .filter((row) => row.walletId === walletId)
+        .map(({ address }) => address)
+        .sort(),
+    ).toEqual([...addresses].sort());
+    expect(rows.find(({ address }) => address === keyAddress)).toMatchObject({ walletId: null, reason: null });
+  });
+
+  it.each([{ order: 3 }, { order: "newest" }, { listsAppProofs: false }, { listsChildActivities: true }] as const)(
+    "is the same under %j",
+    async (settings) => {
+      const honest = await rowsOf();
+      lab.setSettings(settings);
+      const sorted = (rows: readonly AddressRow[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+      expect(sorted(await rowsOf())).toEqual(sorted(honest));
+    },
+  );
+
+  it("is the client's, or the one that is named", async () => {
+    const child = await rowsOf({ organizationId: lab.childOrganizationId });
+    expect(child.map((row) => [row.class, row.walletId])).toEqual([
+      ["derived", lab.child.walletId],
+      ["derived", lab.child.walletId],
+    ]);
+  });
+
+  it("is read by a wallet, addresses, or without private keys", async () => {
+    expect((await rowsOf({ walletId })).map(({ address }) => address)).toEqual(addresses);
+    const upper = addresses[0]!.toUpperCase().replace("0X", "0x");
+    const two = await rowsOf({ addresses: [upper, keyAddress, "0xunknown"] });
+    expect(two.map((row) => [row.class, row.address]).sort()).toEqual(
+      [
+        ["derived", addresses[0]],
+        ["derived", keyAddress],
+      ].sort(),
+    );
+    const wallets = await rowsOf({ privateKeys: false });
+    expect(wallets.map((row) => row.privateKeyId)).toEqual(Array(6).fill(null));
+  });
+
+  it("is not asked for what the filter leaves out", async () => {
+    lab.setSettings({ listsAppProofs: false });
+    const { client, numbers } = await recorded();
+    const verified = client.withVerification(lab.policy);
+    await collected(verified.addresses({ walletId }));
+    expect(numbers()).toMatchObject({ list_app_proofs: 1 });
+    expect(numbers()).not.toHaveProperty("list_private_keys");
+    const other = await recorded();
+    await collected(other.client.withVerification(lab.policy).addresses({ addresses: [addresses[1]!] }));
+    expect(other.numbers()).toMatchObject({ list_app_proofs: 1, list_private_keys: 1 });
+    const third = await recorded();
+    await collected(third.client.withVerification(lab.policy).addresses({ privateKeys: false }));
+    expect(third.numbers()).toMatchObject({ list_app_proofs: 2 });
+    expect(third.numbers()).not.toHaveProperty("list_private_keys");
+  });
+
+  it("names the wallet of a contradiction although only its address was asked for", async () => {
+    lab.setFault("exchanged-address");
+    const [row] = (await rowsOf()).filter((one) => one.class === "contradicted");
+    expect(classesOf(await rowsOf({ addresses: [row!.address] }))).toEqual(["contradicted"]);
+  });
+});
+
+describe("each class", () => {
+  const options = (row: AddressRow): AddressesOptions => ({ addresses: [row.address] });
+
+  it("imported, exported, and service with each reason", async () => {
+    const { userId } = lab.ids;
+    const imports = { userId, encryptedBundle: "a seed", ...TWO_ACCOUNTS };
+    const imported = await made(lab, "importWallet", imports, PROVEN);
+    const exported = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
+    await made(lab, "exportWallet", { walletId: exported["walletId"], targetPublicKey: TARGET_PUBLIC_KEY });
+    const single = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
+    const address = single["addresses"][0];
+    await made(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY });
+    const bare = await made(lab, "createWallet", TWO_ACCOUNTS);
+    const of = async (wallet: Json): Promise<(string | null)[][]> =>
+      (await rowsOf({ walletId: wallet["walletId"] as string })).map((row) => [row.class, row.reason]);
+    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
+    expect((await of(exported)).map(([name]) => name)).toEqual(["exported", "exported"]);
+    expect(await of(single)).toEqual([
+      ["exported", expect.stringContaining("exported")],
+      ["derived", expect.stringContaining("beside it")],
+    ]);
+    expect(await of(bare)).toEqual(Array(2).fill(["service", expect.stringMatching(/none was requested/)]));
+    lab.setFault("import-called-generated");
+    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
+  });
+
+  it("service where proofs or boot proofs are not kept any more", async () => {
+    lab.setSettings({ appProofsKeptMs: 0 });
+    expect(classesOf(await rowsOf())).toEqual(["service"]);
+    lab.setSettings({ bootProofsKeptMs: 0 });
+    const rows = await rowsOf();
+    expect(classesOf(rows)).toEqual(["service"]);
+    expect(rows[0]!.reason).toContain("boot proof");
+  });
+
+  it("refused, with the ids of the checks", async () => {
+    const policy = parsePolicy(
+      JSON.stringify({
+        ...lab.policyFile,
+        deployments: lab.policyFile.deployments.map((one) => ({ ...one, pivotHash: "00".repeat(32) })),
+      }),
+    );
+    const { client } = await recorded();
+    const rows = await collected(client.withVerification(policy).addresses({ walletId }));
+    expect(classesOf(rows)).toEqual(["refused"]);
+    expect(rows[0]!.reason).toContain("policy.deployment");
+  });
+
+  it("note for an address that was not kept, and for one that was deleted", async () => {
+    const accounts = [account("m/44'/60'/7'/0/0")];
+    const notKept = await made(lab, "createWalletAccounts", { walletId, accounts, persist: false }, PROVEN);
+    const rows = await rowsOf();
+    expect(rows.filter((row) => row.class === "note")).toMatchObject([
+      { address: notKept["addresses"][0], reason: expect.stringContaining("persist") as string },
+    ]);
+    expect(classesOf(await rowsOf(options(rows.find((row) => row.class === "note")!)))).toEqual(["note"]);
+  });
+});
+
+describe("the faults of lists", () => {
+  const faults = FAULTS.filter(({ shows }) => shows !== undefined && shows !== "imported");
+  it.each(faults.filter(({ shows }) => shows !== "unfetched" && shows !== "unlisted"))("$name", async (fault) => {
+    lab.setFault(fault.name);
+    expect(classesOf(await rowsOf())).toContain(fault.shows);
+  });
+
+  it("missing-account: the list is read on after its short page before the address is reported", async () => {
+    lab.setFault("missing-account");
+    const { client, bodies, names } = await recorded();
+    const rows = await collected(client.withVerification(lab.policy).addresses());
+    expect(classesOf(rows)).toContain("unlisted");
+    const pages = bodies.filter((_, index) => names[index] === "list_wallet_accounts");
+    expect(pages).toHaveLength(2);
+    lab.setFault(null);
+    const honest = await recorded();
+    await collected(honest.client.withVerification(lab.policy).addresses());
+    expect(honest.numbers()).toMatchObject({ list_activities: 1 });
+  });
+
+  it("foreign-account: an error, and no class", async () => {
+    lab.setFault("foreign-account");
+    const error = await failureOf(rowsOf());
+    expect([error.name, error.code, error.operation]).toEqual(["ClientError", "answer", "list_wallet_accounts"]);
+    expect(error.message).toContain("another organization");
+  });
+});
+
+describe("an organization of many accounts", () => {
+  let many: Lab;
+  beforeAll(async () => {
+    many = await startLab();
+    await many.addAccounts({ count: 240, perActivity: 20 });
+  });
+  afterAll(() => many.close());
+  beforeEach(() => {
+    many.setFault(null);
+    many.setSettings({});
+  });
+  const sweep = async (options: AddressesOptions = {}, more: Partial<ClientOptions> = {}, at = many) => {
+    const { client, ...requests } = await recorded(more, at);
+    return { ...requests, rows: collected(client.withVerification(at.policy).addresses(options)) };
+  };
+  const COUNTS = { list_wallets: 1, list_private_keys: 1, list_wallet_accounts: 3, list_activities: 1 };
+
+  it("of 2,000 accounts takes as many requests as it has pages and keys", async () => {
+    const large = await startLab();
+    await large.addAccounts({ count: 2000 });
+    const { rows, numbers } = await sweep({}, {}, large);
+    expect((await rows).map((row) => row.class)).toEqual(Array(2002).fill("derived"));
+    // 2,002 accounts are 21 pages. 21 activities with their app proofs are one page. Four enclaves signed.
+    expect(numbers()).toEqual({ ...COUNTS, whoami: 1, list_wallet_accounts: 21, get_boot_proof: 4 });
+    await large.close();
+  });
+
+  it("takes one more an activity where their list has no app proofs, and none for a parent that is named", async () => {
+    many.setSettings({ listsAppProofs: false });
+    const { rows, numbers } = await sweep({ parentOrganizationId: many.organizationId });
+    expect(await rows).toHaveLength(242);
+    expect(numbers()).toEqual({ ...COUNTS, list_app_proofs: 13, get_boot_proof: 4 });
+  });
+
+  it("takes smaller pages where an answer is too long", async () => {
+    const { rows, bodies, names } = await sweep({}, { maxResponseBytes: 100_000 });
+    expect(classesOf(await rows)).toEqual(["derived"]);
+    const limits = bodies
+      .filter((_, index) => names[index] === "list_activities")
+      .map(({ paginationOptions }) => paginationOptions.limit as string);
+    expect(limits.slice(0, 6)).toEqual(["100", "50", "25", "12", "6", "3"]);
+    expect(new Set(limits.slice(6))).toEqual(new Set(["3"]));
+    const { rows: refused } = await sweep({}, { maxResponseBytes: 20_000 });
+    expect((await failureOf(refused)).isTooLong).toBe(true);
+  });
+
+  it.each(["repeated-page", "skipped-item"] as const)("%s", async (fault) => {
+    many.setFault(fault);
+    const { rows } = await sweep();
+    if (fault === "skipped-item") return expect(classesOf(await rows)).toEqual(["unlisted", "derived"]);
+    const error = await failureOf(rows);
+    expect([error.code, error.operation]).toEqual(["answer", "list_wallet_accounts"]);
+    return expect(error.message).toContain("repeats itself");
+  });
+
+  it("is an error over the caller's bound, and not at it", async () => {
+    const error = await failureOf((await sweep({ maxAccounts: 241 })).rows);
+    expect([error.code, error.operation]).toEqual(["limit", "list_wallet_accounts"]);
+    expect(await (await sweep({ maxAccounts: 242 })).rows).toHaveLength(242);
+  });
+
+  it("waits as long as the service says, also without retries", async () => {
+    many.setSettings({ rateLimit: { requests: 3, perMs: 1000 } });
+    const waits: number[] = [];
+    const onProgress = ({ step, waitMs }: AddressProgress): void => {
+      if (step === "wait") waits.push(waitMs);
+    };
+    const { rows, names } = await sweep({ onProgress }, { maxRetries: 0 });
+    expect(await rows).toHaveLength(242);
+    expect(waits.length).toBeGreaterThan(1);
+    expect(new Set(waits)).toEqual(new Set([1000]));
+    expect(names).toHaveLength(11 + waits.length);
+  });
+
+  it("tells its progress", async () => {
+    const events: AddressProgress[] = [];
+    await (
+      await sweep({ onProgress: (event) => events.push(event) })
+    ).rows;
+    const { organizationId } = many;
+    const end = { organizationId, requests: 11, listed: 242, left: 0, activities: 13, bootProofs: 4, waitMs: 0 };
+    expect(events.at(-1)).toMatchObject(end);
+    expect(Math.max(...events.map(({ left }) => left))).toBe(242);
+  });
+
+  it("reads on where the service's pages are shorter than they were asked for", async () => {
+    const { client } = await recorded({}, many);
+    const short = async (name: string, parameters: Json, options: object): Promise<never> => {
+      const { paginationOptions } = parameters;
+      const limited = paginationOptions && { paginationOptions: { ...paginationOptions, limit: "10" } };
+      return client.query(name, { ...parameters, ...limited }, options) as Promise<never>;
+    };
+    const pieces = collectAddresses({ now: () => new Date(), query: short as never }, ofMany());
+    const [table] = await collected(joinPieces(pieces, { policy: many.policy, now: () => new Date() }));
+    expect(table!.rows.map((row) => row.class)).toEqual(Array(242).fill("derived"));
+  });
+
+  const ofMany = (more: Partial<CollectOptions> = {}): CollectOptions => ({
+    organizationIds: [many.organizationId],
+    ...more,
+  });
+});
+
+describe("what could not be fetched", () => {
+  const failing = (operation: string, status: number, headers: Record<string, string> = {}, times = Infinity) => {
+    let left = times;
+    return (async (input: string, init: RequestInit) => {
+      if (!input.endsWith(`/${operation}`) || left-- <= 0) return fetch(input, init);
+      return new Response("{}", { status, headers });
+    }) as typeof fetch;
+  };
+  const quick = { maxRetries: 0, sleep: async (ms: number) => void (ms === 30_000 && (await new Promise(() => {}))) };
+
+  it.each([
+    ["list_wallets", 500, "service"],
+    ["list_wallet_accounts", 403, "service"],
+    ["list_private_keys", 404, "service"],
+    ["list_activities", 500, "service"],
+    ["get_boot_proof", 500, "evidence"],
+    ["list_app_proofs", 404, "evidence"],
+    ["whoami", 503, "service"],
+  ] as const)("%s with HTTP %i is a ClientError (%s)", async (operation, status, code) => {
+    if (operation === "list_app_proofs") lab.setSettings({ listsAppProofs: false });
+    const error = await failureOf(rowsOf({}, { fetch: failing(operation, status), ...quick }));
+    expect([error.name === "ServiceError" || error.name === "ClientError", error.code]).toEqual([true, code]);
+    const cause = code === "evidence" ? (error.cause as ClientError) : error;
+    expect(cause.operation).toBe(operation);
+  });
+
+  it("a refused whoami only leaves the parent unknown", async () => {
+    const rows = await rowsOf({}, { fetch: failing("whoami", 403), ...quick });
+    expect(rows.length).toBeGreaterThan(6);
+  });
+
+  it.each(["list_wallets", "list_private_keys", "list_wallet_accounts", "list_activities"])(
+    "%s without its list is an error of the answer",
+    async (operation) => {
+      const empty = (async (input: string, init: RequestInit) =>
+        input.endsWith(`/${operation}`) ? new Response("{}") : fetch(input, init)) as typeof fetch;
+      const error = await failureOf(rowsOf({}, { fetch: empty }));
+      expect([error.name, error.code, error.operation]).toEqual(["ClientError", "answer", operation]);
+    },
+  );
+
+  it("429 is waited for, up to a limit of time and of number", async () => {
+    const waits: number[] = [];
+    const sleep = async (ms: number): Promise<void> => {
+      if (ms === 30_000) return new Promise(() => {});
+      waits.push(ms);
+      return undefined;
+    };
+    const once = failing("list_wallets", 429, { "Retry-After": "600" }, 1);
+    await rowsOf({ walletId }, { fetch: once, maxRetries: 3, sleep });
+    expect(waits).toEqual([600_000]);
+    waits.length = 0;
+    const long = await failureOf(
+      rowsOf({}, { fetch: failing("list_wallets", 429, { "Retry-After": "901" }), ...quick }),
+    );
+    expect(long).toMatchObject({ status: 429, retryAfterMs: 901_000 });
+    const always = failing("list_wallets", 429);
+    expect(await failureOf(rowsOf({}, { fetch: always, maxRetries: 0, sleep }))).toMatchObject({ status: 429 });
+    expect(waits).toEqual(Array(20).fill(10_000));
+  });
+
+  it("an abort ends it, also while it waits", async () => {
+    const abort = new AbortController();
+    const onProgress = ({ step }: AddressProgress): void => {
+      if (step === "list_activities") abort.abort();
+    };
+    expect((await failureOf(rowsOf({ signal: abort.signal, onProgress }))).code).toBe("aborted");
+    const second = new AbortController();
+    const waiting = ({ step }: AddressProgress): void => {
+      if (step === "wait") second.abort();
+    };
+    const fetching = failing("list_wallets", 429, { "Retry-After": "300" });
+    const options = { signal: second.signal, onProgress: waiting };
+    expect((await failureOf(rowsOf(options, { fetch: fetching, maxRetries: 0 }))).code).toBe("aborted");
+  });
+
+  it("options and policies are checked before anything is sent", async () => {
+    const { client, names } = await recorded();
+    const renamed = JSON.stringify(lab.policyFile).replaceAll("APP_PROOF_TYPE_ADDRESS_DERIVATION", "OTHER");
+    const verified = client.withVerification(lab.policy);
+    expect(() => verified.addresses({ wallet: walletId } as never)).toThrow(TypeError);
+    expect(() => verified.addresses({ maxAccounts: -1 })).toThrow(TypeError);
+    const policy = parsePolicy(renamed);
+    expect(() => client.withVerification(policy).addresses()).toThrow(DerivationPolicyError);
+    expect(names).toEqual([]);
+  });
+});
+
+describe("parents and children", () => {
+  let subOrganizationId: string;
+  let children: string[];
+  const rootUsers = [{ userName: "root", apiKeys: [], authenticators: [], oauthProviders: [] }];
+  beforeAll(async () => {
+    const wallet = TWO_ACCOUNTS;
+    const parameters = { subOrganizationName: "made", rootUsers, rootQuorumThreshold: 1, wallet };
+    subOrganizationId = (await made(lab, "createSubOrganization", parameters, PROVEN))["subOrganizationId"] as string;
+    children = [lab.childOrganizationId, subOrganizationId];
+  });
+  const collect = async (options: Partial<CollectOptions> = {}) => {
+    const { client, ...requests } = await recorded();
+    const source = { now: () => new Date(), query: client.query as never };
+    return { ...requests, pieces: collectAddresses(source, { organizationIds: children, ...options }) };
+  };
+  const tablesOf = (pieces: AsyncIterable<AddressPiece> | AddressPiece[], policy = lab.policy) =>
+    collected(joinPieces(pieces, { policy, now: () => new Date() }));
+
+  it("a sub-organization's first wallet is proven by the parent's activity, which whoami finds", async () => {
+    const rows = await rowsOf({ organizationId: subOrganizationId });
+    expect(rows.map((row) => row.class)).toEqual(["derived", "derived"]);
+    const named = await rowsOf({ organizationId: subOrganizationId, parentOrganizationId: lab.organizationId });
+    expect(named).toEqual(rows);
+  });
+
+  it.each([{ listsAppProofs: false }, { listsAppProofs: false, childAppProofsOf: "parent" }] as const)(
+    "is the same under %j",
+    async (settings) => {
+      lab.setSettings(settings);
+      for (const organizationId of children)
+        expect((await rowsOf({ organizationId })).map((row) => row.class)).toEqual(["derived", "derived"]);
+    },
+  );
+
+  it("says that the parent is not known, where it is not", async () => {
+    const refused = (async (input: string, init: RequestInit) =>
+      input.endsWith("/whoami") ? new Response("{}", { status: 403 }) : fetch(input, init)) as typeof fetch;
+    const rows = await rowsOf({ organizationId: subOrganizationId }, { fetch: refused });
+    expect(rows.map((row) => [row.class, row.reason])).toEqual(
+      Array(2).fill(["service", expect.stringContaining("parent organization is not known")]),
+    );
+    const wrong = await rowsOf({ organizationId: subOrganizationId, parentOrganizationId: lab.childOrganizationId });
+    expect(classesOf(wrong)).toEqual(["service"]);
+  });
+
+  it("reads the parent's activities once for all children", async () => {
+    const { pieces, names, bodies } = await collect();
+    const tables = await tablesOf(pieces);
+    expect(tables.map(({ organizationId, rows }) => [organizationId, classesOf(rows)])).toEqual(
+      children.map((id) => [id, ["derived"]]),
+    );
+    const owners = bodies
+      .filter((_, index) => names[index] === "list_activities")
+      .map((body) => body["organizationId"]);
+    expect(owners).toEqual([lab.organizationId, ...children]);
+  });
+
+  it("reads them once, too, where the parent itself is collected, which comes first", async () => {
+    const { organizationId } = lab;
+    const organizationIds = [...children, organizationId];
+    const { pieces, names, bodies } = await collect({ organizationIds, parentOrganizationId: organizationId });
+    const tables = await tablesOf(pieces);
+    expect(tables.map((table) => table.organizationId)).toEqual([organizationId, ...children]);
+    expect(tables.slice(1).map(({ rows }) => classesOf(rows))).toEqual([["derived"], ["derived"]]);
+    const owners = bodies
+      .filter((_, index) => names[index] === "list_activities")
+      .map((body) => body["organizationId"]);
+    expect(owners).toEqual([organizationId, ...children]);
+  });
+
+  it("lists sub-organizations up to a limit", async () => {
+    const { client } = await recorded();
+    const source = { now: () => new Date(), query: client.query as never };
+    const { organizationId } = lab;
+    expect((await listSubOrganizations(source, { organizationId, limit: 2 })).sort()).toEqual([...children].sort());
+    const error = await failureOf(listSubOrganizations(source, { organizationId, limit: 1 }));
+    expect([error.code, error.operation]).toEqual(["limit", "list_suborgs"]);
+  });
+
+  it("pieces are JSON, and give the same table again without a network", async () => {
+    const kept = await collected((await collect()).pieces);
+    const read = JSON.parse(JSON.stringify(kept)) as AddressPiece[];
+    expect(await tablesOf(read)).toEqual(await tablesOf(kept));
+    expect(kept.map(({ kind }) => kind).filter((kind) => kind !== "list")).toEqual([
+      "start",
+      "activity",
+      "activity",
+      "end",
+      "end",
+    ]);
+    expect(await tablesOf(read.slice(0, -1))).toHaveLength(1);
+  });
+
+  it("evidence that is there already is not fetched again", async () => {
+    lab.setSettings({ listsAppProofs: false });
+    const kept = await collected((await collect()).pieces);
+    const known = async (id: string): Promise<ActivityPiece | null> =>
+      kept.find((piece) => piece.kind === "activity" && piece.activityId === id) as ActivityPiece;
+    const { pieces, numbers } = await collect({ known });
+    const untimed = (all: readonly AddressPiece[]) => all.map((piece) => ({ ...piece, at: 0 }));
+    expect(untimed(await collected(pieces))).toEqual(untimed(kept));
+    expect(Object.keys(numbers())).not.toContain("list_app_proofs");
+    expect(Object.keys(numbers())).not.toContain("get_boot_proof");
+  });
+});
