@@ -665,7 +665,7 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
       activityId,
     };
     const named = namedBootProofs(found.filter((each) => each !== null));
-    return verifyAddressActivity({ activity }, named, ownCopy(verification));
+    return verifyAddressActivity({ activity }, named, verification);
   };
 }
 

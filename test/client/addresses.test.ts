@@ -20,7 +20,7 @@ import {
 } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
-import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, query, submit } from "../lab/support.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
 import { rejectionOf } from "./support.js";
 
 const PROVEN = { generateAppProofs: true };
