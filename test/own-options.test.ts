@@ -508,7 +508,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     }),
   ],
   "verified.addresses": [
-    door([{ organizationId: ORGANIZATION, addresses: ["0xa"], maxAccounts: 3, privateKeys: false }], (...all) =>
+    door([{ organizationId: ORGANIZATION, addresses: ["0xa"], privateKeys: false }], (...all) =>
       sent(async (one) => {
         for await (const row of one.withVerification(policyOf()).addresses(...all)) return row;
         return null;
@@ -976,6 +976,7 @@ type NameOfOption =
   | Exclude<keyof client.SubmitOptions, "signal">
   | Exclude<keyof client.VerificationOptions, "cache">
   | Exclude<keyof adapters.VerifiedOptions, "cache" | "evidence">
+  | Exclude<keyof client.AddressesOptions, "signal" | "walletId" | "addresses" | "privateKeys">
   | (keyof client.VerifyActivityOptions & "expected")
   | Exclude<keyof client.VerifyAppProofsOptions, "signal">
   | keyof audit.AuditOptions
@@ -1019,6 +1020,10 @@ const LOOSENING = {
   maxRetries: 1000,
   allowUnproven: ["updateWallet"],
   pollIntervalMs: 1e6,
+  accept: ["service"],
+  verifyAddresses: true,
+  parentOrganizationId: "polluted",
+  maxAccounts: 0,
   ephemeralKeys: ["00"],
   head: "00",
   after: "any",

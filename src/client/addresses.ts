@@ -371,8 +371,7 @@ class Collector {
   /** Returns the organization whose addresses an activity is about: its own, or the one that the parent's made. */
   #organizationOf({ organizationId, type, subOrganizationId }: AddressActivity, of: Collected): Collected | undefined {
     if (organizationId !== of.organizationId) return undefined;
-    const made = organizationId === this.#parentId ? (subOrganizationId ?? "") : "";
-    return this.#organizations.get(isSubOrganizationType(type) ? made : organizationId);
+    return this.#organizations.get((isSubOrganizationType(type) ? subOrganizationId : organizationId) ?? "");
   }
 
   async #activityPiece({ facts, json, organization }: WantedActivity): Promise<ActivityPiece> {
@@ -669,7 +668,7 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
       activityId,
     };
     const named = namedBootProofs(found.filter((each) => each !== null));
-    return verifyAddressActivity({ activity }, named, ownCopy(verification));
+    return verifyAddressActivity({ activity }, named, verification);
   };
 }
 

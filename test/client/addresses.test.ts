@@ -20,7 +20,7 @@ import {
 } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
-import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, query, submit } from "../lab/support.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
 import { rejectionOf } from "./support.js";
 
 const PROVEN = { generateAppProofs: true };
@@ -138,6 +138,24 @@ describe("an organization", () => {
     expect(third.numbers()).not.toHaveProperty("list_private_keys");
   });
 
+  it.each([
+    ["that did not complete", { status: "ACTIVITY_STATUS_FAILED" }],
+    ["that says that it requested none", { generateAppProofs: false }],
+  ])("is not asked for app proofs of an activity %s", async (_, members) => {
+    lab.setSettings({ listsAppProofs: false });
+    const { client, numbers } = await recorded();
+    const query = async (name: string, parameters: object, options: object): Promise<Json> => {
+      const answer = (await client.query(name, parameters, options)) as Json;
+      if (name !== "list_activities") return answer;
+      return { activities: (answer["activities"] as Json[]).map((one) => ({ ...one, ...members })) };
+    };
+    const source = { now: () => new Date(), query: query as never };
+    const pieces = collectAddresses(source, { organizationIds: [lab.organizationId] });
+    const [table] = await collected(joinPieces(pieces, { policy: lab.policy, now: () => new Date() }));
+    expect(classesOf(table!.rows)).toEqual(["service"]);
+    expect(numbers()).not.toHaveProperty("list_app_proofs");
+  });
+
   it("names the wallet of a contradiction although only its address was asked for", async () => {
     lab.setFault("exchanged-address");
     const [row] = (await rowsOf()).filter((one) => one.class === "contradicted");
@@ -196,7 +214,9 @@ describe("each class", () => {
   it("note for an address that was not kept, and for one that was deleted", async () => {
     const accounts = [account("m/44'/60'/7'/0/0")];
     const notKept = await made(lab, "createWalletAccounts", { walletId, accounts, persist: false }, PROVEN);
-    const rows = await rowsOf();
+    const { client, numbers } = await recorded();
+    const rows = await collected(client.withVerification(lab.policy).addresses());
+    expect(numbers()).toMatchObject({ list_wallet_accounts: 1 });
     expect(rows.filter((row) => row.class === "note")).toMatchObject([
       { address: notKept["addresses"][0], reason: expect.stringContaining("persist") as string },
     ]);
@@ -387,9 +407,9 @@ describe("what could not be fetched", () => {
     await rowsOf({ walletId }, { fetch: once, maxRetries: 3, sleep });
     expect(waits).toEqual([600_000]);
     waits.length = 0;
-    const long = await failureOf(
-      rowsOf({}, { fetch: failing("list_wallets", 429, { "Retry-After": "901" }), ...quick }),
-    );
+    const tooLong = failing("list_wallets", 429, { "Retry-After": "901" });
+    const long = await failureOf(rowsOf({}, { fetch: tooLong, maxRetries: 3, sleep }));
+    expect(waits).toEqual([]);
     expect(long).toMatchObject({ status: 429, retryAfterMs: 901_000 });
     const always = failing("list_wallets", 429);
     expect(await failureOf(rowsOf({}, { fetch: always, maxRetries: 0, sleep }))).toMatchObject({ status: 429 });
@@ -483,8 +503,12 @@ describe("parents and children", () => {
   it("reads them once, too, where the parent itself is collected, which comes first", async () => {
     const { organizationId } = lab;
     const organizationIds = [...children, organizationId];
+    lab.setSettings({ listsChildActivities: true });
     const { pieces, names, bodies } = await collect({ organizationIds, parentOrganizationId: organizationId });
-    const tables = await tablesOf(pieces);
+    const kept = await collected(pieces);
+    const ids = kept.flatMap((piece) => (piece.kind === "activity" ? [piece.activityId] : []));
+    expect(ids).toHaveLength(new Set(ids).size);
+    const tables = await tablesOf(kept);
     expect(tables.map((table) => table.organizationId)).toEqual([organizationId, ...children]);
     expect(tables.slice(1).map(({ rows }) => classesOf(rows))).toEqual([["derived"], ["derived"]]);
     const owners = bodies
