@@ -20,8 +20,10 @@ const GIVEN: Readonly<Record<string, string>> = {
   client: 'import("../src/client/index.js").Client',
   coseSign1: "Uint8Array",
   createReadStream: 'typeof import("node:fs").createReadStream',
+  envelope: "string",
   evidence: 'import("../src/index.js").Evidence',
   entries: "number",
+  feed: "string",
   head: "string",
   key: 'import("../src/client/index.js").ApiKey',
   line: "Uint8Array",
@@ -40,6 +42,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   releases: 'readonly import("../src/index.js").Release[]',
   response: "Response",
   signers: 'import("../src/index.js").PolicySigners',
+  signingKey: 'import("../src/signed-policy/index.js").PolicyKey',
   source: "() => Promise<string>",
   setting: 'import("../src/audit/index.js").AuditSetting',
   text: "string",
@@ -48,6 +51,7 @@ const GIVEN: Readonly<Record<string, string>> = {
     readonly stamper: import("../src/adapters/index.js").ForeignStamper;
   }`,
   userId: "string",
+  writeFile: 'typeof import("node:fs/promises").writeFile',
 };
 
 interface Example {

@@ -44,7 +44,7 @@ async function keyOf(type: KeyType, secret: Uint8Array): Promise<{ key: PolicyKe
  * which never quotes the key.
  * @example
  * ```ts
- * const key = await readSigningKey(await readFile("alice.pem", "utf8"));
+ * const signingKey = await readSigningKey(await readFile("alice.pem", "utf8"));
  * ```
  */
 export async function readSigningKey(pem: string): Promise<PolicyKey> {
@@ -107,7 +107,7 @@ function own<T extends Partial<Given>>(options: T): T {
  * {@link SignedPolicyError}.
  * @example
  * ```ts
- * const envelope = await signPolicy({ policy, signers, key, now: new Date(), validMs: 14 * 86_400_000 });
+ * const envelope = await signPolicy({ policy, signers, key: signingKey, now: new Date(), validMs: 14 * 86_400_000 });
  * ```
  */
 export async function signPolicy(
@@ -144,7 +144,7 @@ async function nextSigners(
  * Makes the next version with the same policy and signers, as {@link signPolicy} does.
  * @example
  * ```ts
- * const envelope = await renewPolicy({ feed, key, now: new Date(), validMs: 14 * 86_400_000 });
+ * const envelope = await renewPolicy({ feed, key: signingKey, now: new Date(), validMs: 14 * 86_400_000 });
  * ```
  */
 export async function renewPolicy(options: Some<"feed" | "now" | "validMs", "key">): Promise<string> {
@@ -157,7 +157,7 @@ export async function renewPolicy(options: Some<"feed" | "now" | "validMs", "key
  * the version before. Throws {@link SignedPolicyError}.
  * @example
  * ```ts
- * const envelope = await cosignPolicy({ envelope: draft, feed, key });
+ * const signed = await cosignPolicy({ envelope, feed, key: signingKey });
  * ```
  */
 export async function cosignPolicy(options: Some<"envelope" | "key", "feed">): Promise<string> {
@@ -170,7 +170,7 @@ export async function cosignPolicy(options: Some<"envelope" | "key", "feed">): P
  * the version's set have several types. Throws {@link SignedPolicyError}.
  * @example
  * ```ts
- * const digest = await (await policyToSign({ envelope: draft })).digest();
+ * const digest = await (await policyToSign({ envelope })).digest();
  * ```
  */
 export async function policyToSign(

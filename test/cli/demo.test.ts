@@ -80,7 +80,7 @@ describe("the demo", () => {
   it("says that the folder of temporary files is not there", async () => {
     vi.stubEnv("TMPDIR", join(folder, "gone"));
     try {
-      await refused(2, bootproof(["demo"]), "there is no folder to make it in");
+      await refused(2, bootproof(["demo"]), "there is no such folder");
     } finally {
       vi.unstubAllEnvs();
     }

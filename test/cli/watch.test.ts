@@ -23,7 +23,7 @@ describe("watch", () => {
     [
       "no interval",
       ["--app", "a", "--policy", "p", "--interval", "60"],
-      /--interval 60: expected a duration such as 60s/,
+      /--interval 60: expected a duration such as 10s/,
     ],
     [
       "an interval of nothing",
@@ -38,7 +38,7 @@ describe("watch", () => {
     [
       "no refresh",
       ["--app", "a", "--policy", "p", "--policy-signers", "s", "--policy-refresh", "0s"],
-      /--policy-refresh 0s: expected a duration such as 60s, 5m or 1h, up to 1d/,
+      /--policy-refresh 0s: expected a duration such as 10s, 5m or 1h, up to 1d/,
     ],
     ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /up to 1d/],
     ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a file is required/],

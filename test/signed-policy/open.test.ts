@@ -53,6 +53,7 @@ describe("an open signed policy", () => {
       expiresAt: FOUR[2]!.members.expiresAt,
       signedBy: [ALICE.keyid, CAROL.keyid],
       remembered: true,
+      envelope: signed.envelope,
     });
     expect(JSON.parse(signed.envelope)).toEqual(FOUR[2]!.envelope);
     expect(JSON.parse(world.kept!)).toEqual(JSON.parse(stateOf(FOUR[2]!)));
