@@ -35,8 +35,10 @@ const VECTORS = join(ROOT, "test-vectors");
 const base = mkdtempSync(join(tmpdir(), "bootproof-readme-"));
 const run = promisify(execFile);
 
+/** Its blocks follow each other in one folder: "the document of signed policies" below runs each of them. */
+const WALK = "docs/signed-policies.md";
 const DOCUMENTS = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
-const blocks: readonly Block[] = DOCUMENTS.flatMap(readBlocks);
+const blocks: readonly Block[] = DOCUMENTS.filter((name) => name !== WALK).flatMap(readBlocks);
 
 /** Lines that are not run here, and blocks that begin with one; and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
@@ -433,6 +435,130 @@ describe("the document of the proxy", () => {
       } finally {
         await ended(running);
         await ended(lab);
+      }
+    },
+  );
+});
+
+/** A process of a document's own terminal, which runs until it is ended. */
+class Terminal {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<unknown>;
+  #hasEnded = false;
+  stdout = "";
+  stderr = "";
+
+  constructor(line: string, folder: string) {
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    this.#child = spawn("bash", ["-c", `exec ${line}`], { cwd: folder, env: environment(), stdio: [...stdio] });
+    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.#exit = once(this.#child, "exit").then(() => (this.#hasEnded = true));
+  }
+
+  get lines(): readonly string[] {
+    return this.stdout.split("\n").slice(0, -1);
+  }
+
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 60_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
+      if (Date.now() > end || this.#hasEnded) throw new Error(`not come to it: ${this.stdout}\n${this.stderr}`);
+  }
+
+  end(): Promise<unknown> {
+    this.#child.kill();
+    return this.#exit;
+  }
+}
+
+describe("the document of signed policies", () => {
+  const document = readFileSync(join(ROOT, WALK), "utf8");
+  const parts = readBlocks(WALK);
+  /** What the application prints after a block with this line. */
+  const PRINTED: Readonly<Record<string, string>> = {
+    "node app.mjs": "version 1: verified preprod/signer",
+    "publish version-2.json": "version 2: verified preprod/signer",
+    "cp new-boot.json running.json": "version 2: verified 0xkey/signer",
+    "publish version-3.json": "version 3: verified 0xkey/signer",
+    "publish version-4.json": "version 4: verified 0xkey/signer",
+    "publish version-5.json": "version 5: verified 0xkey/signer",
+  };
+  const RELEASED = "version 1: verified 0xkey/signer";
+
+  it("has blocks of a shell, one program, and says what it prints", () => {
+    expect(parts.filter(({ language }) => language !== "sh").map(({ language }) => language)).toEqual(["js"]);
+    const said = [...document.replaceAll(/\s+/g, " ").matchAll(/`(version \d+: [^`]+)`/g)].map(([, line]) => line);
+    expect(said).toEqual([...Object.values(PRINTED), RELEASED]);
+  });
+
+  const tools = ["jq", "openssl", "python3"];
+  it.skipIf(!tools.every(isInstalled))(
+    "leads one application through all versions without a release (needs jq, openssl and python3)",
+    async () => {
+      const folder = newFolder();
+      const port = String(40_000 + (process.pid % 20_000));
+      const at = (name: string): string => join(folder, name);
+      const feed = at("public/feed.jsonl");
+      const terminals: Terminal[] = [];
+      const started = (line: string): Terminal => {
+        const terminal = new Terminal(line, folder);
+        terminals.push(terminal);
+        return terminal;
+      };
+      const wanted: string[] = [];
+      const prints = async (app: Terminal, line: string): Promise<void> => {
+        wanted.push(line);
+        await app.until(() => app.lines.length === wanted.length);
+        expect(app.lines).toEqual(wanted);
+      };
+      let app: Terminal | undefined;
+      let start = "";
+      try {
+        for (const { language, text: written } of parts) {
+          const text = written.replaceAll("8789", port);
+          const lines = text.trim().split("\n");
+          if (text.includes("publish version-2.json")) {
+            // A service that changes before the roll-out is signed is refused.
+            cpSync(at("new-boot.json"), at("running.json"));
+            await prints(app!, "version 1: rejected");
+            cpSync(at("boot.json"), at("running.json"));
+            await prints(app!, PRINTED["node app.mjs"]!);
+          }
+          if (language === "js") writeFileSync(at("app.mjs"), text);
+          else if (text.startsWith("python3")) {
+            const isThere = (): Promise<boolean> =>
+              fetch(`http://127.0.0.1:${port}/feed.jsonl`).then(
+                ({ ok }) => ok,
+                () => false,
+              );
+            await started(text).until(isThere);
+          } else if (text.includes("node app.mjs")) {
+            await inShell(lines.slice(0, -1).join("\n"), folder);
+            start = `env ${lines.at(-1)!}`;
+            app = started(start);
+          } else await inShell(text, folder);
+          const [, line] = Object.entries(PRINTED).find(([part]) => text.includes(part)) ?? [];
+          if (line !== undefined) await prints(app!, line);
+          if (text.includes("publish version-3.json")) {
+            // An older feed is refused, and the version in force stays so.
+            const whole = readFileSync(feed, "utf8");
+            writeFileSync(feed, whole.split(/(?<=\n)/)[0]!);
+            await app!.until(() => app!.stderr.includes("a rollback"));
+            writeFileSync(feed, whole);
+          }
+        }
+        // The old release refuses the feed of the new set; the new one begins with the state of the old one.
+        const before = app!.stderr.length;
+        await app!.until(() =>
+          app!.stderr.slice(before).includes("version 5 stays in force: the feed ends at version 1"),
+        );
+        expect(app!.lines).toEqual(wanted);
+        await app!.end();
+        const released = started(start);
+        await released.until(() => released.lines.length > 0);
+        expect(released.lines).toEqual([RELEASED]);
+      } finally {
+        for (const terminal of terminals) await terminal.end();
       }
     },
   );

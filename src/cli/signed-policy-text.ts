@@ -5,6 +5,9 @@ import { renderPolicyCheck } from "../report/policy-text.js";
 import { printable } from "../report/printable.js";
 import type { FeedCheck, PolicyReview } from "../signed-policy/index.js";
 
+const PIN =
+  "An application can pin the newest version beside its next signers, so that it accepts no older one (pin of " +
+  "--format json is the whole file):";
 // A key id of 64 digits fits behind it in 80 columns.
 const LABEL = 13;
 
@@ -49,14 +52,15 @@ function signerTexts({ inForce: was, signers }: PolicyReview): (readonly [label:
 export function feedText({ versions, faults, notes, pin }: FeedCheck, options: TextOptions): string {
   const page = pageOf(options);
   const newest = versions.at(-1)!;
+  const { minVersion, since } = pin;
   const inForce = `IN FORCE: version ${newest.version} of ${newest.name}, until ${newest.expiresAt}`;
   return [
     paragraphs([headingLines(printable(faults.length === 0 ? inForce : `NOT IN FORCE: ${faults.join("; ")}`), page)]),
     ...versions.map((review) => reviewText(review, options)),
     paragraphs([
       ...notes.map((note) => wrapped(page, "note: ", printable(note))),
-      wrapped(page, "", "An application can pin this version beside the keys, so that it accepts no older one:"),
-      [`  ${JSON.stringify(pin)}`],
+      wrapped(page, "", PIN),
+      [`  ${JSON.stringify({ minVersion, since })}`],
     ]),
   ].join("\n");
 }

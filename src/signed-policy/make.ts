@@ -249,8 +249,11 @@ export interface FeedCheck {
   /** Why the newest version is not in force, so that `policy.current` fails. */
   readonly faults: readonly string[];
   readonly notes: readonly string[];
-  /** What an application can pin beside the keys, so that it accepts no older version. */
-  readonly pin: Pick<feeds.PolicySigners, "minVersion" | "since">;
+  /**
+   * What an application can pin, so that it accepts no older version: the newest version and its own set. The keys that
+   * an older release pins may not have signed that version.
+   */
+  readonly pin: feeds.PolicySigners;
 }
 
 /**
@@ -268,12 +271,12 @@ export async function checkFeed(options: Some<"feed" | "signers" | "now">): Prom
   const versions: PolicyReview[] = [];
   for (const [index, version] of (isEarly ? [newest] : accepted).entries())
     versions.push(await reviewOf(version, accepted[index - 1] ?? null, pinned.set));
-  const { version, file, expiresAt, envelope } = newest;
+  const { name, version, file, expiresAt, envelope } = newest;
   const faults = [
     ...(isEarly ? [`version ${version} was issued in the future (${file.issuedAt})`] : []),
     ...(now >= expiresAt ? [`version ${version} expired at ${file.expiresAt}`] : []),
   ];
-  const pin = { minVersion: version, since: { version, sha256: envelope.sha256 } };
+  const pin = { name, ...file.signers, minVersion: version, since: { version, sha256: envelope.sha256 } };
   return { format: "bootproof-feed-check/1", versions, faults, notes, pin };
 }
 

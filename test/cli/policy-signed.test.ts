@@ -74,6 +74,9 @@ describe("a roll-out", () => {
     const [pin] = /\{"minVersion":2,"since":\{"version":2,"sha256":"[0-9a-f]{64}"\}\}/.exec(check.stdout)!;
     const pinned = fileWith(JSON.stringify({ ...signersOf(2, alice, bob, carol), ...(JSON.parse(pin) as object) }));
     expect((await good(words`policy check ${feed} --policy-signers ${pinned}`, 1)).stdout).not.toContain("Version 1 ");
+    expect(check.stdout.replaceAll(/\s+/g, " ")).toContain("can pin the newest version beside its next signers");
+    const json = await good(words`policy check ${feed} --policy-signers ${signers} --format json`, 1);
+    expect((JSON.parse(json.stdout) as { pin: object }).pin).toEqual(JSON.parse(readText(pinned)));
     expect(readdirSync(folder).filter((name) => name.endsWith(".lock") || name.endsWith(".tmp"))).toEqual([]);
   });
 

@@ -395,14 +395,28 @@ describe("checkFeed", () => {
     const check = await checkFeed({ feed: feed + second, signers: team(), now: after(1) });
     const { sha256 } = await reviewPolicy({ envelope: second, feed });
     expect(check).toMatchObject({ format: "bootproof-feed-check/1", faults: [], notes: [] });
-    expect(check.pin).toEqual({ minVersion: 2, since: { version: 2, sha256 } });
+    expect(check.pin).toEqual({ ...team(), minVersion: 2, since: { version: 2, sha256 } });
     expect(check.versions.map(({ version, before }) => [version, before?.version])).toEqual([
       [1, undefined],
       [2, 1],
     ]);
     expect(check.versions[1]!.changes?.counts.critical).toBe(1);
-    const pinned = await checkFeed({ feed: feed + second, signers: { ...team(), ...check.pin }, now: after(1) });
+    const pinned = await checkFeed({ feed: feed + second, signers: check.pin, now: after(1) });
     expect(pinned.versions.map(({ version }) => version)).toEqual([2]);
+  });
+
+  it("says to pin the newest set, since the keys pinned before need not have signed that version", async () => {
+    const signers = signersOf(2, alice!, mallory!, carol!);
+    const rotated = await cosignPolicy({ envelope: await next({ signers }), feed, key: bob!.key });
+    const two = feed + (await cosignPolicy({ envelope: rotated, feed, key: mallory!.key }));
+    const renewed = await renewPolicy({ feed: two, key: mallory!.key, now: after(2), validMs });
+    const three = two + (await cosignPolicy({ envelope: renewed, feed: two, key: alice!.key }));
+    const { pin } = await checkFeed({ feed: three, signers: team(), now: after(2) });
+    expect(pin).toMatchObject({ ...signers, minVersion: 3 });
+    expect((await checkFeed({ feed: three, signers: pin, now: after(2) })).versions).toHaveLength(1);
+    await expect(checkFeed({ feed: three, signers: { ...pin, ...team() }, now: after(2) })).rejects.toEqual(
+      refused("signatures", /version 3: 1 of the 3 keys of the pinned set signed it, 2 must/),
+    );
   });
 
   it("counts signatures of the pinned set, where the first version has another", async () => {
