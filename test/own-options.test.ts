@@ -810,6 +810,14 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return faults;
     }),
   ],
+  "lab.setSettings": [
+    door([{ order: "oldest", rateLimit: { requests: 1000, perMs: 1000 } }] as never, async (given) => {
+      theLab.setSettings(given);
+      theLab.setSettings({});
+      return "set";
+    }),
+  ],
+  "lab.addAccounts": [door([{ count: 1 }], (given) => theLab.addAccounts(given).then((id) => typeof id))],
   "lab.setNonces": [
     door([{ caip2: "eip155:1", address: "0x00", nonce: "1", gasStationNonce: "2" }], (one) =>
       theLab.setNonces(one).then(() => "set"),

@@ -1,4 +1,4 @@
-/** Classes of the accounts in an answer to `list_wallet_accounts` or `get_wallet_account` (README.md, "Addresses"). */
+/** Classes of the accounts in answers of `list_wallet_accounts` and others (client/README.md, "Addresses"). */
 import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { type ListedAccount, readAccounts } from "../addresses/lists.js";

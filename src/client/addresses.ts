@@ -1,5 +1,5 @@
 /**
- * Collects what the service has about the addresses of organizations, and joins it (README.md, "Addresses"). Collecting
+ * Collects what the service has about the addresses of organizations, and joins it (client/README.md, "Addresses"). Collecting
  * verifies nothing, and joining sends nothing, so pieces that were kept can be joined again without a network.
  */
 import { type AddressRow, joinAddresses } from "../addresses/join.js";
@@ -122,7 +122,7 @@ export type AddressPiece =
   /** Everything about the organization came. Without this piece, its collection is not complete. */
   | { readonly kind: "end"; readonly organizationId: string };
 
-export interface ListPiece {
+interface ListPiece {
   readonly kind: "list";
   readonly organizationId: string;
   readonly operation: "list_wallets" | "list_wallet_accounts" | "list_private_keys";
@@ -145,7 +145,7 @@ export interface ActivityPiece {
 /** Boot proofs by their keys, as they were fetched. Null where the service has none. */
 export type BootProofs = Map<string, Promise<JsonValue | null>>;
 
-export interface CollectOptions extends AddressSweepOptions {
+interface CollectOptions extends AddressSweepOptions {
   /** If one is the parent of the others, name it as `parentOrganizationId`, too: its activities are then read once. */
   readonly organizationIds: readonly string[];
   /** Resolves to the piece of an earlier collection, or null. Its evidence is not fetched again. */
@@ -571,7 +571,7 @@ function activitiesIn(answer: JsonValue): ActivityItem[] {
   });
 }
 
-export interface JoinPiecesOptions
+interface JoinPiecesOptions
   extends
     AddressFilter,
     Omit<AddressVerifyOptions, "organizationId" | "parentOrganizationId" | "activityId" | "now" | "at"> {
