@@ -249,7 +249,9 @@ interface LabFile {
 const LAB = "bootproof lab --data ./lab";
 
 describe("the documents at a terminal", () => {
-  const all = shell.filter((block) => !isOfTwoFiles(block) && !isOfAddresses(block)).flatMap((block) => paragraphsOf(block));
+  const all = shell
+    .filter((block) => !isOfTwoFiles(block) && !isOfAddresses(block))
+    .flatMap((block) => paragraphsOf(block));
   const paragraphs = all.map((lines) => lines.filter((line) => !isListed(line))).filter((lines) => lines.length > 0);
   let policy = "";
 

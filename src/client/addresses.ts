@@ -1,6 +1,6 @@
 /**
- * Collects what the service has about the addresses of organizations, and joins it (client/README.md, "Addresses"). Collecting
- * verifies nothing, and joining sends nothing, so pieces that were kept can be joined again without a network.
+ * Collects what the service has about the addresses of organizations, and joins it (client/README.md, "Addresses").
+ * Collecting verifies nothing, and joining sends nothing, so pieces that were kept can be joined without a network.
  */
 import { type AddressRow, joinAddresses } from "../addresses/join.js";
 import {
@@ -520,7 +520,7 @@ class Pages<T extends Item> {
       try {
         return await this.#ask({ limit: String(this.#limit), ...after });
       } catch (error) {
-        if (!(error instanceof ClientError) || !error.isTooLong || this.#limit === 1) throw error;
+        if (!(error instanceof ClientError) || error.isTooLong !== true || this.#limit === 1) throw error;
         this.#limit = Math.floor(this.#limit / 2);
       }
     }

@@ -49,7 +49,6 @@ export interface ClientErrorFacts {
    */
   readonly effect?: "none" | "unknown";
   readonly faults?: readonly Fault[];
-  readonly isTooLong?: boolean;
   /** Id of the activity as the service claims it, unverified. */
   readonly activityId?: string | null;
   /** Another error of this package. Errors of the platform are not kept, because they may quote a header. */
@@ -63,7 +62,7 @@ export class ClientError extends Error {
   readonly effect: "none" | "unknown";
   readonly faults: readonly Fault[];
   /** Whether the answer was longer than the client's limits. A shorter page of a list may not be. */
-  readonly isTooLong: boolean;
+  declare readonly isTooLong?: boolean;
   readonly activityId: string | null;
 
   constructor(code: ClientErrorCode, message: string, facts: ClientErrorFacts = {}) {
@@ -72,7 +71,6 @@ export class ClientError extends Error {
     this.operation = facts.operation ?? null;
     this.effect = facts.effect ?? "none";
     this.faults = facts.faults ?? [];
-    this.isTooLong = facts.isTooLong ?? false;
     this.activityId = facts.activityId ?? null;
   }
 }
@@ -166,14 +164,12 @@ export function requestError(operation: string, faults: readonly Fault[]): Clien
   return new ClientError("request", `not sent: ${faultText(faults)}`, { operation, faults });
 }
 
-export function answerError(
-  operation: string,
-  faults: readonly Fault[],
-  effect: "none" | "unknown",
-  isTooLong = false,
-): ClientError {
-  const facts = { operation, faults, effect, isTooLong };
-  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, facts);
+export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
+  return new ClientError("answer", `the answer does not match the interface: ${faultText(faults)}`, {
+    operation,
+    faults,
+    effect,
+  });
 }
 
 /**

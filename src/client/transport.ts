@@ -196,7 +196,7 @@ async function exchange(transport: Transport, request: StampedRequest, signal: S
   });
   if (answer === null) {
     const message = `longer than ${responseLimit(transport, target)} bytes`;
-    throw answerError(target.name, [{ path: "", message }], effect, true);
+    throw Object.assign(answerError(target.name, [{ path: "", message }], effect), { isTooLong: true });
   }
   if (response.status !== 200) throw serviceError(response, answer, request, transport.now());
   return decodeAnswer(answer, target, effect);
@@ -237,7 +237,7 @@ function decodeAnswer(answer: Uint8Array, { name, numbers = "value" }: Target, e
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     const isTooLong = error.faults.some(({ message }) => message === tooMany(MAX_ANSWER_VALUES));
-    throw answerError(name, error.faults, effect, isTooLong);
+    throw Object.assign(answerError(name, error.faults, effect), { isTooLong });
   }
 }
 

@@ -122,13 +122,13 @@ const BEHAVIOURS = {
   "encryption-half": {
     what: "the key is the encryption half of the attested one",
     fails: ["app.key"],
-    publicKey: (whole) => whole.slice(0, P256_POINT_LENGTH),
+    publicKey: (whole: Uint8Array): Uint8Array => whole.slice(0, P256_POINT_LENGTH),
   },
   "der-leading-zero": {
     what: "the signature is DER, but its first integer has an extra zero byte",
     fails: ["app.decode"],
-    canShow: (raw) => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
-    signature: (raw) => {
+    canShow: (raw: Uint8Array): boolean => !isHigh(halves(raw)[0]) && halves(raw)[0][0] !== 0,
+    signature: (raw: Uint8Array): Uint8Array => {
       const [r, s] = halves(raw);
       return derSequence(derInteger(concatBytes(Uint8Array.of(0), r)), derInteger(minimal(s)));
     },
@@ -136,14 +136,14 @@ const BEHAVIOURS = {
   "der-trailing-bytes": {
     what: "the signature is DER, followed by an extra byte",
     fails: ["app.decode"],
-    canShow: (raw) => derSignature(raw).length < DER_LIMIT,
-    signature: (raw) => concatBytes(derSignature(raw), Uint8Array.of(0)),
+    canShow: (raw: Uint8Array): boolean => derSignature(raw).length < DER_LIMIT,
+    signature: (raw: Uint8Array): Uint8Array => concatBytes(derSignature(raw), Uint8Array.of(0)),
   },
   "der-negative-integers": {
     what: "the signature is DER whose integers are negative: they lack their leading zero bytes",
     fails: ["app.decode"],
-    canShow: (raw) => halves(raw).every(isHigh),
-    signature: (raw) => {
+    canShow: (raw: Uint8Array): boolean => halves(raw).every(isHigh),
+    signature: (raw: Uint8Array): Uint8Array => {
       const [r, s] = halves(raw);
       const header = Uint8Array.of(0x02, P256_SCALAR_LENGTH);
       const content = concatBytes(header, r, header, s);

@@ -11,8 +11,8 @@ const ORDER = secp256k1.Point.Fn.ORDER;
 
 /** By curve: how a private key is derived, and how its public key is made (33 or 32 bytes). */
 export const CURVES = {
-  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: (key: Uint8Array) => secp256k1.getPublicKey(key, true) },
-  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array) => ed25519.getPublicKey(key) },
+  CURVE_SECP256K1: { derive: privateKeyAt, publicKeyOf: compressedOf },
+  CURVE_ED25519: { derive: ed25519KeyAt, publicKeyOf: (key: Uint8Array): Uint8Array => ed25519.getPublicKey(key) },
 } as const;
 export type Curve = keyof typeof CURVES;
 
@@ -20,7 +20,10 @@ export type Curve = keyof typeof CURVES;
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: { curves: ["CURVE_SECP256K1"], write: ethereumAddressOf },
   ADDRESS_FORMAT_COMPRESSED: { curves: ["CURVE_SECP256K1", "CURVE_ED25519"], write: toHex },
-  ADDRESS_FORMAT_UNCOMPRESSED: { curves: ["CURVE_SECP256K1"], write: (key) => toHex(uncompressed(key)) },
+  ADDRESS_FORMAT_UNCOMPRESSED: {
+    curves: ["CURVE_SECP256K1"],
+    write: (key: Uint8Array): string => toHex(uncompressed(key)),
+  },
   ADDRESS_FORMAT_SOLANA: { curves: ["CURVE_ED25519"], write: (key: Uint8Array): string => base58.encode(key) },
 } as const satisfies Record<string, { readonly curves: readonly Curve[]; write(publicKey: Uint8Array): string }>;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
@@ -67,6 +70,10 @@ export function addressOf(seed: Uint8Array, account: Account): string {
 
 function ethereumAddressOf(publicKey: Uint8Array): string {
   return checksummed(toHex(keccak_256(uncompressed(publicKey).subarray(1)).subarray(-20)));
+}
+
+function compressedOf(key: Uint8Array): Uint8Array {
+  return secp256k1.getPublicKey(key, true);
 }
 
 function uncompressed(publicKey: Uint8Array): Uint8Array {

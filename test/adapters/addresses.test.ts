@@ -1,14 +1,8 @@
 /** Accounts in answers to a wrapped client and a wrapped fetch, verified on request, against the lab. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type VerifiedFetchOptions, type VerifiedOptions, verified, verifiedFetch } from "../../src/adapters/index.js";
-import type {
-  RejectedAddressesError} from "../../src/client/index.js";
-import {
-  type ClientError,
-  DerivationPolicyError,
-  apiKeyStamper,
-  createClient,
-} from "../../src/client/index.js";
+import type { RejectedAddressesError } from "../../src/client/index.js";
+import { type ClientError, DerivationPolicyError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
