@@ -20,8 +20,8 @@ export const BEHAVIOURS = {
   ...NEW_WALLET_FAULTS,
   ...SIGNATURE_FAULTS,
   ...POLICY_FAULTS,
-  ...FEED_BEHAVIOURS,
   ...ADDRESS_FAULTS,
+  ...FEED_BEHAVIOURS,
 };
 
 export type FaultName = keyof typeof BEHAVIOURS;
