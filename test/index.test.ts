@@ -157,7 +157,7 @@ describe("a report", () => {
     const apps = new Set(report.checks.map(({ subject }) => subject).filter((subject) => subject.startsWith("app")));
     for (const subject of apps) expect(of(subject)).toEqual(idsOfRoom("app"));
     expect(of("activity")).toEqual(given.activity === undefined ? [] : idsOfRoom("activity"));
-    const ofAll: readonly CheckId[] = ["policy.current", "policy.app-proof"];
+    const ofAll = ["policy.current", "policy.app-proof"];
     const deployment = idsOfRoom("policy").filter((id) => !ofAll.includes(id));
     expect(of("policy")).toEqual(
       how.noPolicy === true ? [] : [...given.bootProofs.flatMap(() => deployment), ...ofAll],

@@ -251,10 +251,11 @@ describe("the policy of evidence", () => {
   });
 
   it("refuses all where a signed policy expired", async () => {
-    const facts = { name: "p", version: 1, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)], remembered: true };
+    const facts = { name: "p", version: 1, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)] };
     const signedUntil = (expiresAt: Date): ReturnType<typeof parseSigned> =>
       parseSigned(new Uint8Array(1), labPolicy(signer.anchorPem, [own()]), {
         ...facts,
+        ...{ remembered: true, envelope: "{}" },
         issuedAt: after(0).toISOString(),
         expiresAt: expiresAt.toISOString(),
       });

@@ -185,7 +185,7 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
 function policyOf(file: object, { signed }: Judgement): Policy {
   if (signed === undefined) return parsePolicy(JSON.stringify(file));
   const facts = { name: "prod/signer", version: 3, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)] };
-  return parseSigned(new Uint8Array(1), file, { ...facts, remembered: true, ...signed });
+  return parseSigned(new Uint8Array(1), file, { ...facts, remembered: true, envelope: "{}", ...signed });
 }
 
 export function idsOf(report: Report, status: string): CheckId[] {

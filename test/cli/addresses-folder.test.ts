@@ -136,7 +136,9 @@ describe("a folder", () => {
     const keyless = newFolder();
     expect((await world.run(["--no-private-keys", "--out", keyless, ...ACCEPT])).code).toBe(0);
     await refused(3, world.from(keyless, ...ACCEPT), "the folder was made for less");
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as [{ address: string }];
+    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+      { address: string },
+    ];
     const named = newFolder();
     expect((await world.run(["--address", address, "--out", named])).code).toBe(0);
     expect((await world.from(named, "--address", address)).code).toBe(0);
@@ -199,7 +201,9 @@ describe("a folder that is altered", () => {
 
   it("with its digests: an address of a list is contradicted", async () => {
     const folder = copied();
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as [{ address: string }];
+    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+      { address: string },
+    ];
     alterFile(folder, accounts, (list) => {
       list["accounts"].find((one: Json) => one["address"] === address).address = `0x${"42".repeat(20)}`;
     });
@@ -235,7 +239,7 @@ describe("a folder that is altered", () => {
   it("with its digests: a proof, a boot proof, an activity", async () => {
     const [{ activityId }] = tableOf(table).rows.filter(
       (row) => row.walletId === world.ids.derived && row.class === "derived",
-    ) as [{ activityId: string }];
+    ) as unknown as [{ activityId: string }];
     const altered = async (alter: (bundle: Json) => unknown): Promise<Answer> => {
       const folder = copied();
       alterFile(folder, activityId, alter);
@@ -287,7 +291,9 @@ describe("--out", () => {
 
   it("keeps ids apart that are no file names", async () => {
     const folder = copied();
-    const [{ activityId }] = tableOf(table).rows.filter((row) => row.class === "derived") as [{ activityId: string }];
+    const [{ activityId }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+      { activityId: string },
+    ];
     alterIndex(folder, ({ organizations: [one] }) => {
       one.activities.find((each: Json) => each["activityId"] === activityId).activityId = "../../../etc/passwd";
     });

@@ -8,7 +8,7 @@ describe("the program", () => {
     const stream = { write: () => true };
     const io = { stdin: (async function* () {})(), stdout: stream, stderr: stream, env: {}, now: () => new Date(0) };
     const load = () => Promise.resolve((command: Command) => void command.action(() => undefined));
-    expect(await runOf(["work"], io, { work: { heading: "evidence", summary: "work", load } })).toBe(2);
+    expect(await runOf(["work"], io, { "Work:": { work: { summary: "work", load } } })).toBe(2);
   });
 
   const HEX = "7d2f1c09a4be63815577d0e1c2b3a49f8e6d5c4b3a29180f7e6d5c4b3a291807";

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type ActivityPiece,
   type AddressPiece,
-  type CollectOptions,
   collectAddresses,
   joinPieces,
   listSubOrganizations,
@@ -22,6 +21,8 @@ import { parsePolicy } from "../../src/index.js";
 import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
 import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
 import { rejectionOf } from "./support.js";
+
+type Collecting = Parameters<typeof collectAddresses>[1];
 
 const PROVEN = { generateAppProofs: true };
 const PRIVATE_KEY = { curve: "CURVE_SECP256K1", addressFormats: ["ADDRESS_FORMAT_ETHEREUM"] };
@@ -349,7 +350,7 @@ describe("an organization of many accounts", () => {
     expect(table!.rows.map((row) => row.class)).toEqual(Array(242).fill("derived"));
   });
 
-  const ofMany = (more: Partial<CollectOptions> = {}): CollectOptions => ({
+  const ofMany = (more: Partial<Collecting> = {}): Collecting => ({
     organizationIds: [many.organizationId],
     ...more,
   });
@@ -453,7 +454,7 @@ describe("parents and children", () => {
     subOrganizationId = (await made(lab, "createSubOrganization", parameters, PROVEN))["subOrganizationId"] as string;
     children = [lab.childOrganizationId, subOrganizationId];
   });
-  const collect = async (options: Partial<CollectOptions> = {}) => {
+  const collect = async (options: Partial<Collecting> = {}) => {
     const { client, ...requests } = await recorded();
     const source = { now: () => new Date(), query: client.query as never };
     return { ...requests, pieces: collectAddresses(source, { organizationIds: children, ...options }) };

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ADDRESS_CLASSES } from "../../src/addresses/classes.js";
 import { joinAddresses } from "../../src/addresses/join.js";
 import { readAccounts, readPrivateKeys, readWallets } from "../../src/addresses/lists.js";
-import { type AddressEvidence, DERIVATION_TYPE, verifyAddressActivity } from "../../src/addresses/verify.js";
+import { type AddressEvidence, verifyAddressActivity } from "../../src/addresses/verify.js";
 import { parsePolicy } from "../../src/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave.js";
@@ -33,7 +33,7 @@ const anchored = forgeEvidence({ lab: forge, at: BOOTED });
 const bootProofs = [anchored.bootProof, forgeEvidence({ lab: other, at: BOOTED }).bootProof];
 const policy = parsePolicy(
   labPolicy(anchored.anchorPem, [
-    { ...labDeployment(forge), appProofs: { types: [DERIVATION_TYPE] } },
+    { ...labDeployment(forge), appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
     labDeployment(other),
   ]),
 );

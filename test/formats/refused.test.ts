@@ -58,6 +58,7 @@ const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle 
   "mode.debug": { report: reportOf({ image: { debug: true } }) },
   "policy.age": { report: report(warned("policy.age")) },
   "policy.scope": { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },
+  "policy.current": { report: report(warned("policy.current")) },
   rules: { report: report({ notApplied: ["appProofs.required"] }) },
   "app.time": { report: report({ claims: { ...report({}).claims!, appProofs: [UNTIMED] } }) },
   "activity.request": { report: reportWith({}, warned("activity.request")) },
