@@ -220,7 +220,7 @@ describe("the action", () => {
     const required = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
     const unused = Object.keys(action.inputs).filter((name) => action.inputs[name]!.default === "none");
     for (const name of ["boot-proof", "command"]) unused.splice(unused.indexOf(name), 1);
-    expect(unused).toHaveLength(12);
+    expect(unused).toHaveLength(14);
     expect(unused.map((name) => action.inputs[name]!.default)).toEqual(unused.map(() => "none"));
     const none = Object.fromEntries(unused.map((name) => [name, "none\n"]));
     expect(runAction({ ...none, ...required }, newFolder()).outputs["verdict"]).toBe("verified");
