@@ -1,6 +1,6 @@
 /** What the attack tables share: one lab, one way to verify, and short names for alterations of one value. */
 import { parseSigned } from "../../src/appraise/policy.js";
-import { toHex } from "../../src/bytes.js";
+import { toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId, CheckSubject } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
@@ -185,7 +185,11 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
 function policyOf(file: object, { signed }: Judgement): Policy {
   if (signed === undefined) return parsePolicy(JSON.stringify(file));
   const facts = { name: "prod/signer", version: 3, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)] };
-  return parseSigned(new Uint8Array(1), file, { ...facts, remembered: true, envelope: "{}", ...signed });
+  const signers = { threshold: 1, keys: ["PEM"] };
+  const payload = { signedPolicy: "bootproof-signed-policy/1", previous: "ef".repeat(32), signers, policy: file };
+  const { name, version } = facts;
+  const bytes = toUtf8(JSON.stringify({ ...payload, name, version, ...signed }));
+  return parseSigned(bytes, file, { ...facts, remembered: true, envelope: "{}", ...signed });
 }
 
 export function idsOf(report: Report, status: string): CheckId[] {

@@ -191,6 +191,7 @@ describe("the list of faults", () => {
       "policy.args",
       "policy.user-data",
       "policy.public-key",
+      "policy.current",
       "provenance.bundle",
       "provenance.signer",
       "provenance.subject",
