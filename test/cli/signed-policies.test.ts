@@ -1,5 +1,5 @@
 /** Commands that judge by a signed policy: who decided, until when, and what a bundle only shows. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { reportSchema } from "../../src/formats/schema.js";
@@ -9,8 +9,6 @@ import type { Report } from "../../src/report/report.js";
 import { DAY, TestFeed, newSigner, payloadIn, sha256Hex } from "../support/signed-policies.js";
 import { type Answer, bootproof, fileOf, refused } from "./support.js";
 
-/** The script of pages, which a build makes. */
-const SCRIPT = new URL("../../dist/page/script.js", import.meta.url);
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const now = new Date(AT.getTime() + 60_000).toISOString();
 const lab = new Forge();
@@ -68,18 +66,6 @@ describe("verify under a signed policy", () => {
       /version 2 of .{1,4}prod\/signer.{1,4}, valid until/,
     );
   });
-
-  it.skipIf(!existsSync(SCRIPT))(
-    "is on the page (after a build), which verifies under the caller's policy",
-    async () => {
-      const page = fileOf((await verify(...BY_FEED, "--format", "html")).stdout, "page.html");
-      const text = (await verify(...BY_FEED, "--format", "html")).stdout;
-      expect(text).toMatch(/version 2 of .{1,8}prod\/signer/);
-      expect(text).toContain(signers[0]!.keyid);
-      expect((await run("verify", page, ...BY_FEED)).code).toBe(0);
-      await refused(2, run("verify", page, "--bundle-policy"), /the policy in .* is signed, and never judges/);
-    },
-  );
 
   it.each([
     ["expired", 14 * DAY, `expired at ${EXPIRES}`],
