@@ -1,7 +1,7 @@
 /** What a team types to sign policies: a roll-out, a key service, a renewal, and everything that is refused. */
 import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { runAny } from "../../src/cli/commands.js";
 import { takeLock } from "../../src/disk/lock.js";
 import {
@@ -34,8 +34,6 @@ const [v1, v2, feed] = ["v1.json", "v2.json", "feed.jsonl"].map((name) => join(f
   string,
   string,
 ];
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function setOf(...given: Parameters<typeof signersOf>): string {
   return fileWith(JSON.stringify(signersOf(...given)));

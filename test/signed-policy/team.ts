@@ -1,6 +1,6 @@
 /** A team that signs policies: keys of openssl, and shorthands for what they sign. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyType, PolicySigners, PolicyKey } from "../../src/signed-policy/index.js";
@@ -10,6 +10,8 @@ import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/fo
 export const NOW = new Date("2026-03-04T05:06:07.000Z");
 export const DAY_MS = 86_400_000;
 export const folder = mkdtempSync(join(tmpdir(), "bootproof-team-"));
+// Test files of one process share this module, so the folder stays until the process ends.
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
 export function fileWith(content: string | Uint8Array, mode = 0o600): string {
