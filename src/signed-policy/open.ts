@@ -71,10 +71,9 @@ export class SignedPolicy {
   #nextMs: number;
 
   /** @internal */
-  constructor(options: SignedPolicyOptions, pinned: PinnedSigners, newest: AcceptedVersion, token: symbol) {
+  constructor(options: SignedPolicyOptions, pinned: PinnedSigners, { newest, policy }: Newest, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a signed policy is made by openSignedPolicy only");
-    [this.#options, this.#pinned, this.#newest] = [options, pinned, newest];
-    this.#policy = this.#policyOf(newest);
+    [this.#options, this.#pinned, this.#newest, this.#policy] = [options, pinned, newest, policy];
     this.#nextMs = this.#later();
   }
 
@@ -127,15 +126,10 @@ export class SignedPolicy {
   }
 
   async #refresh(): Promise<boolean> {
-    const read = await readNewest(this.#options, this.#pinned, this.#newest);
-    if (read.newest.envelope.sha256 === this.#newest.envelope.sha256) return false;
-    const policy = this.#policyOf(read.newest);
-    [this.#newest, this.#policy] = [read.newest, policy];
+    const { newest, policy } = await readNewest(this.#options, this.#pinned, this.#newest);
+    if (newest.envelope.sha256 === this.#newest.envelope.sha256) return false;
+    [this.#newest, this.#policy] = [newest, policy];
     return true;
-  }
-
-  #policyOf(newest: AcceptedVersion): Policy {
-    return policyOf(newest, { signedBy: newest.signedBy, remembered: this.#options.state !== undefined });
   }
 
   /** Milliseconds from a refresh to the next one, with jitter. */
@@ -170,8 +164,7 @@ const TOKEN = Symbol();
 export async function openSignedPolicy(options: SignedPolicyOptions): Promise<SignedPolicy> {
   const own = typedOptions("options", options, OPTIONS);
   const pinned = await readPinnedSigners(own.signers);
-  const { newest } = await readNewest(own, pinned, null);
-  return new SignedPolicy(own, pinned, newest, TOKEN);
+  return new SignedPolicy(own, pinned, await readNewest(own, pinned, null), TOKEN);
 }
 
 /** Returns the policy in force, for a function that takes either a policy or a signed one. */
@@ -179,12 +172,22 @@ export async function policyInForce(policy: Policy | SignedPolicy): Promise<Poli
   return SignedPolicy.is(policy) ? policy.current() : policy;
 }
 
+/** A version with its policy, which is read before the version is remembered. */
+interface Newest {
+  readonly newest: AcceptedVersion;
+  readonly policy: Policy;
+}
+
+function withPolicy(newest: AcceptedVersion, { state }: SignedPolicyOptions): Newest {
+  return { newest, policy: policyOf(newest, { signedBy: newest.signedBy, remembered: state !== undefined }) };
+}
+
 /** Reads the feed from the newest known version on, and writes the state before anything new is used. */
 async function readNewest(
   options: SignedPolicyOptions,
   pinned: PinnedSigners,
   known: AcceptedVersion | null,
-): Promise<Pick<Walk, "newest">> {
+): Promise<Newest> {
   const { source, state, now } = options;
   const feed = await Promise.resolve().then(source).catch(asSignedPolicyError);
   for (let writes = 0; writes < MAX_WRITES; writes++) {
@@ -194,10 +197,10 @@ async function readNewest(
     if (feed instanceof SignedPolicyError) return withoutFeed(feed, { options, pinned, known, before });
     const walk = await walkFeed(feed, pinned, before, now());
     for (const note of walk.notes) notify(options, note);
-    policyOf(walk.newest, { signedBy: walk.newest.signedBy, remembered: false });
-    if (state === undefined || walk.isEarly || isKept(walk, kept, pinned)) return walk;
+    const read = withPolicy(walk.newest, options);
+    if (state === undefined || walk.isEarly || isKept(walk, kept, pinned)) return read;
     const next = stateText({ pinned: pinned.digest, newest: walk.newest });
-    if ((await stateStep("write", () => state.write(next, text))) !== false) return walk;
+    if ((await stateStep("write", () => state.write(next, text))) !== false) return read;
   }
   throw new SignedPolicyError("state", "the state was changed by another process at each attempt to write it");
 }
@@ -213,11 +216,11 @@ interface Known {
  * Returns the version of the state at a start without a feed, unless it is below the least one that is pinned. Throws
  * the error at any other time.
  */
-function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Pick<Walk, "newest"> {
+function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Newest {
   if (known !== null || before?.pinned !== pinned.digest) throw error;
   if (before.newest.version < (pinned.minVersion ?? 1)) throw error;
   notify(options, `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`);
-  return before;
+  return withPolicy(before.newest, options);
 }
 
 /** Returns the newer of the state and what this process accepted. Another process may have accepted more. */
