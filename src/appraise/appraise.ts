@@ -26,7 +26,7 @@ import {
   comparePin,
   leastBy,
 } from "./pins.js";
-import type { DeploymentPins, Policy, SignedFacts } from "./parsed-policy.js";
+import { type DeploymentPins, ISSUED_SKEW_MS, type Policy, type SignedFacts } from "./parsed-policy.js";
 import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
@@ -255,8 +255,6 @@ function appraiseAge(
 /** How much of its validity is left when a signed policy warns: the last tenth, at most 14 days. */
 const LAST_PART = 0.1;
 const LAST_MS = 14 * 86_400_000;
-/** How far in the future a signed policy may be issued, since clocks differ. */
-const ISSUED_SKEW_MS = 5 * 60_000;
 
 /** Checks that a signed policy is in force at the caller's time (signed-policy/README.md, "Consumer"). */
 export function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist: Checklist): boolean {

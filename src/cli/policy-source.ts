@@ -28,7 +28,6 @@ interface GivenPolicy {
   readonly signed: SignedPolicy | null;
 }
 
-const MAX_FEED_BYTES = 8 * 1024 * 1024;
 const FEED_SECONDS = 10;
 const MAX_REDIRECTS = 5;
 const ADDRESS = /^https?:\/\//i;
@@ -141,6 +140,7 @@ async function readSigned(
 }
 
 async function feedIn(files: InputFiles, path: string): Promise<Uint8Array> {
+  const { MAX_FEED_BYTES } = await import("../signed-policy/feed.js");
   const bytes = await files.raw(path, MAX_FEED_BYTES);
   // A feed that cannot be read is not a fault of the command line if there is a state.
   if (bytes === undefined) throw new Error(files.faults.pop()!.message);
@@ -157,6 +157,7 @@ function asFeed(bytes: Uint8Array): Uint8Array | string {
 async function fetchFeed(address: string, { env }: Io): Promise<Uint8Array> {
   useProxies(env);
   const { readBounded } = await import("../client/transport.js");
+  const { MAX_FEED_BYTES } = await import("../signed-policy/feed.js");
   const signal = AbortSignal.timeout(1000 * FEED_SECONDS);
   let url = new URL(address);
   try {

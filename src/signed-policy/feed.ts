@@ -6,13 +6,12 @@ import { type Shape, anyObject, hex, object, objectOf, oneOf, optional, wholeNum
 import { sha256 } from "../verify/digest.js";
 import { type Signed, malformed, parsed, readEnvelope, requireSigned, shaped, signersOf } from "./envelope.js";
 import { SignedPolicyError } from "./errors.js";
+import { ISSUED_SKEW_MS } from "../appraise/parsed-policy.js";
 import { SIGNERS, type SignersFile, nameShape, signersShape } from "../appraise/signed-payload.js";
 import { type KnownKeys, type SignerSet, areSameSigners, readSigners, sortedIds } from "./keys.js";
 import { type PolicyVersion, readVersion } from "./payload.js";
 
 export const MAX_FEED_BYTES = 8 * 1024 * 1024;
-/** How far in the future a version may be issued, since clocks differ. */
-export const ISSUED_SKEW_MS = 5 * 60_000;
 export const STATE_FORMAT = "bootproof-signed-policy-state/1" as const;
 
 /** What a consumer pins, as JSON. */
