@@ -25,6 +25,7 @@ import { policyOfCreation } from "../appraise/policy.js";
 import { COMPLETED } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { withoutPrototype } from "../decode/input.js";
 import { callable, having } from "../decode/options.js";
 import {
   type MembersOf,
@@ -261,8 +262,8 @@ class Collector {
   #fetchedBootProofs = 0;
 
   constructor(source: AddressSource, options: CollectOptions) {
-    this.#source = ownCopy(source);
-    this.#options = ownCopy(options);
+    this.#source = withoutPrototype(source);
+    this.#options = withoutPrototype(options);
     this.#bootProofs = this.#options.bootProofs ?? new Map();
     this.#organizations = new Map(options.organizationIds.map((id) => [id, new Collected(id, this.#options)]));
   }
@@ -621,7 +622,7 @@ export async function* joinPieces(
       const { evidence, ...lists } = factsOf(organizationId);
       all.delete(organizationId);
       const rows = joinAddresses(lists, evidence, { organizationId, parentUnknown: parentOrganizationId === null });
-      yield { organizationId, rows: rows.filter(isWanted(ownCopy(options))) };
+      yield { organizationId, rows: rows.filter(isWanted(withoutPrototype(options))) };
     }
   }
 }
@@ -637,10 +638,10 @@ type VerifyPiece = (piece: ActivityPiece, parentOrganizationId: string | null) =
 
 /** Returns a function that verifies an activity. Each boot proof is verified once. */
 function verifierOf(given: JoinPiecesOptions): VerifyPiece {
-  const { policy, now, provenance, provenanceVerifier, ...options } = ownCopy(given);
+  const { policy, now, provenance, provenanceVerifier, ...options } = withoutPrototype(given);
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
   requireDerivationPolicy(policy);
-  const { acceptance, allowDebug, cache: signatures = new SignatureCache() } = ownCopy(options);
+  const { acceptance, allowDebug, cache: signatures = new SignatureCache() } = withoutPrototype(options);
   const builds = buildsOf(policy, {
     ...(provenance && { provenance }),
     ...(provenanceVerifier && { provenanceVerifier }),
@@ -670,11 +671,6 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
     const named = namedBootProofs(found.filter((each) => each !== null));
     return verifyAddressActivity({ activity }, named, verification);
   };
-}
-
-/** Returns a copy without a prototype, from which an option that is not given could be inherited. */
-function ownCopy<T extends object>(value: T): T {
-  return Object.assign(Object.create(null) as T, value);
 }
 
 function isWanted({ walletId, addresses, privateKeys = true }: AddressFilter): (row: AddressRow) => boolean {
