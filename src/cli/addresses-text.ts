@@ -183,10 +183,10 @@ export function tableJunit(result: AddressResult): string {
   const isWhole = result.unfetched.length === 0;
   const failure = leaf(isWhole ? "failure" : "error", { type: "table", message: headlineOf(result) }, faultsOf(result));
   const output = leaf("system-out", {}, [headlineOf(result), ...limitsOf(result)]);
-  const refused = result.rows.filter((row) => !isAcceptedClass(row.class, result.accepted));
+  const isRefused = (row: TableRow): boolean => !isAcceptedClass(row.class, result.accepted);
   const cases = result.rows.flatMap((row) => {
     const message = row.reason ?? CLASSES[row.class].meaning;
-    const failed = refused.includes(row) ? [leaf("failure", { type: row.class, message }, factsOf(row))] : [];
+    const failed = isRefused(row) ? [leaf("failure", { type: row.class, message }, factsOf(row))] : [];
     return testCase(
       { classname: row.organizationId, name: [row.address, ...factsOf(row).slice(0, 1)].join(", ") },
       failed,
@@ -194,7 +194,7 @@ export function tableJunit(result: AddressResult): string {
   });
   const counts = {
     tests: result.rows.length + 1,
-    failures: refused.length + (fault !== null && isWhole ? 1 : 0),
+    failures: result.rows.filter(isRefused).length + (fault !== null && isWhole ? 1 : 0),
     errors: isWhole ? 0 : 1,
   };
   const timestamp = result.verifiedAt.toISOString().slice(0, 19);
