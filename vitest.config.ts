@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { type TestProjectInlineConfiguration, defineConfig } from "vitest/config";
 import "./bin/texts.mjs";
 
+const CORES = availableParallelism();
 const listOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`test/${name}`, import.meta.url), "utf8"));
 
 /** The tiers after the first, which has every other test (.github/CONTRIBUTING.md, "Tiers"; test/tiers.test.ts). */
@@ -10,6 +11,7 @@ const { built, thorough } = listOf("tiers.json") as Readonly<Record<"built" | "t
 /**
  * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
  * others load the library anew with another cryptography than Node's, which the files after them would be left with.
+ * The built matrix runs a worker of the queue in its own process, which found no work after other files.
  */
 const ALONE = listOf("alone.json") as readonly string[];
 
@@ -25,7 +27,11 @@ interface Project {
 }
 
 const PROJECTS: readonly Project[] = [
-  { name: "fast", include: ["test/**/*.test.ts"], exclude: ["test/sdks/**", ...built, ...thorough, ...ALONE] },
+  {
+    name: "fast",
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/sdks/**", "test/peers/node_modules/**", ...built, ...thorough, ...ALONE],
+  },
   { name: "built", include: without(built, ALONE), needsBuild: true },
   { name: "thorough", include: without(thorough, ALONE) },
   { name: "sdks", include: [`test/sdks/${HAS_SDKS ? "*" : "installed"}.test.ts`], alone: true },
@@ -37,11 +43,16 @@ function without(files: readonly string[], others: readonly string[]): readonly 
   return files.filter((file) => !others.includes(file));
 }
 
-/** One project after the other; the files of one share processes. */
+/** The files of a project share processes, unless each is alone. The projects after the first run together. */
 function projectOf({ name, include, exclude = [], alone, needsBuild }: Project, at: number) {
   const test = { name, include: [...include], exclude: [...exclude], isolate: alone === true };
   const setup = needsBuild === true ? { globalSetup: "test/support/needs-build.ts" } : {};
-  return { extends: true, test: { ...test, ...setup, sequence: { groupOrder: at } } } as TestProjectInlineConfiguration;
+  const groupOrder = Math.min(at, 1);
+  // As many as there are cores: vitest's own default leaves one idle, which on two cores is half of them. One more
+  // after the first: those tests wait for timeouts, servers and browsers.
+  const maxWorkers = CORES + groupOrder;
+  const options = { ...test, ...setup, maxWorkers, sequence: { groupOrder } };
+  return { extends: true, test: options } as TestProjectInlineConfiguration;
 }
 
 export default defineConfig({
@@ -49,8 +60,6 @@ export default defineConfig({
     // Only for what hangs: a busy machine is no fault.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // As many as there are cores: vitest's own default leaves one idle, which on two cores is half of them.
-    maxWorkers: availableParallelism(),
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
     projects: PROJECTS.map(projectOf),

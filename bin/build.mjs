@@ -39,15 +39,15 @@ const { inputs } = (await build(scan)).metafile;
 const importsOf = (file) =>
   inputs[file].imports.filter(({ path, kind }) => kind !== "dynamic-import" && path in inputs).map(({ path }) => path);
 
-/** The sources that keep state. Bundles import them instead of containing them, so that there is one copy. */
-const STATEFUL = ["src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
+/** The sources that keep state, or have classes of errors. Bundles import them, so that there is one copy. */
+const STATEFUL = ["src/errors.ts", "src/verify/cryptography.ts", "src/verify/signature-cache.ts"];
 /**
  * The modules that the library loads on demand, each bundled with its imports. A bundler with code splitting would move
  * code that they share with an entry into a chunk, and always load that chunk with the entry.
  */
 await build({
   bundle: true,
-  entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks"].map(
+  entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks", "revocation"].map(
     (name) => `src/verify/${name}.ts`,
   ),
   outdir: "dist/src/verify",

@@ -12,6 +12,7 @@ import {
   copyDocument,
   copyEvidence,
   readOptions,
+  requireApplied,
   readOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims, withProvenance } from "./report/claims.js";
@@ -25,10 +26,11 @@ import {
   madeVerification,
 } from "./verification.js";
 import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
-import { checkAppProofs } from "./verify/app-proof.js";
+import { type SignUp, checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
 import { checkProvenance } from "./verify/provenance.js";
+import type { Claims } from "./report/report.js";
 
 export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions } from "./inputs.js";
 
@@ -50,17 +52,19 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 
 /**
  * Verifies a service's answer as {@link verifyEvidence} does. `refusals` are reasons why the answer does not match the
- * request. Each fails `activity.request` and is listed before the check's own reasons. Throws TypeError for refusals
- * without an activity, because that check would not run.
+ * request. Each fails `activity.request` or, without an activity, `app.request` of the first app proof, and is listed
+ * before the check's own reasons. Throws TypeError for refusals without an activity and an expectation, because that
+ * check would not run. `signUp` are the claims of a sign-up, if its answer is verified.
  */
 export async function verifyAnswer(
   evidence: Evidence,
   options: VerifyOptions,
   refusals: readonly string[],
+  signUp?: SignUp,
 ): Promise<Verification> {
-  const setting = { ...readOptions(options), refusals: [...refusals] };
+  const setting = { ...readOptions(options), refusals: [...refusals], ...(signUp && { signUp }) };
   const copied = copyEvidence(evidence, setting);
-  if (copied.activity === null && setting.refusals.length > 0)
+  if (copied.activity === null && setting.context.expectation === null && setting.refusals.length > 0)
     throw new TypeError("refusals: expected an activity in the evidence, got none");
   return verifyCopied(copied, setting);
 }
@@ -109,7 +113,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const bootProofs = boots.map((boot) => boot.verified);
-  const apps = await checkAppProofs(appProofs, { boots, activity: decoded }, context);
+  const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
@@ -122,7 +126,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     activity,
     provenance: provenance.verified,
   };
-  const judgement = conclude({
+  const judgement = concluded({
     setting,
     given: copied.given,
     checklists: [
@@ -135,12 +139,28 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     provenance: provenance.checklists,
     validationTime: boots[0]?.validationTime ?? null,
     claims: () => {
-      const claims = evidenceClaims(boots, verified, ofCaller(appraisal, setting), context.measurements);
+      const claims = withSignUp(
+        evidenceClaims(boots, verified, ofCaller(appraisal, setting), context.measurements),
+        setting,
+      );
       return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
     },
   });
   if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   return { ...judgement, ...verified, appraisal };
+}
+
+function withSignUp(claims: Claims, { signUp }: VerifySetting): Claims {
+  return signUp === undefined ? claims : { ...claims, signUp };
+}
+
+/** Makes the verdict. Throws for revocation lists of the caller that a good verdict does not rest on. */
+function concluded(
+  parts: Parameters<typeof conclude>[0] & { readonly setting: VerifySetting },
+): ReturnType<typeof conclude> {
+  const judgement = conclude(parts);
+  if (judgement.verdict !== "rejected") requireApplied(parts.setting.context);
+  return judgement;
 }
 
 /** Runs the provenance checks. Without a policy there are no demands. */
@@ -261,7 +281,7 @@ export async function judgeDocument(
       names: new Map(),
     }) ?? null;
 
-  const judgement = conclude({
+  const judgement = concluded({
     setting,
     given: [input.given],
     checklists: [checklist],
@@ -290,7 +310,7 @@ function demandsOf({
 function appraisalSetting(
   { given }: CopiedEvidence,
   activity: DecodedActivity | null,
-  { context, maxAgeMs, bootProofsOnly, appraised }: VerifySetting,
+  { context, maxAgeMs, bootProofsOnly, appraised, signUp }: VerifySetting,
 ): AppraisalSetting {
   const { now, expectation } = context;
   return {
@@ -298,7 +318,8 @@ function appraisalSetting(
     maxAgeMs,
     organizationId: activity?.value.organizationId ?? expectation?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
-    hasActivity: activity !== null,
+    // A sign-up has no activity, and each of its addresses is covered.
+    hasActivity: activity !== null || signUp !== undefined,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
     appraised,
   };

@@ -1,4 +1,4 @@
-/** Hex, base64, text, equality and concatenation of byte strings. */
+/** Hex, base64, text, equality and concatenation of byte strings, and what some runtimes lack. */
 
 const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
@@ -10,7 +10,7 @@ export function toHex(bytes: Uint8Array): string {
     digits[2 * i] = HEX_DIGITS[bytes[i]! >> 4]!;
     digits[2 * i + 1] = HEX_DIGITS[bytes[i]! & 15]!;
   }
-  return utf8Decoder.decode(digits);
+  return fromUtf8(digits)!;
 }
 
 /** Returns the bytes of hex in either case, without prefix or white space, and null for any other text. */
@@ -32,11 +32,24 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - (0x61 - 10) : -1;
 }
 
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** Values of characters of base64 by their codes. 64 stands for any other character. */
+const SEXTETS = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, code) => {
+  const value = BASE64.indexOf(String.fromCharCode(code));
+  return value < 0 ? 64 : value;
+});
+
+// Own base64, because atob and btoa are missing in React Native, and take strings of bytes where they are there.
+
 /** Returns base64 (RFC 4648 section 4) with padding. */
 export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
+  const parts: string[] = [];
+  for (let i = 0; i < bytes.length; i += 3) {
+    const word = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    const char = (shift: number): string => BASE64[(word >> shift) & 63]!;
+    parts.push(char(18) + char(12) + (i + 1 < bytes.length ? char(6) : "=") + (i + 2 < bytes.length ? char(0) : "="));
+  }
+  return parts.join("");
 }
 
 /**
@@ -45,32 +58,32 @@ export function toBase64(bytes: Uint8Array): string {
  */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
-  const padding = paddingOf(text);
-  const binary = decodedBase64(text);
-  // `atob` ignores white space, so a text with white space gives fewer bytes.
-  if (binary === null || binary.length !== (text.length / 4) * 3 - padding) return null;
-  if (padding > 0 && (BASE64.indexOf(text[text.length - 1 - padding]!) & STRAY_BITS[padding]!) !== 0) return null;
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
+  const length = text.length - paddingOf(text);
+  const bytes = new Uint8Array(Math.floor((length * 3) / 4));
+  let [word, bits, at] = [0, 0, 0];
+  for (let i = 0; i < length; i++) {
+    const value = SEXTETS[text.charCodeAt(i)] ?? 64;
+    if (value === 64) return null;
+    word = ((word << 6) | value) & 0xfff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[at++] = word >> bits;
+  }
+  return (word & ((1 << bits) - 1)) === 0 ? bytes : null;
 }
 
-function decodedBase64(text: string): string | null {
-  try {
-    return atob(text);
-  } catch {
-    return null;
-  }
+/** Returns the bytes of base64url (RFC 4648 section 5) without padding. As strict as {@link fromBase64}. */
+export function fromBase64Url(text: string): Uint8Array | null {
+  if (/[^A-Za-z0-9_-]/.test(text)) return null;
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
+  return fromBase64(standard.padEnd(4 * Math.ceil(text.length / 4), "="));
 }
 
 function paddingOf(text: string): number {
   if (text.endsWith("==")) return 2;
   return text.endsWith("=") ? 1 : 0;
 }
-
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** Mask of the unused bits in the last character, by the number of padding characters. */
-const STRAY_BITS = [0, 3, 15];
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a === b) return true;
@@ -89,22 +102,78 @@ export function concatBytes(...parts: Uint8Array[]): Uint8Array {
   return whole;
 }
 
+/** Returns the last item. Not every Hermes has `Array.prototype.at`. */
+export function lastOf<T>(items: readonly T[]): T | undefined {
+  return items[items.length - 1];
+}
+
 export function isAllZero(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
   return true;
 }
 
-const utf8Encoder = new TextEncoder();
-const utf8Decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+interface Utf8 {
+  readonly encode: (text: string) => Uint8Array;
+  /** Throws for bytes that are not UTF-8. */
+  readonly decode: (bytes: Uint8Array) => string;
+}
+
+let utf8: Utf8 | undefined;
+
+/** Returns the platform's UTF-8, if it is there and passes known answers, or our own. It is chosen at the first use. */
+function chosenUtf8(): Utf8 {
+  const { TextEncoder: Encoder, TextDecoder: Decoder } = globalThis as Partial<typeof globalThis>;
+  try {
+    const [encoder, decoder] = [new Encoder!(), new Decoder!("utf-8", { fatal: true, ignoreBOM: true })];
+    const own: Utf8 = { encode: (text) => encoder.encode(text), decode: (bytes) => decoder.decode(bytes) };
+    if (isRightUtf8(own)) return own;
+  } catch {
+    // A runtime without them, or with one that takes no such options, gets our own.
+  }
+  return { encode: encodeUtf8, decode: decodeUtf8 };
+}
+
+/** One character of each length after a byte order mark, and a lone surrogate, which becomes U+FFFD. */
+const KNOWN_TEXT = "\ufeffA\u00e9\u20ac\u{1f600}";
+const KNOWN_BYTES = "efbbbf41c3a9e282acf09f9880";
+/** A stray byte, an overlong form, a surrogate, a value above the last one, and a character that is cut off. */
+const NO_UTF8 = ["80", "c080", "eda080", "f4908080", "e282"];
+
+function isRightUtf8({ encode, decode }: Utf8): boolean {
+  const isRefused = (hex: string): boolean => {
+    try {
+      return decode(fromHex(hex)!) === null;
+    } catch {
+      return true;
+    }
+  };
+  const encoded = encode(`${KNOWN_TEXT}\ud800`);
+  const isEncoded = equalBytes(encoded, fromHex(`${KNOWN_BYTES}efbfbd`)!);
+  return isEncoded && decode(fromHex(KNOWN_BYTES)!) === KNOWN_TEXT && NO_UTF8.every(isRefused);
+}
+
+// Own UTF-8 by the functions of ECMAScript that encode URIs: strict both ways, and in every engine.
+
+/** Encodes as the Encoding Standard says: a lone surrogate becomes U+FFFD. */
+function encodeUtf8(text: string): Uint8Array {
+  const escaped = encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd"));
+  const units = escaped.match(/%..|./g) ?? [];
+  return Uint8Array.from(units, (unit) => (unit.length > 1 ? parseInt(unit.slice(1), 16) : unit.charCodeAt(0)));
+}
+
+/** Throws URIError for bytes that are not UTF-8 (ECMA-262, "Decode"). */
+function decodeUtf8(bytes: Uint8Array): string {
+  return decodeURIComponent(Array.from(bytes, (byte) => `%${(0x100 + byte).toString(16).slice(1)}`).join(""));
+}
 
 export function toUtf8(text: string): Uint8Array {
-  return utf8Encoder.encode(text);
+  return (utf8 ??= chosenUtf8()).encode(text);
 }
 
 /** Returns the text of UTF-8 bytes, with any byte order mark as a character. Returns null if they are not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | null {
   try {
-    return utf8Decoder.decode(bytes);
+    return (utf8 ??= chosenUtf8()).decode(bytes);
   } catch {
     return null;
   }

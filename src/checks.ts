@@ -58,6 +58,12 @@ const CHECKS = {
     link: "certificates",
     claim: "hardware",
   },
+  "chain.revocation": {
+    title: "no revocation list of the caller names a certificate of the path",
+    link: "certificates",
+    claim: "hardware",
+    again: true,
+  },
   "manifest.decode": {
     title: "the manifest is valid in its declared version",
     link: "manifest",
@@ -180,6 +186,15 @@ const CHECKS = {
     title: "the signed statement is of an accepted type and about the binary that the enclave runs",
     link: "policy",
   },
+  "token.decode": { title: "the token or bundle is of its kind, in its strict form", link: "other" },
+  "token.key": {
+    title: "the policy pins a quorum key that may sign it, whose secret is not public",
+    link: "other",
+    warn: "warning",
+  },
+  "token.signature": { title: "a quorum key that the policy pins for the namespace signed it", link: "other" },
+  "token.expiry": { title: "it has not expired", link: "other" },
+  "token.expected": { title: "it is about what the caller expects", link: "other" },
 } as const satisfies Record<string, CheckRow<string, string>>;
 
 export type CheckId = keyof typeof CHECKS;
@@ -190,7 +205,8 @@ export type ClaimGroup = Extract<Rows, { claim: string }>["claim"];
 
 /** Ids of the checks that have this value of `warn`. */
 type IdsThatWarn<Warn> = { [Id in CheckId]: (typeof CHECKS)[Id] extends { warn: Warn } ? Id : never }[CheckId];
-export type WarningCheckId = IdsThatWarn<"warning">;
+/** The checks whose warning weakens a verdict of evidence. Tokens have a report of their own. */
+export type WarningCheckId = Exclude<IdsThatWarn<"warning">, `token.${string}`>;
 
 export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECKS) as readonly CheckId[];
 
@@ -231,7 +247,8 @@ export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
 /** `warn` does not change the verdict, but needs attention. `skip` means that it did not run, as `detail` explains. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
 
-export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy" | `provenance[${number}]`;
+export type CheckSubject =
+  `boot[${number}]` | `app[${number}]` | "activity" | "policy" | `provenance[${number}]` | "token";
 
 /** The result of one check. `expected` and `actual` are present if two values were compared. */
 export interface Check {

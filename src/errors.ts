@@ -111,7 +111,8 @@ export type MalformedCode =
   | "log"
   | "diff"
   | "image"
-  | "provenance";
+  | "provenance"
+  | "revocation-list";
 
 /**
  * Thrown if an input does not have the required form. `faults` lists every fault, not only the first.

@@ -71,13 +71,16 @@ export type {
 } from "./decode/manifest/model.js";
 
 export { VerifiedActivity } from "./verify/activity.js";
-export { VerifiedAppProof } from "./verify/app-proof.js";
+export { type SignUp, VerifiedAppProof } from "./verify/app-proof.js";
 export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { VerifiedProvenance } from "./verify/provenance.js";
 export type { MetDemand } from "./verify/provenance.js";
+export type { GithubRelease } from "./decode/github-release.js";
 export type {
+  DemandedRelease,
+  GithubReleaseDemand,
   ProvenanceDemand,
   ProvenanceQuestion,
   ProvenanceRefusal,
@@ -85,10 +88,12 @@ export type {
   ProvenanceThresholds,
   ProvenanceVerifier,
   TrustedRoot,
+  WorkflowDemand,
 } from "./verify/provenance-demand.js";
 export { manifestHash } from "./verify/manifest-binding.js";
 export type { Expected, ExpectedPayload } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
+export { MissingFunctionError } from "./verify/runtime.js";
 export { SignatureCache } from "./verify/signature-cache.js";
 export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";
 export type { TrustAnchor } from "./verify/trust-anchor.js";
@@ -219,3 +224,24 @@ export type {
   AddressVerifyOptions,
   ProvenAddress,
 } from "./addresses/verify.js";
+export { verifyOtpToken, verifySessionToken, verifySignedBundle } from "./token/verify.js";
+export type {
+  BundleKind,
+  ExpectedBundle,
+  ExpectedOtp,
+  ExpectedSession,
+  OtpTokenOptions,
+  SessionTokenOptions,
+  SignedBundleOptions,
+  TokenReport,
+} from "./token/verify.js";
+export type {
+  ClaimsOf,
+  ExportClaims,
+  ImportClaims,
+  OtpClaims,
+  OtpTargetClaims,
+  SessionClaims,
+  TokenKind,
+} from "./token/decode.js";
+export { type TokenTextOptions, renderToken } from "./token/text.js";

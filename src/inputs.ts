@@ -27,9 +27,12 @@ import { type BootProofContext, type BootProofInput, VerifiedBootProof } from ".
 import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expected, checkedExpectation, expectedShape, unmetByKind } from "./verify/expectation.js";
 import { MAX_PROVENANCE, type ProvenanceInput, type ProvenanceVerifier } from "./verify/provenance-demand.js";
+import type { RevocationLists } from "./verify/context.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
+import { requireRuntime } from "./verify/runtime.js";
+import type { SignUp } from "./verify/app-proof.js";
 
 /** Replaces a policy: any genuine enclave passes, whatever it runs. The verdict is `authentic` at best. */
 export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
@@ -51,6 +54,11 @@ export interface VerifyOptions {
   readonly nonce?: Uint8Array;
   /** What was requested. Activity and app proofs must match it. Throws TypeError for boot proofs alone. */
   readonly expected?: Expected;
+  /**
+   * Revocation lists in DER, as bytes or {@link NamedEvidence} of bytes. Those of issuers in the certificate path are
+   * judged at `now`. They are never taken from evidence or fetched.
+   */
+  readonly crls?: readonly unknown[];
   /** Whether debug mode passes with a warning even if the policy does not allow it. */
   readonly allowDebug?: boolean;
   /**
@@ -146,8 +154,9 @@ export interface VerifySetting {
   readonly appraised?: Remembered<AppraisedPiece>;
   /** Set if no caller holds the parsed JSON. It is then not copied. */
   readonly isOwnEvidence?: true;
-  /** Reasons of the caller to refuse the activity, in addition to those of its checks. */
+  /** Reasons of the caller to refuse the activity or app proofs, in addition to those of their checks. */
   readonly refusals?: readonly string[];
+  readonly signUp?: SignUp;
 }
 
 export interface InputPiece {
@@ -198,6 +207,17 @@ const pcr: Shape<Uint8Array> = {
   },
 };
 
+const MAX_LISTS = 1000;
+
+/** Shape of a revocation list, whose bytes are copied. */
+const revocationList: Shape<NamedEvidence> = {
+  read: (given, place) => {
+    const { name, value } = given instanceof NamedEvidence ? given : { name: null, value: given };
+    if (!(value instanceof Uint8Array)) return place.fault("expected the bytes of a revocation list in DER");
+    return new NamedEvidence(name ?? place.path, value);
+  },
+};
+
 export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   policy: simple(
     "a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE",
@@ -210,6 +230,7 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   ephemeralKey: optional(byteCopy),
   nonce: optional(byteCopy),
   expected: optional(expectedShape),
+  crls: optional(list(revocationList as Shape<unknown>, 1, MAX_LISTS)),
   allowDebug: optional(flag),
   acceptance: optional(oneOf("standard", "strict")),
   maxAgeMs: optional(count),
@@ -224,6 +245,7 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
  * name, and for options that contradict each other.
  */
 export function readOptions(given: VerifyOptions, isOnlyOne = false): VerifySetting {
+  requireRuntime();
   const options = ownVerifyOptions(given);
   const setting = readWithoutDemands(options, isOnlyOne);
   if (setting.policy !== null && setting.provenanceVerifier === null && demandsProvenance(setting.policy))
@@ -265,9 +287,25 @@ function contextOf(options: VerifyOptions, policy: Policy | null): BootProofCont
     allowDebug: options.allowDebug === true || policy?.allowDebug === true,
     measurements: measurements === undefined ? null : new Map(pairs),
     nonce,
-    expectation: expected === undefined ? null : checkedExpectation(expected),
+    expectation: expected ? checkedExpectation(expected) : null,
     cache,
+    crls: listsOf(options),
   };
+}
+
+function listsOf({ crls = [] }: VerifyOptions): RevocationLists {
+  const given = (crls as readonly NamedEvidence[]).map(({ name, value }) => ({
+    name: name!,
+    bytes: value as Uint8Array,
+  }));
+  return { given, applied: new Set() };
+}
+
+/** Throws {@link MalformedError} (`revocation-list`) if no list of the caller is of an issuer in a path. */
+export function requireApplied({ crls }: Pick<BootProofContext, "crls">): void {
+  if (crls.given.length === 0 || crls.applied.size > 0) return;
+  const message = "none is of an issuer in the certificate path: give those that its certificates name";
+  throw new MalformedError("revocation-list", [{ path: listed(crls.given.map(({ name }) => name)), message }]);
 }
 
 export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;

@@ -207,7 +207,7 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
 
 /**
  * Returns the options as plain data, without `cache`, `uses` and `provenanceVerifier`. If `policy` is undefined, the
- * policy is `bundle`.
+ * policy is `bundle`. Throws TypeError for `crls`, since a verification of the plain options would look nothing up.
  */
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
@@ -215,7 +215,8 @@ export function plainOptions(
   const { policy, ...others } = withoutPrototype(options);
   const own = typedOptions("options", { ...others, policy: policy ?? NO_POLICY_ANY_ENCLAVE }, VERIFY_OPTIONS);
   const { now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
-  const { allowDebug, acceptance, maxAgeMs, bootProofsOnly } = own;
+  const { allowDebug, acceptance, maxAgeMs, bootProofsOnly, crls } = own;
+  if (crls !== undefined) throw new TypeError("options.crls: plain options cannot have revocation lists");
   return copyJson({
     policy: policy === undefined ? "bundle" : plainPolicyOf(policy),
     now: now.toISOString(),

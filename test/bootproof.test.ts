@@ -440,6 +440,15 @@ describe("an answer with refusals", () => {
     expect((await verifyAnswer({ bootProofs: [whole.bootProof] }, options, [])).report.verdict).toBe("verified");
   });
 
+  it("fails app.request of the first app proof without an activity", async () => {
+    const alone = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
+    const { report } = await verifyAnswer(alone, { ...options, expected }, ["it is another's", "it is late"]);
+    const failed = report.checks.filter(({ status }) => status === "fail");
+    expect(failed.map(({ id, subject, detail }) => [id, subject, detail])).toEqual([
+      ["app.request", "app[0]", "it is another's; it is late"],
+    ]);
+  });
+
   it("is a TypeError without an activity, and for an option of that name", async () => {
     const alone = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
     await expect(verifyAnswer(alone, options, ["it is late"])).rejects.toThrow(TypeError);

@@ -52,6 +52,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   }`,
   userId: "string",
   writeFile: 'typeof import("node:fs/promises").writeFile',
+  token: "string",
 };
 
 interface Example {

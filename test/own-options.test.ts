@@ -37,6 +37,7 @@ import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, isStamped, neverTimeUp, te
 import { type Door, bytesIn, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
 import { releaseOf } from "./support/releases.js";
+import * as tokens from "./token/support.js";
 import { linesOf } from "./watch/support.js";
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-own-"));
@@ -51,6 +52,10 @@ const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as un
 const BUILD = LAB_BUILD;
 const sigstore = new lab.LabSigstore();
 const build = JSON.parse(sigstore.attest({ at: AT, digest: forgeLab.pivotHash })) as JsonObject;
+const releases = new lab.LabSigstore({ kind: "private" });
+const released = JSON.parse(
+  releases.attest({ at: AT, digest: forgeLab.pivotHash, release: { tenant: "acme" } }),
+) as JsonObject;
 const policyText = JSON.stringify(policyFile);
 const policy = library.parsePolicy(policyText);
 const buildPin = lab.labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) });
@@ -74,6 +79,8 @@ const addressLists = {
   privateKeys: [],
   listedAt: null,
 };
+const ofToken = { policy: tokens.POLICY, now: tokens.NOW, expected: { organizationId: tokens.ORG } };
+const tokenReport = Object.freeze(await library.verifySessionToken(tokens.sessionToken(), ofToken));
 const options = { policy, now: NOW, at: AT, allowDebug: false, bootProofsOnly: false, expected };
 const alone = { policy, now: NOW, at: AT };
 const verdictOf = ({ report }: { readonly report: library.Report }): unknown => ({
@@ -270,6 +277,13 @@ const CALLS: readonly Call[] = [
   ["readAccounts", [{ accounts: [] }, expected.organizationId]],
   ["readPrivateKeys", [addressLists]],
   ["verifyAttestation", [document, alone], verdictOf],
+  ["verifySessionToken", [tokens.sessionToken(), { ...ofToken, namespace: "prod/notarizer", toleranceMs: 1 }]],
+  ["verifyOtpToken", [tokens.otpToken(), ofToken]],
+  [
+    "verifySignedBundle",
+    [tokens.signedBundle(), { ...ofToken, kind: "import", expected: { ...ofToken.expected, userId: "any" } }],
+  ],
+  ["renderToken", [tokenReport, { width: 90 }]],
   [
     "appProofOf",
     [{ publicKey: document.slice(0, 130), payload: toUtf8("{}"), signature: Uint8Array.of(4, 2), scheme: "own" }],
@@ -368,7 +382,12 @@ const CALLS: readonly Call[] = [
   ["renderEar", [report]],
   ["renderVsa", [report, { bootProofs: [bootProof], appProofs, activity }, {}]],
   ["pinProvenance", [build, { repository: BUILD.repository, trustedRoot: { file: "root.json" } }]],
+  [
+    "pinProvenance",
+    [released, { repository: "acme/oracle", githubRelease: true, tenant: "acme", trustedRoot: { file: "root.json" } }],
+  ],
   ["labProvenancePin", [{ file: "root.json" }, { ref: "refs/tags/v2" }]],
+  ["labReleasePin", [{ file: "root.json" }, { tag: "v2" }]],
   ["decodeBundle", [packed], ({ evidence }) => evidence],
   [
     "verifyEvidence",
@@ -885,7 +904,7 @@ const WITHOUT_OBJECTS: readonly (string | RegExp)[] = [
   "describePolicy",
   "inspectImageUnverified",
   "explainCheck",
-  "reportOf",
+  ...["reportOf", "tokenReportOf", "isUnproven"],
   "generateApiKey",
   "createSessionTarget",
   "openCredentialBundle",
@@ -1024,7 +1043,7 @@ const LOOSENING = {
   provenanceVerifier: { verify: never },
   width: 60,
   detail: "verbose",
-  baseUrl: "https://polluted.test",
+  ...each("https://polluted.test", "baseUrl", "authProxyUrl"),
   maxRetries: 1000,
   allowUnproven: ["updateWallet"],
   pollIntervalMs: 1e6,
@@ -1050,7 +1069,7 @@ const LOOSENING = {
   ...each(1, "maxSilenceMs", "maxBodyBytes"),
   ...each("polluted", "organizationId", "state", "checkpoint", "origin", "latestOf", "app"),
   ...each(0, "bootProofLimit", "bootProofMaxAgeMs", "pollAttempts", "outageAfter"),
-  ...each(["polluted"], "apps", "appProofTypes"),
+  ...each(["polluted"], "apps", "appProofTypes", "crls"),
 } satisfies Readonly<Record<OptionName, unknown>>;
 
 /** `expected` is also a member of checks, which readers of reports use; the lab's services read requests. */

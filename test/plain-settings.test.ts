@@ -87,6 +87,11 @@ describe("options", () => {
     expect(readOptions(fromPlain).acceptance).toBe("strict");
   });
 
+  it("have no revocation lists: that is thrown, and not dropped", () => {
+    const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(0), crls: [new Uint8Array(1)] } as const;
+    expect(() => plainOptions(options)).toThrow(/^options\.crls: plain options cannot have revocation lists$/);
+  });
+
   it("have the caller's limit of age, which needs a policy", () => {
     const limited: VerifyOptions = { policy, now: NOW, maxAgeMs: 60_000 };
     expect(plainOptions(limited).maxAgeMs).toBe(60_000);

@@ -28,6 +28,8 @@ import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { decodeManifest } from "../src/decode/manifest/index.js";
 import { type Block, readBlocks, writeReleases } from "./support/documents.js";
+import { toHex } from "../src/bytes.js";
+import * as tokens from "./token/support.js";
 import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -59,6 +61,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     "refuses the evidence here, which has warnings: test/verification.test.ts runs it",
   "npm install bullmq": "installs: the packages are there",
   "npm install @sigstore/verify": "the same, and fetches what a build service signed",
+  "bootproof verify --boot-proof boot.json --policy policy.json --crl": "of an authority: test/cli/revocation.test.ts",
   "bootproof verify --boot-proof boot.json --provenance": "of a build: test/cli/provenance.test.ts runs it",
   "bootproof verify bundle.json --provenance": "the same",
   "bootproof audit --policy policy.json proofs.ndjson --provenance": "the same",
@@ -128,7 +131,25 @@ function newFolder(): string {
   writeFileSync(join(folder, "proofs.ndjson"), `${lines.join("\n")}\n`);
   mkdirSync(join(folder, "evidence"));
   cpSync(join(folder, "boot.json"), join(folder, "evidence", "boot.json"));
+  writeTokens(folder);
   return folder;
+}
+
+/** Tokens that expire in an hour, the genuine ones, and a policy that pins the keys of all. */
+function writeTokens(folder: string): void {
+  const exp = Math.floor(Date.now() / 1000) + 3600;
+  const { session, otp } = tokens.GENUINE;
+  const deployments = [
+    tokens.pinning("prod/notarizer", [tokens.genuineKey(session), toHex(tokens.NOTARIZER.publicKey)]),
+    tokens.pinning("prod/tls-fetcher", [tokens.genuineKey(otp), toHex(tokens.FETCHER.publicKey)]),
+  ];
+  const files = {
+    "tokens.json": JSON.stringify({ policy: "bootproof/1", deployments }),
+    "genuine-tokens.json": JSON.stringify(tokens.GENUINE),
+    "session.jwt": tokens.sessionToken({ claims: { ...tokens.SESSION_CLAIMS, exp } }),
+    "otp.jwt": tokens.otpToken({ claims: { ...tokens.OTP_CLAIMS, exp: String(1000 * exp) } }),
+  };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 }
 
 /** An image, its binary, its operators, and the boot proof of an enclave that runs it. Answers the root's PEM. */
@@ -282,7 +303,7 @@ describe("the documents at a terminal", () => {
     writeFileSync(join(folder, "policy.json"), policy);
     for (const line of lines) {
       if (line.endsWith("--out policy.json")) rmSync(join(folder, "policy.json"), { force: true });
-      await inShell(line, folder);
+      await inShell(line, folder, { ORGANIZATION_ID: tokens.ORG });
     }
   });
 
@@ -662,6 +683,73 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       const unproven = await httpClient.updateWallet({ walletId, walletName: "no proofs" }).catch((error) => error);
       if (unproven.code !== "request" || value.activity.id === "") throw new Error();
       await lab.close();`,
+  },
+  "docs/sdk.md, Sign-up": {
+    before: `
+      import { RejectedAuthProxyError, isUnproven } from "bootproof/adapters";
+      import { apiKeyStamper, createClient } from "bootproof/client";
+      import { startLab } from "bootproof/lab";
+      import { once } from "node:events";
+      import { createServer } from "node:http";
+      import type { AddressInfo } from "node:net";
+      const lab = await startLab();
+      const { baseUrl, organizationId: parentId } = lab;
+      const { url: authProxyUrl, policy } = lab.authProxy;
+      const authProxyConfigId = "any";
+      const attestation = { credentialId: "c", clientDataJson: "c", attestationObject: "c", transports: [] };
+      const passkey = { authenticatorName: "phone", challenge: "c", attestation };
+      const client = createClient({ baseUrl, organizationId: parentId, stamper: await apiKeyStamper(lab.apiKey) });
+      const backend = createServer(async ({ url }, response) => {
+        const { bootProof } = await client.getBootProof({ ephemeralKey: url!.replace("/boot-proofs/", "") });
+        response.end(JSON.stringify(bootProof));
+      });
+      await once(backend.listen(0, "127.0.0.1"), "listening");
+      const backendUrl = \`http://127.0.0.1:\${(backend.address() as AddressInfo).port}\`;`,
+    after: `
+      const { claims, verdict } = reportOf(response)!;
+      if (verdict !== "verified" || claims?.signUp?.organizationId !== organizationId) throw new Error(verdict);
+      if (claims?.signUp?.addresses.join() !== made.addresses.join()) throw new Error("other addresses");
+      if (reportOf(value)?.verdict !== "verified" || value.organizationId === organizationId) throw new Error();
+      if (isUnproven(response) || isUnproven(value)) throw new Error("unproven");
+      lab.setFault("signup-proof-of-another-wallet");
+      const again = () => fetchVerified(\`\${authProxyUrl}/v1/signup_v2\`, request);
+      for (const refused of [again(), httpClient.proxySignupV2(signUp)]) {
+        const error = await refused.catch((error) => error);
+        if (!(error instanceof RejectedAuthProxyError)) throw new Error("not refused");
+      }
+      lab.setFault(null);
+      const { wallet: left, ...without } = signUp;
+      const error = await httpClient.proxySignupV2(without).catch((error) => error);
+      if (left.walletName !== "first" || error.code !== "request") throw new Error("sent without a wallet");
+      backend.close();
+      backend.closeAllConnections();
+      await lab.close();`,
+  },
+  "docs/sdk.md, On a phone": {
+    before: `
+      import * as files from "node:fs";
+      const [policyText, boot, app] = ["policy.json", "boot.json", "app.json"].map((name) =>
+        files.readFileSync(name, "utf8"),
+      );
+      const organizationId = ${JSON.stringify(organizationId)};`,
+    after: `
+      const address = await verifiedAddress(boot, app);
+      const none = await verifiedAddress(boot, app.replace("0x", "0y"));
+      if (!address?.startsWith("0x") || none !== null) throw new Error(String(address));`,
+  },
+  "docs/sdk.md, A backend with tokens": {
+    before: `
+      import * as files from "node:fs";
+      const organizationId = "c75ecb07-c84a-4dd5-932c-539dfafc6864";
+      const genuine = JSON.parse(files.readFileSync("genuine-tokens.json", "utf8"));`,
+    after: `
+      // Both expired long ago: the signatures are right, and nothing else fails.
+      const [session, contact] = [await sessionOf(genuine.session.token), await contactOf(genuine.otp.token)];
+      if (session !== null || contact !== null) throw new Error("an expired token");
+      const now = new Date("2025-06-02T15:00:00Z");
+      const expected = { organizationId };
+      const { verdict } = await verifySessionToken(genuine.session.token, { policy: tokenPolicy, now, expected });
+      if (verdict !== "verified") throw new Error(verdict);`,
   },
   "docs/sdk.md, Applications of your own": { before: "", after: "" },
   "docs/sdk.md, Other member names": {

@@ -331,7 +331,7 @@ const IMPORTERS: readonly (readonly [what: string, imported: RegExp, files: RegE
   [
     "noble's curves only for cryptography",
     /\/noble(?:-ed25519|-p521)?\.js$/,
-    /^src\/(?:client\/p256|verify\/cryptography)\.ts$/,
+    /^src\/(?:client\/p256|verify\/(?:cryptography|noble-signatures))\.ts$/,
   ],
   ["what this package ships, loaded by one file", /^(?:bootproof\/|#)/, /^src\/page\/page\.ts$/],
   ["the lab only in the command line", /\/lab\//, /^src\/(?:cli|lab)\//],
@@ -396,6 +396,15 @@ it.each(notOfNode)("%s imports nothing of Node, not even a type", (_, files) => 
   expect(files.filter(({ imports }) => imports.some(({ specifier }) => bare.test(specifier)))).toEqual([]);
 });
 
+it("rooms that phones load use no method that an older Hermes lacks", () => {
+  const isForPhones = (file: string): boolean =>
+    !/^(?:bin|src\/(?:cli|lab|disk|watch|audit|health|proxy|image|page))\/|\/node[^/]*$|^src\/client\/node-/.test(file);
+  const lacking = /\.(?:at\(-\d|toSorted\(|toReversed\(|toSpliced\(|with\(\d)|structuredClone\(|Array\.fromAsync/;
+  const files = [...sources.values()].map(({ file }) => file).filter(isForPhones);
+  expect(files.length).toBeGreaterThan(150);
+  expect(files.filter((file) => lacking.test(readFileSync(join(ROOT, file), "utf8")))).toEqual([]);
+});
+
 it("the core imports no package but noble, and noble only when it is asked for", () => {
   const isNoble = (file: string): boolean => /^src\/verify\/noble[\w-]*\.ts$/.test(file);
   expect(packagesOf(core).filter((name) => !name.startsWith("@noble/"))).toEqual([]);
@@ -403,7 +412,7 @@ it("the core imports no package but noble, and noble only when it is asked for",
   // These two are loaded with what they use.
   const late = ["src/verify/signatures.ts", "src/verify/signed-content.ts"];
   const atOnce = all
-    .filter(({ file }) => !late.includes(file))
+    .filter(({ file }) => !late.includes(file) && !isNoble(file))
     .flatMap(({ file, imports }) =>
       imports.filter(({ dynamic, typeOnly }) => !dynamic && !typeOnly).map((each) => resolved(file, each)),
     );

@@ -1,10 +1,11 @@
 /** One call of a method: its requests, and the verified activity from which the returned value is built. */
+import { lastOf } from "../bytes.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { AccountVerifier } from "../client/account-verifier.js";
 import type { ActivityVerifier } from "../client/activity-verifier.js";
-import type { EvidenceSource } from "../client/evidence.js";
+import { type EvidenceSource, type FindBootProof, evidenceByKey } from "../client/evidence.js";
 import { answerOfValue, holdsResult } from "../exchange/answer.js";
 import type { Bindings } from "../exchange/bindings.js";
 import { type AskedActivity, Exchange } from "../exchange/exchange.js";
@@ -14,17 +15,22 @@ import {
   type ForeignClient,
   type ForeignMembers,
   GET_ACTIVITY,
+  type Method,
   foreignRequest,
   plainJson,
   queriesOf,
 } from "./foreign.js";
-import { rejected } from "./results.js";
+import type { AuthProxyVerifier } from "./auth-proxy.js";
+import { authOperationOf } from "../exchange/auth-proxy.js";
+import { keepProof, rejected } from "./results.js";
 
 /** The settings that all calls of a wrapped client share. */
 export interface Setting {
   readonly client: ForeignClient;
-  readonly evidence: ForeignClient | null;
+  readonly evidence: ForeignClient | FindBootProof | null;
   readonly verifier: ActivityVerifier;
+  /** Null if the client has no auth proxy. */
+  readonly authProxy: AuthProxyVerifier | null;
   /** Null if accounts are not verified. */
   readonly accounts: AccountVerifier | null;
   readonly organizationId: string | undefined;
@@ -90,6 +96,28 @@ export class Call {
     return this.#settled(opened, await send(question), []);
   }
 
+  /** Replaces the client's own `authProxyRequest`, which `send` is. */
+  async proxied(
+    { send, isAllowed }: { readonly send: Method; readonly isAllowed: true | undefined },
+    path: string,
+    given: unknown,
+    more: readonly unknown[],
+  ): Promise<unknown> {
+    this.#begin();
+    const verifier = this.#setting.authProxy!;
+    const operation = authOperationOf(path);
+    const body = attempt(() => copyJson(given)).value;
+    if (operation === null || !isJsonObject(body))
+      throw new TypeError(`${path}: not sent: expected /v1/NAME and an object`);
+    const asked = verifier.ask(operation, body, isAllowed);
+    const answer = await send.call(this.#setting.client, path, plainJson(body), ...more);
+    const query = this.#queriesOf(this.#setting.organizationId ?? "", []);
+    const settled = await verifier.settle(asked, answerOfValue(answer), { query });
+    const value = plainJson(settled.value);
+    if (typeof value === "object" && value !== null) keepProof(value, settled);
+    return value;
+  }
+
   /** Builds the value for the caller from the activities of this call. Returns null if the value must be withheld. */
   finished(value: unknown, isEnvelope: boolean): { readonly value: unknown; readonly report: Report | null } | null {
     const answered = this.#answered.find(({ activity }) => isActivityOf(value, activity));
@@ -135,7 +163,7 @@ export class Call {
     const question = operation === null ? "the path is not that of an operation" : questionOf(operation, body);
     if (typeof question === "string") throw new TypeError(`${operation?.name ?? path}: not sent: ${question}`);
     if (question.kind === "activity") {
-      const own = this.#submits.find(({ firstId }) => firstId === question.activityId) ?? this.#submits.at(-1);
+      const own = this.#submits.find(({ firstId }) => firstId === question.activityId) ?? lastOf(this.#submits);
       if (own !== undefined) return { exchange: own, isFetched: true };
     }
     const exchange = new Exchange(question, this.#setting.bindings);
@@ -171,8 +199,10 @@ export class Call {
   }
 
   #queriesOf(organizationId: string, more: readonly unknown[]): EvidenceSource["query"] {
-    const { client, evidence } = this.#setting;
-    return queriesOf(evidence ?? client, organizationId, evidence === null ? more : []);
+    const { client, evidence, verifier } = this.#setting;
+    const isFunction = typeof evidence === "function";
+    const query = queriesOf((isFunction ? null : evidence) ?? client, organizationId, evidence === null ? more : []);
+    return isFunction ? evidenceByKey(evidence, verifier.source.now, query).query : query;
   }
 
   async #asked({ question }: Exchange, activityId: string, more: readonly unknown[]): Promise<unknown> {

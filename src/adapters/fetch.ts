@@ -9,19 +9,35 @@ import {
 import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
 import type { Client } from "../client/client.js";
 import { ClientError, answerError } from "../client/errors.js";
-import { type EvidenceSource, givenEvidence } from "../client/evidence.js";
+import { type EvidenceSource, type FindBootProof, evidenceByKey, givenEvidence } from "../client/evidence.js";
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
-import type { JsonObject, JsonValue } from "../decode/json.js";
+import { type JsonObject, type JsonValue, parseJson } from "../decode/json.js";
 import { callable, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { attempt } from "../errors.js";
 import { answerOfLiterals, exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
-import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
+import { authOperationOf } from "../exchange/auth-proxy.js";
+import {
+  type AllowUnproven,
+  HttpFault,
+  type HttpReply,
+  MAX_ANSWER_BYTES,
+  type ReceivedAnswer,
+  exchangeOf,
+  provenReply,
+  replyTo,
+  replyWith,
+  requireSize,
+  stampIn,
+} from "../exchange/http.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
 import { type ForeignClient, queriesOf } from "./foreign.js";
-import { keepReport, rejected } from "./results.js";
+import type { TokenReport } from "../token/verify.js";
+import { AuthProxyVerifier } from "./auth-proxy.js";
+import { keepProof, rejected } from "./results.js";
 
 type BootProofs = readonly object[];
 
@@ -32,13 +48,21 @@ export interface VerifiedFetchOptions extends VerificationOptions, AccountOption
   readonly baseUrl: string;
   /**
    * The source of boot proofs and missing app proofs, because a fetch cannot stamp requests of its own: a client of
-   * `bootproof/client`, a client that {@link verified} accepts, or the boot proofs themselves.
+   * `bootproof/client`, a client that {@link verified} accepts, the boot proofs themselves, or a function that gets an
+   * ephemeral key in lower-case hex and returns its boot proof, or null. A new user has no stamper, and needs the last.
    */
-  readonly evidence: Pick<Client, "query"> | ForeignClient | BootProofs | { readonly bootProofs: BootProofs };
+  readonly evidence:
+    Pick<Client, "query"> | ForeignClient | BootProofs | { readonly bootProofs: BootProofs } | FindBootProof;
   /** The fetch that sends requests. Default: the global fetch when `verifiedFetch` is called. */
   readonly fetch?: Fetch;
-  /** Whether submits without `generateAppProofs` are sent. Their answers are returned unverified. Default: false. */
-  readonly allowUnproven?: boolean;
+  /**
+   * Operations that may be answered without a proof, such as `signup_v2` or `create_wallet`; `true` means all. A submit
+   * is then sent without `generateAppProofs`, too. A proof that is there is verified all the same. An answer without
+   * one is marked ({@link isUnproven}, and a header `X-Bootproof: unproven`). Default: none.
+   */
+  readonly allowUnproven?: AllowUnproven;
+  /** The auth proxy's address, without `/v1`. Its sign-ups and tokens are verified. Default: no auth proxy. */
+  readonly authProxyUrl?: string;
   /**
    * Other origins to which stamps and `X-Auth-Proxy-Config-ID` may be sent. Their answers are not verified. Default:
    * none.
@@ -53,7 +77,8 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
   baseUrl: nonEmptyText,
   evidence: unchecked,
   fetch: optional(callable),
-  allowUnproven: optional(flag),
+  allowUnproven: optional(either(flag, list(nonEmptyText), "true, false, or a list of operations")),
+  authProxyUrl: optional(nonEmptyText),
   otherOrigins: optional(list(nonEmptyText)),
   now: optional(callable),
   ...VERIFICATION_OPTIONS,
@@ -68,11 +93,15 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
  * - An unfinished activity has neither result nor app proofs. Lists of activities have no results. Accounts of
  *   wallets are verified with `verifyAddresses`. Other queries are not verified. An error of the service becomes a
  *   Response with the same status.
+ * - A sign-up by the auth proxy is verified by its app proofs: an app proof of the new organization and wallet, made
+ *   after the request, for each account at its requested path. Log-ins and one-time passwords are verified by their
+ *   tokens. Not proven: the user, the credentials, and that the organization is the caller's.
  * - A request to another origin is sent unchanged. If it has a stamp or `X-Auth-Proxy-Config-ID`, it is sent only if
  *   `otherOrigins` names the origin.
  *
  * Throws TypeError for invalid options. The function rejects with RejectedActivityError if an activity is not verified,
- * and with RejectedAddressesError if accounts are not.
+ * with RejectedAddressesError if accounts are not, and with RejectedAuthProxyError if an answer of the auth proxy is
+ * not.
  * It rejects with ClientError `request` if nothing was sent, `answer` for a redirect or an invalid answer, and
  * `evidence` if evidence could not be fetched. Errors of the fetch that sends are passed on.
  *
@@ -87,16 +116,40 @@ export function verifiedFetch(options: VerifiedFetchOptions): Fetch {
 
 type Input = string | URL | Request;
 
+/** A request that was checked, and how its answer is verified. */
+interface Asked {
+  readonly operation: string;
+  readonly effect: "none" | "unknown";
+  reply(answer: ReceivedAnswer, call: { readonly signal?: AbortSignal }): Promise<FetchReply>;
+}
+
+interface FetchReply extends HttpReply {
+  readonly tokenReport?: TokenReport<object> | null;
+}
+
+interface SentRequest {
+  readonly request: Request;
+  readonly body: Uint8Array;
+}
+
 class FetchDoor {
   readonly #base: URL;
   readonly #send: Fetch;
   readonly #verifier: ActivityVerifier;
   readonly #accounts: AccountVerifier | null;
-  readonly #rules: { readonly bindings: Bindings; readonly allowUnproven: boolean };
+  readonly #rules: { readonly bindings: Bindings; readonly allowUnproven: AllowUnproven };
   readonly #otherOrigins: readonly string[];
+  readonly #authProxy: { readonly base: URL; readonly verifier: AuthProxyVerifier } | null;
 
   constructor(options: VerifiedFetchOptions) {
-    const { baseUrl, fetch = globalThis.fetch, otherOrigins = [], allowUnproven = false, policy } = options;
+    const {
+      baseUrl,
+      fetch = globalThis.fetch,
+      otherOrigins = [],
+      allowUnproven = false,
+      policy,
+      authProxyUrl,
+    } = options;
     if (typeof fetch !== "function") throw new TypeError("options.fetch: required, as there is no global fetch");
     this.#base = new URL(checkedBaseUrl(baseUrl));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
@@ -104,12 +157,19 @@ class FetchDoor {
     this.#accounts = accountVerifierOf(this.#verifier, options);
     this.#rules = { bindings: new Bindings(), allowUnproven };
     this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin)).origin);
+    this.#authProxy =
+      authProxyUrl === undefined
+        ? null
+        : {
+            base: new URL(checkedBaseUrl(authProxyUrl)),
+            verifier: new AuthProxyVerifier(this.#verifier, allowUnproven),
+          };
   }
 
   async fetch(input: Input, init?: RequestInit): Promise<Response> {
     const url = urlOf(input);
-    const path = url && pathWithin(url, this.#base);
-    if (url === null || path === null) {
+    const ask = url && this.#questionAt(url);
+    if (url === null || ask === null) {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
       return this.#send(input, init);
     }
@@ -120,13 +180,23 @@ class FetchDoor {
     // the copy is garbage-collected.
     const signal = (init?.signal === undefined ? (input as Request).signal : init.signal) ?? null;
     const body = new Uint8Array(await request.arrayBuffer());
-    const exchange = this.#exchangeOf(request, path, body);
+    const asked = attemptHttp(() => ask({ request, body }));
     if (signal?.aborted === true) throw signal.reason;
     const { method } = request;
     const headers = [...request.headers] as [string, string][];
     const sent: RequestInit = { ...settings, method, headers, body, signal, redirect: "manual" };
     const response = await this.#send(url.origin + url.pathname, sent);
-    return this.#answered(exchange, response, signal);
+    return this.#answered(asked, response, signal);
+  }
+
+  /** Returns what checks a request to this address. Null if it is neither the service's nor the auth proxy's. */
+  #questionAt(url: URL): ((sent: SentRequest) => Asked) | null {
+    const auth = this.#authProxy === null ? null : pathBelow(url, this.#authProxy.base);
+    const operation = auth === null ? null : authOperationOf(auth);
+    if (operation !== null) return (sent) => this.#askAuthProxy(operation, sent);
+    const path = pathWithin(url, this.#base);
+    if (path !== null) return (sent) => this.#askService(path, sent);
+    return auth === null ? null : refuseAuthPath;
   }
 
   /**
@@ -135,22 +205,45 @@ class FetchDoor {
    */
   #refuseStamps(url: URL | null, given: HeadersInit | undefined): void {
     const names = [...new Headers(given).keys()];
-    const private_ = names.find((name) => name.startsWith("x-stamp") || name === "x-auth-proxy-config-id");
+    const private_ = names.find((name) => isStampName(name) || name === "x-auth-proxy-config-id");
     if (private_ === undefined || (url !== null && this.#otherOrigins.includes(url.origin))) return;
     const origin = url?.origin ?? "an unknown origin";
     const advice = "Its answer would not be verified. To send it, name the origin in otherOrigins";
     throw new ClientError("request", `not sent: a request with ${private_} to ${origin}. ${advice}`);
   }
 
-  #exchangeOf({ method, headers }: Request, path: string, body: Uint8Array): Exchange {
+  #askAuthProxy(operation: string, { request, body }: SentRequest): Asked {
+    const { verifier } = this.#authProxy!;
+    const stamped = [...request.headers.keys()].find(isStampName);
+    if (request.method !== "POST") return refuseAuthPath();
+    if (stamped !== undefined)
+      throw new HttpFault(
+        "invalid-request",
+        `not sent: ${operation}: the auth proxy takes no stamp, such as ${stamped}`,
+      );
+    requireSize(body);
+    const asked = verifier.ask(operation, attempt(() => parseJson(body)).value);
+    const reply: Asked["reply"] = (answer, call) =>
+      replyWith(answer, async (read) => {
+        const { value, proven, report, tokenReport } = await verifier.settle(asked, read, call);
+        return { ...provenReply(value, proven, report), tokenReport } as FetchReply;
+      });
+    return { operation, effect: "unknown", reply };
+  }
+
+  #askService(path: string, { request, body }: SentRequest): Asked {
+    const { method, headers } = request;
     const stamp = stampIn([...headers]);
-    if ("fault" in stamp) throw new ClientError("request", `not sent: ${stamp.fault}`);
-    try {
-      return exchangeOf({ method, path, body, ...stamp }, this.#rules);
-    } catch (error) {
-      if (error instanceof HttpFault) throw new ClientError("request", error.message);
-      throw error;
-    }
+    if ("fault" in stamp) throw new HttpFault("invalid-request", `not sent: ${stamp.fault}`);
+    const exchange = exchangeOf({ method, path, body, ...stamp }, this.#rules);
+    const { kind, operation } = exchange.question;
+    const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
+    const reply: Asked["reply"] = async (answer, call) => {
+      const made = await replyTo(exchange, answer, (asked) => rejected(this.#verifier.verify(asked, call)));
+      await this.#verifyAccounts(exchange, made, call);
+      return made;
+    };
+    return { operation, effect, reply };
   }
 
   async #verifyAccounts(
@@ -162,24 +255,23 @@ class FetchDoor {
     await this.#accounts?.verify(question, answerOfLiterals(value).value, { ...this.#verifier.source, ...call });
   }
 
-  async #answered(exchange: Exchange, response: Response, signal: AbortSignal | null): Promise<Response> {
-    const { kind, operation } = exchange.question;
-    const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
+  async #answered(
+    { operation, effect, reply }: Asked,
+    response: Response,
+    signal: AbortSignal | null,
+  ): Promise<Response> {
     const header = (name: string): string[] => [response.headers.get(name) ?? []].flat();
     try {
       // In browsers a redirect that is not followed has the status 0.
       const isRedirect = response.redirected || response.type === "opaqueredirect";
       if (isRedirect) throw new HttpFault("invalid-answer", "redirects are not followed");
       const body = await readBounded(response, MAX_ANSWER_BYTES);
-      const answer = { status: response.status, header, body };
-      const call = signal === null ? {} : { signal };
-      const reply = await replyTo(exchange, answer, (asked) => rejected(this.#verifier.verify(asked, call)));
-      await this.#verifyAccounts(exchange, reply, call);
-      const made = new Response(exactText(reply.value), {
-        status: reply.status,
-        headers: { ...reply.headers, "Content-Type": "application/json" },
+      const replied = await reply({ status: response.status, header, body }, signal === null ? {} : { signal });
+      const made = new Response(exactText(replied.value), {
+        status: replied.status,
+        headers: { ...replied.headers, "Content-Type": "application/json" },
       });
-      keepReport(reply.report, made);
+      keepProof(made, replied);
       return made;
     } catch (error) {
       if (error instanceof HttpFault) throw answerError(operation, [{ path: "", message: error.message }], effect);
@@ -188,18 +280,39 @@ class FetchDoor {
   }
 }
 
+function refuseAuthPath(): never {
+  throw new HttpFault("not-found", "not sent: only POST /v1/NAME is sent to the auth proxy");
+}
+
+function isStampName(name: string): boolean {
+  return name.toLowerCase().startsWith("x-stamp");
+}
+
+/** Runs a check of a request. Its {@link HttpFault} becomes a {@link ClientError}. */
+function attemptHttp(check: () => Asked): Asked {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof HttpFault) throw new ClientError("request", error.message);
+    throw error;
+  }
+}
+
 /** Returns the evidence source. Throws TypeError unless `evidence` is one of the three kinds. */
 function sourceOf({ evidence, verifyAddresses, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
+  if (typeof evidence === "function" && verifyAddresses !== true) return evidenceByKey(evidence, now);
   const given = (evidence ?? {}) as Partial<Client & ForeignClient & { readonly bootProofs: BootProofs }>;
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
   const bootProofs = isNamed ? given.bootProofs : evidence;
-  if (Array.isArray(bootProofs) && verifyAddresses === true)
+  if ((Array.isArray(bootProofs) || typeof evidence === "function") && verifyAddresses === true)
     throw new TypeError("options.evidence: expected a client, since verifyAddresses lists wallets and activities");
   if (Array.isArray(bootProofs)) return givenEvidence(bootProofs as readonly JsonObject[], now);
   if (typeof given.query === "function")
     return { now, query: (name, parameters, call) => given.query!(name, parameters, call) };
   if (typeof given.request === "function") return { now, query: queriesOf(evidence as ForeignClient, "") };
-  throw new TypeError("options.evidence: expected a client or a list of boot proofs");
+  throw new TypeError(
+    "options.evidence: expected a client, a list of boot proofs, or a function from an ephemeral key to a boot proof",
+  );
 }
 
 /**
@@ -217,14 +330,21 @@ function urlOf(input: Input): URL | null {
  * Returns the path after the base address, with query string and fragment. Null if the request has another address. A
  * path that a service may read as one below the base address is treated as such.
  */
-function pathWithin({ origin, pathname, search, hash }: URL, base: URL): string | null {
+function pathWithin({ origin, pathname, search, hash }: Where, base: URL): string | null {
+  const below = pathBelow({ origin, pathname, search, hash }, base);
+  if (below !== null || origin !== base.origin) return below;
+  return plainPath(pathname).includes("/public/v1/") ? pathname + search + hash : null;
+}
+
+/** Returns the path after an address, or the whole path if a server may read it as one below the address. */
+function pathBelow({ origin, pathname, search, hash }: Where, base: URL): string | null {
   if (origin !== base.origin) return null;
   const root = base.pathname.replace(/\/+$/, "");
   if (pathname.startsWith(`${root}/`)) return pathname.slice(root.length) + search + hash;
-  const plain = plainPath(pathname);
-  const isWithin = plain.startsWith(`${plainPath(root)}/`) || plain.includes("/public/v1/");
-  return isWithin ? pathname + search + hash : null;
+  return plainPath(pathname).startsWith(`${plainPath(root)}/`) ? pathname + search + hash : null;
 }
+
+type Where = Pick<URL, "origin" | "pathname" | "search" | "hash">;
 
 /** Normalizes a path as a tolerant server may read it: decoded, with single slashes, in lower case. */
 function plainPath(path: string): string {

@@ -1,9 +1,13 @@
 /** Reports of values that were handed on, and rejections in a form that suits other libraries. */
 import { cut, listed } from "../errors.js";
 import { RejectedActivityError, rejectionAdvice } from "../client/errors.js";
+import type { Proven } from "../exchange/http.js";
 import type { Report } from "../report/report.js";
+import type { TokenReport } from "../token/verify.js";
 
 const REPORTS = new WeakMap<object, Report>();
+const TOKEN_REPORTS = new WeakMap<object, TokenReport<object>>();
+const UNPROVEN = new WeakSet<object>();
 
 /**
  * Returns the report of a value that a {@link verified} client returned, of its `activity`, or of a Response of
@@ -19,6 +23,32 @@ export function reportOf(value: unknown): Report | undefined {
 
 export function keepReport(report: Report | null, ...values: readonly unknown[]): void {
   if (report !== null) for (const value of values) REPORTS.set(value as object, report);
+}
+
+/**
+ * Returns the report of the token in an answer of the auth proxy: a session, a verified one-time password, or the key
+ * to which one is encrypted. It is undefined for everything else.
+ */
+export function tokenReportOf(value: unknown): TokenReport<object> | undefined {
+  return typeof value === "object" && value !== null ? TOKEN_REPORTS.get(value) : undefined;
+}
+
+/** Whether a Response or value was handed on without a proof, because `allowUnproven` says so. Copies are not known. */
+export function isUnproven(value: unknown): boolean {
+  return typeof value === "object" && value !== null && UNPROVEN.has(value);
+}
+
+/** Keeps what was found out about a value that is handed on. */
+export function keepProof(value: object, { proven, report, tokenReport = null }: KeptProof): void {
+  keepReport(report, value);
+  if (tokenReport !== null) TOKEN_REPORTS.set(value, tokenReport);
+  if (proven === "unproven") UNPROVEN.add(value);
+}
+
+interface KeptProof {
+  readonly proven: Proven;
+  readonly report: Report | null;
+  readonly tokenReport?: TokenReport<object> | null;
 }
 
 /**

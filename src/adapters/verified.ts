@@ -4,7 +4,7 @@ import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, type Shape, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, type Shape, either, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
   ActivityVerifier,
@@ -13,11 +13,14 @@ import {
   VERIFICATION_OPTIONS,
   type VerificationOptions,
 } from "../client/activity-verifier.js";
+import { type FindBootProof, evidenceByKey } from "../client/evidence.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
 import { ACCOUNT_OPTIONS, type AccountOptions, accountVerifierOf } from "../client/account-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
+import { type AuthProxyOperation, isAuthOperation } from "../exchange/auth-proxy.js";
 import { Bindings } from "../exchange/bindings.js";
 import { type SubmitQuestion, operationOf } from "../exchange/question.js";
+import { AuthProxyVerifier } from "./auth-proxy.js";
 import { Call, type Setting, pathIn } from "./call.js";
 import {
   type ForeignClient,
@@ -36,13 +39,21 @@ export interface VerifiedOptions<Client extends object = object>
   extends VerificationOptions, PollingOptions, AccountOptions {
   /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
   readonly policy: Policy | SignedPolicy;
-  /** Methods that are called without verification, such as `stampCreateWallet`. Default: none. */
-  readonly allowUnproven?: readonly (keyof Client & string)[];
   /**
-   * Another client, which fetches evidence. It is useful if each request of the client prompts for a passkey. Default:
-   * the client itself.
+   * Methods that are called without verification, such as `stampCreateWallet`. Operations of the auth proxy that may be
+   * answered without a proof, such as `signup_v2`, or their methods, such as `proxySignupV2`. `true` means all
+   * operations of the auth proxy, and no method. A proof in an answer of the auth proxy is verified all the same, and a
+   * value without one is marked ({@link isUnproven}). Default: none.
    */
-  readonly evidence?: ForeignClient;
+  readonly allowUnproven?: true | readonly ((keyof Client & string) | AuthProxyOperation)[];
+  /** The auth proxy's address, which has to be that of the client's configuration. Default: that one. */
+  readonly authProxyUrl?: string;
+  /**
+   * Another client, which fetches evidence, or a function that gets an ephemeral key in lower-case hex and returns its
+   * boot proof, or null. A client is useful if each request prompts for a passkey, and a function for a new user, who
+   * has no stamper. Default: the client itself.
+   */
+  readonly evidence?: ForeignClient | FindBootProof;
   /** Organization of requests that name none. Default: that of the client's configuration, if it has one. */
   readonly organizationId?: string;
   /** The time of verification. Default: the clock. */
@@ -51,8 +62,11 @@ export interface VerifiedOptions<Client extends object = object>
 
 const OPTIONS: MembersOf<VerifiedOptions> = {
   policy: unchecked,
-  allowUnproven: optional(list(nonEmptyText as Shape<never>)),
-  evidence: optional(having("request")),
+  allowUnproven: optional(
+    either(oneOf(true), list(nonEmptyText as Shape<never>), "true, or a list of methods and operations"),
+  ),
+  authProxyUrl: optional(nonEmptyText),
+  evidence: optional(either(callable, having("request"), "a client with a function request, or a function")),
   organizationId: optional(nonEmptyText),
   now: optional(callable),
   ...POLLING_OPTIONS,
@@ -88,12 +102,15 @@ export class UnverifiedMethodError extends Error {
  *   no report.
  * - `getActivity` is verified against the request, if this client submitted it, else by id and organization alone.
  *   `getActivities` returns activities without results. Other queries are not verified.
- * - `proxy…` methods and `stamp…` of a submit throw {@link UnverifiedMethodError}. So does any other method that does
- *   not send through the client's `request`.
+ * - `proxy…` methods of `@turnkey/core` are verified as {@link verifiedFetch} verifies the auth proxy, if the client's
+ *   configuration has `authProxyUrl`.
+ * - Other `proxy…` methods and `stamp…` of a submit throw {@link UnverifiedMethodError}. So does any other method that
+ *   does not send through the client's `request`.
  *
  * Throws TypeError for invalid options and for another kind of client. Methods reject with RejectedActivityError; its
  * message begins with `rejected:` and the ids of the failed checks. They reject with ClientError (`evidence`) if
- * evidence could not be fetched, with RejectedAddressesError (`verifyAddresses`), and pass on the SDK's own errors.
+ * evidence could not be fetched, with RejectedAddressesError (`verifyAddresses`), with RejectedAuthProxyError, and pass
+ * on the SDK's own errors.
  *
  * @example
  * const verifying = verified(turnkey, { policy });
@@ -104,7 +121,8 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
   if (typeof client !== "object" || client === null || typeof client.request !== "function")
     throw new TypeError("client: expected a client with a function request");
   const names = methodNamesOf(client);
-  const unknown = own.allowUnproven?.find((name) => !names.includes(name));
+  const allowed: readonly string[] = own.allowUnproven === true ? [] : (own.allowUnproven ?? []);
+  const unknown = allowed.find((name) => !names.includes(name) && !isAuthOperation(name));
   if (unknown !== undefined) throw new TypeError(`options.allowUnproven: the client has no method ${unknown}`);
   const wrapper = new Wrapper(client, own);
   const made = instanceLike(client);
@@ -141,17 +159,21 @@ class Wrapper {
   constructor(client: ForeignClient, options: VerifiedOptions) {
     const { allowUnproven = [], evidence = null, now = () => new Date() } = options;
     const { command, activity } = foreignMembers(client);
-    const { organizationId, intervalMs, numRetries } = configuredBy(client);
+    const { organizationId, intervalMs, numRetries, authProxyUrl } = configuredBy(client);
     const ownOrganization = options.organizationId ?? organizationId;
-    const query = queriesOf(evidence ?? client, ownOrganization ?? "");
+    const query =
+      typeof evidence === "function"
+        ? evidenceByKey(evidence, now).query
+        : queriesOf(evidence ?? client, ownOrganization ?? "");
     this.#client = client;
-    this.#allowed = allowUnproven;
+    this.#allowed = allowUnproven === true ? [] : allowUnproven;
     this.#isFlat = typeof command === "function" || typeof activity === "function";
     const verifier = new ActivityVerifier({ now, query }, options.policy, options);
     this.#setting = {
       client,
       evidence,
       verifier,
+      authProxy: authProxyOf(verifier, options, authProxyUrl),
       accounts: accountVerifierOf(verifier, options),
       organizationId: ownOrganization,
       pollIntervalMs: options.pollIntervalMs ?? intervalMs,
@@ -162,9 +184,11 @@ class Wrapper {
   }
 
   method(name: string): Method {
+    const isProxy = /^(?:proxy|authProxy)/.test(name);
+    if (isProxy && this.#setting.authProxy !== null) return (...args) => this.#called(name, args);
     if (this.#allowed.includes(name))
       return (...args) => (foreignMembers(this.#client)[name] as Method).call(this.#client, ...args);
-    if (/^(?:proxy|authProxy)/.test(name)) return async () => this.#refuse(name, ELSEWHERE);
+    if (isProxy) return async () => this.#refuse(name, ELSEWHERE);
     if (name.startsWith("stamp")) return (...args) => this.#stamped(name, args);
     return (...args) => this.#called(name, args);
   }
@@ -203,12 +227,15 @@ class Wrapper {
   /** Makes an instance for one call. The call sends the requests of this instance. */
   #instance(call: Call, name: string): ForeignMembers {
     const instance = instanceLike(this.#client);
-    const send = instance["sendSignedRequest"];
+    const [sendSigned, send] = [instance["sendSignedRequest"], instance["authProxyRequest"] as Method];
     instance["request"] = call.request.bind(call);
-    instance["authProxyRequest"] = async () => this.#refuse(name, ELSEWHERE);
-    if (typeof send === "function")
+    instance["authProxyRequest"] = async (path: string, body: unknown, ...more: readonly unknown[]) =>
+      this.#setting.authProxy === null
+        ? this.#refuse(name, ELSEWHERE)
+        : call.proxied({ send, isAllowed: this.#allowed.includes(name) || undefined }, path, body, more);
+    if (typeof sendSigned === "function")
       instance["sendSignedRequest"] = (...args: readonly unknown[]) =>
-        this.#sendSigned(call, instance, send as Method, args);
+        this.#sendSigned(call, instance, sendSigned as Method, args);
     return instance;
   }
 
@@ -258,7 +285,20 @@ class Wrapper {
   }
 }
 
+/** Returns the verifier of the client's auth proxy, or null if it has none. Throws TypeError for another address. */
+function authProxyOf(
+  verifier: ActivityVerifier,
+  { allowUnproven = [], authProxyUrl }: VerifiedOptions,
+  configured: string | undefined,
+): AuthProxyVerifier | null {
+  if (authProxyUrl !== undefined && authProxyUrl.replace(/\/+$/, "") !== configured?.replace(/\/+$/, ""))
+    throw new TypeError("options.authProxyUrl: expected the authProxyUrl of the client's configuration");
+  if (configured === undefined) return null;
+  return new AuthProxyVerifier(verifier, allowUnproven);
+}
+
 interface Configured {
+  readonly authProxyUrl?: string;
   readonly organizationId?: string;
   readonly intervalMs: number;
   readonly numRetries: number;
@@ -267,18 +307,23 @@ interface Configured {
 /** Reads the client's `config`, without inherited members. */
 function configuredBy(client: ForeignClient): Configured {
   const config = ownMembers((foreignMembers(client)["config"] ?? {}) as ForeignMembers, CONFIGURED);
-  const { organizationId, activityPoller } = config;
+  const { organizationId, activityPoller, authProxyUrl } = config;
   const polling = ownMembers((activityPoller ?? {}) as Partial<typeof DEFAULT_POLLING>, DEFAULT_POLLING);
-  return { ...DEFAULT_POLLING, ...polling, ...(typeof organizationId === "string" && { organizationId }) };
+  return {
+    ...DEFAULT_POLLING,
+    ...polling,
+    ...(typeof organizationId === "string" && { organizationId }),
+    ...(typeof authProxyUrl === "string" && authProxyUrl !== "" && { authProxyUrl }),
+  };
 }
 
-const CONFIGURED = { organizationId: true, activityPoller: true };
+const CONFIGURED = { organizationId: true, activityPoller: true, authProxyUrl: true };
 
 function pendingOf({ organizationId, type }: SubmitQuestion, id: string): ForeignMembers {
   return { activity: { id, organizationId, type, status: PENDING } };
 }
 
-const ELSEWHERE = "it uses another service, and results of that service cannot be verified";
+const ELSEWHERE = "it uses the auth proxy, and the client's configuration has no authProxyUrl";
 const PENDING = "ACTIVITY_STATUS_PENDING";
 const NO_STAMPER = { stamp: async () => ({ stampHeaderName: "X-Stamp", stampHeaderValue: "" }) };
 

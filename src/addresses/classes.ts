@@ -9,16 +9,11 @@ interface ClassRow {
 
 /** The classes, the worst first. */
 export const CLASSES = {
-  contradicted: {
-    meaning: "a verified proof says something else about this address, or about this wallet and path",
-    accept: "never",
-  },
+  contradicted: { meaning: "a verified proof and the list do not agree", accept: "never" },
   refused: { meaning: "a proof names it, and a check or the policy refuses the proof", accept: "never" },
-  unlisted: { meaning: "a verified proof names it, and no list has it", accept: "never" },
   service: { meaning: "no proof that counts: it rests on the word of the service", accept: "named" },
   imported: { meaning: "an enclave derived it, but from a seed or key that somebody imported", accept: "named" },
   exported: { meaning: "an enclave derived it, but its seed or key was exported", accept: "named" },
-  note: { meaning: "a verified proof names it, and there is a reason why no list has it", accept: "always" },
   derived: { meaning: "a verified proof of this organization, wallet, path and address", accept: "always" },
 } as const satisfies Record<string, ClassRow>;
 

@@ -19,6 +19,8 @@ const OPTIONS: MembersOf<JoinOptions> = { organizationId: nonEmptyText, parentUn
 export interface AddressRow {
   readonly class: AddressClass;
   readonly address: string;
+  /** Whether a list has the address. One that only a proof names is contradicted, or has a reason. */
+  readonly listed: boolean;
   /** Null for an address of a private key. */
   readonly walletId: string | null;
   /** Null for an address of a wallet. */
@@ -34,7 +36,7 @@ export interface AddressRow {
   readonly activityId: string | null;
   /** The deployment of the policy whose enclave signed. Null without a verified proof. */
   readonly deployment: string | null;
-  /** Null for an address that is derived, unless an account beside it was exported. */
+  /** Null for a listed address that is derived, unless an account beside it was exported. */
   readonly reason: string | null;
 }
 
@@ -101,7 +103,7 @@ class Join {
     this.#options = options;
     this.#readAt = lists.listedAt ?? Infinity;
     this.#listed = listedOf(lists);
-    const sorted = evidence.toSorted((a, b) => compareTexts(a.activity.id, b.activity.id));
+    const sorted = [...evidence].sort((a, b) => compareTexts(a.activity.id, b.activity.id));
     for (const each of sorted) this.#read(each);
     this.#deletions = sorted
       .map(({ activity }) => activity)
@@ -134,7 +136,8 @@ class Join {
 
   rows(): AddressRow[] {
     const rows = this.#listed.map((listed) => rowOf(listed, this.#judge(listed)));
-    return [...rows, ...this.#unlisted(rows)];
+    // The few that no list has come first in their class.
+    return [...this.#unlisted(rows), ...rows];
   }
 
   #judge(listed: Listed): Judgement {
@@ -274,9 +277,10 @@ class Join {
     return [...missing.values()].map((proof) => {
       const { address, walletId, path } = proof.says;
       const excuse = this.#excuse(proof);
-      const reason = excuse ?? "a verified proof names it, and no list has it";
-      const listed = { address, walletId, path, privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
-      return rowOf(listed, { class: excuse === null ? "unlisted" : "note", reason, proof });
+      const reason = excuse === null ? "a verified proof names it, and no list has it" : `no list has it: ${excuse}`;
+      const unknown = { privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
+      const listed = { address, listed: false, walletId, path, ...unknown };
+      return rowOf(listed, { class: excuse === null ? "contradicted" : "derived", reason, proof });
     });
   }
 }
@@ -311,12 +315,21 @@ function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
   for (const key of privateKeys) addFlags(key.privateKeyId, key);
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
-      const own = { walletId, path, address, curve, addressFormat, createdAt };
+      const own = { walletId, path, address, listed: true, curve, addressFormat, createdAt };
       return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
     }),
     ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses }) =>
       addresses.map(({ address, format: addressFormat }) => {
-        const own = { privateKeyId, walletId: null, path: null, address, curve, addressFormat, createdAt };
+        const own = {
+          privateKeyId,
+          walletId: null,
+          path: null,
+          address,
+          listed: true,
+          curve,
+          addressFormat,
+          createdAt,
+        };
         return { ...own, id: privateKeyId, flags: flags.get(privateKeyId) };
       }),
     ),
@@ -332,10 +345,11 @@ function rowOf(
   listed: Omit<Listed, "id" | "flags">,
   { class: name, reason, proof, activityId }: Judgement,
 ): AddressRow {
-  const { address, walletId, privateKeyId, path, curve, addressFormat, createdAt } = listed;
+  const { address, listed: isListed, walletId, privateKeyId, path, curve, addressFormat, createdAt } = listed;
   return {
     class: name,
     address,
+    listed: isListed,
     walletId,
     privateKeyId,
     path,

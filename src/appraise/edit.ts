@@ -154,7 +154,7 @@ export function dropDeployment(
   if (names.length === 1) throw refused("deployments", `${shown(name)} is the last one: ${LAST}`);
   const whole = changed(text, [removed(entriesAt(text, memberOf(text, "deployments")!.value), index)]);
   const after = parsePolicy(whole, options);
-  const rest = before.deployments.toSpliced(index, 1);
+  const rest = before.deployments.filter((_, at) => at !== index);
   requireSame(rest, after.deployments);
   return {
     text: whole,
@@ -190,7 +190,7 @@ function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]
     const too = acceptedToo(dropped, other);
     return too === null ? [] : [{ name: other.name, ...too, message: acceptingText(dropped.name, other.name, too) }];
   });
-  return accepting.toSorted((one, other) => Number(one.extent === "part") - Number(other.extent === "part"));
+  return [...accepting].sort((one, other) => Number(one.extent === "part") - Number(other.extent === "part"));
 }
 
 function acceptingText(dropped: string, other: string, { extent, narrower }: AcceptedToo): string {

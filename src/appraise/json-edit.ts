@@ -1,4 +1,5 @@
 /** Edits of JSON text that keep all other characters, for readable diffs. The text must have been parsed before. */
+import { lastOf } from "../bytes.js";
 import { printableJson } from "../decode/json.js";
 
 /** An item of an array or a member of an object, by its place in the text. */
@@ -75,7 +76,7 @@ export function changed(text: string, changes: readonly TextEdit[]): string {
 
 /** Appends values to an array that is not empty, in its layout. */
 export function appended(text: string, entries: readonly JsonEntry[], values: readonly unknown[]): TextEdit {
-  const last = entries.at(-1)!;
+  const last = lastOf(entries)!;
   const layout = layoutAt(text, last);
   const between = layout.ownLine ? `,${layout.feed}${layout.indent}` : ", ";
   return { start: last.end, end: last.end, text: values.map((value) => between + written(value, layout)).join("") };

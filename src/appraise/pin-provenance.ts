@@ -1,16 +1,25 @@
 /** Entries of the pin `provenance`, made from a bundle or from an entry of an earlier version. */
+import { lastOf } from "../bytes.js";
 import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, optional } from "../decode/shapes.js";
+import { type MembersOf, flag, optional, text } from "../decode/shapes.js";
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
+import { type GithubRelease, isReleaseType, readGithubRelease, releaseName } from "../decode/github-release.js";
 import { type ProvenanceBundle, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
-import { type Fault, MalformedError, type Reading } from "../errors.js";
-import { signerFaults } from "../verify/build-signer.js";
-import type { ProvenanceDemand } from "../verify/provenance-demand.js";
-import type { ProvenanceFile, ProvenanceRoot } from "./provenance.js";
+import { type Fault, MalformedError, type Reading, requireWhole } from "../errors.js";
+import { demandFaults } from "../verify/demand-faults.js";
+import type { ProvenanceDemand, WorkflowDemand } from "../verify/provenance-demand.js";
+import type { GithubReleaseFile, ProvenanceFile, ProvenanceRoot, WorkflowFile } from "./provenance.js";
 
 export interface PinProvenanceOptions {
-  /** The repository's URL, which the caller must know because a bundle can name any. */
+  /**
+   * The repository's URL or, for a release, `owner/name`. The caller must know it, because a bundle can name any
+   * repository.
+   */
   readonly repository: string;
+  /** Pins the immutable release of GitHub that the bundle states, and not a build. */
+  readonly githubRelease?: boolean;
+  /** For a release: the subdomain of an enterprise on ghe.com. */
+  readonly tenant?: string;
   readonly trustedRoot: ProvenanceRoot | readonly ProvenanceRoot[];
   /** Binary whose provenance is pinned. Default: `pivotHash`. */
   readonly of?: ProvenanceFile["of"];
@@ -18,15 +27,18 @@ export interface PinProvenanceOptions {
 
 const OPTIONS: MembersOf<PinProvenanceOptions> = {
   repository: plain,
+  githubRelease: optional(flag),
+  tenant: optional(text),
   trustedRoot: plain,
   of: optional(plain),
 };
 
 /**
  * Pins all that the certificate of a bundle shows: issuer, repository with its id, workflow, ref, commit, runner,
- * trigger, the signer if it is another workflow, and the type of the statement. Nothing is verified, so verify the
- * bundle under the policy, and review it. Throws {@link MalformedError} (`provenance`) for a malformed bundle, another
- * repository, or a certificate that names no workflow.
+ * trigger, the signer if it is another workflow, and the type of the statement. With `githubRelease` it pins
+ * repository, id and tag of the release. Nothing is verified, so verify the bundle under the policy, and review it.
+ * Throws {@link MalformedError} (`provenance`) for a malformed bundle, another repository, or a certificate that names
+ * no workflow and is not that of releases.
  * @example
  * ```ts
  * const trustedRoot = { json: await readFile("trusted_root.json", "utf8") };
@@ -34,17 +46,33 @@ const OPTIONS: MembersOf<PinProvenanceOptions> = {
  * ```
  */
 export function pinProvenance(bundle: unknown, given: PinProvenanceOptions): ProvenanceFile {
-  const { repository, trustedRoot, of } = typedOptions("options", given, OPTIONS);
-  const { certificate, statement } = decodeProvenanceBundle(bundle);
-  const identity = wholeIdentity(readBuildIdentity(certificate));
-  if (identity.repository !== repository)
-    throw malformed(`the repository is ${identity.repository ?? "absent"}, and ${repository} was given`);
-  return {
-    ...(of !== undefined && { of }),
-    ...shownBy(identity, repository),
-    predicateTypes: statement.predicateType,
-    trustedRoot,
-  };
+  const options = typedOptions("options", given, OPTIONS);
+  const { repository, trustedRoot, of, githubRelease = false, tenant } = options;
+  if (tenant !== undefined && !githubRelease) throw new TypeError("options.tenant: only with githubRelease");
+  const decoded = decodeProvenanceBundle(bundle);
+  const identity = wholeIdentity(readBuildIdentity(decoded.certificate));
+  const common = { ...(of !== undefined && { of }), trustedRoot };
+  if (githubRelease) return { ...common, githubRelease: shownRelease(decoded, identity, options) };
+  refuseOther(identity.repository, repository);
+  const { predicateType: predicateTypes } = decoded.statement;
+  return { ...common, ...shownBy(identity, repository), predicateTypes };
+}
+
+function shownRelease(
+  bundle: ProvenanceBundle,
+  { san }: BuildIdentity,
+  { repository, tenant }: PinProvenanceOptions,
+): GithubReleaseFile["githubRelease"] {
+  const name = releaseName(tenant);
+  if (!isReleaseType(bundle.statement.predicateType) || san !== name)
+    throw malformed(`not a statement of ${name} on a release: it is of ${san}`);
+  const release: GithubRelease = requireWhole("provenance", readGithubRelease(bundle));
+  refuseOther(release.repository, repository);
+  return { ...release, ...(tenant !== undefined && { tenant }) };
+}
+
+function refuseOther(shown: string | null, given: string): void {
+  if (shown !== given) throw malformed(`the repository is ${shown ?? "absent"}, and ${given} was given`);
 }
 
 function wholeIdentity({ value, faults }: Reading<BuildIdentity>): BuildIdentity {
@@ -52,7 +80,7 @@ function wholeIdentity({ value, faults }: Reading<BuildIdentity>): BuildIdentity
   return value as BuildIdentity;
 }
 
-function shownBy(identity: BuildIdentity, repository: string): Omit<ProvenanceFile, "predicateTypes" | "trustedRoot"> {
+function shownBy(identity: BuildIdentity, repository: string): Omit<WorkflowFile, "predicateTypes" | "trustedRoot"> {
   const { issuer, ref, signer, buildConfig } = identity;
   const workflow = buildWorkflow(identity);
   if (issuer === null || ref === null || workflow === null)
@@ -78,8 +106,10 @@ function isExact(ref: string): boolean {
   return !ref.endsWith("/*");
 }
 
-/** Whether the demand names a commit or an exact ref, so that builds of a later version cannot meet it. */
-export function namesOneVersion({ commit, ref = [] }: ProvenanceDemand): boolean {
+/** Whether the demand names a tag, a commit or an exact ref, so that a later version cannot meet it. */
+export function namesOneVersion(demand: ProvenanceDemand): boolean {
+  if (demand.githubRelease !== undefined) return demand.githubRelease.tag !== undefined;
+  const { commit, ref = [] } = demand;
   return commit !== undefined || ref.some(isExact);
 }
 
@@ -97,8 +127,8 @@ interface Renewed {
 
 /**
  * Renews the entry of an earlier version for a build with these digests. An entry that a bundle meets stays as it is.
- * Otherwise `commit` and an exact `ref` are taken from the bundle, which must meet all other members. No signature is
- * verified.
+ * Otherwise `commit` and an exact `ref`, or the tag of a release, are taken from the bundle, which must meet all other
+ * members. No signature is verified.
  */
 export function renewedEntry(
   { entry, demand }: Entry,
@@ -111,34 +141,67 @@ export function renewedEntry(
     if (shown.faults.length > 0) return refused(shown.faults.map(({ message }) => message).join("; "));
     const identity = shown.value as BuildIdentity;
     const subjects = bundle.statement.subjects.map(({ sha256 }) => sha256);
-    if (!demand.predicateTypes.includes(bundle.statement.predicateType))
-      return refused("the bundle's statement is of another type");
     if (!digests.every((digest) => digest !== undefined && subjects.includes(digest)))
       return refused("the bundle is of another binary");
-    const { ref, ...rest } = renewedMembers(identity, demand);
-    const anew = { ...rest, ...(ref !== undefined && { ref: [ref] }) };
-    const [asItIs, asShown] = [demand, { ...demand, ...anew }].map((one) => signerFaults(identity, one));
+    const anew = renewedAs(bundle, identity, { entry, demand });
+    const [asItIs, asShown] = [demand, anew.demand].map((one) =>
+      Object.values(demandFaults(bundle, identity, one)).flat(),
+    );
     if (asItIs!.length === 0) return { entry, changes: [], fault: null };
     if (asShown!.length > 0) return refused(asShown!.map(({ detail }) => detail).join("; "));
-    const members = { ...rest, ...(ref !== undefined && { ref }) };
-    const changes = Object.entries(members).map(([member, value]) => `${member} ${value}`);
-    return { entry: { ...entry, ...members }, changes, fault: null };
+    const changes = Object.entries(anew.members).map(([member, value]) => `${member} ${value}`);
+    return { entry: anew.entry, changes, fault: null };
   });
-  return tried.find(({ fault }) => fault === null) ?? tried.at(-1)!;
+  return tried.find(({ fault }) => fault === null) ?? lastOf(tried)!;
 }
 
-function renewedMembers({ ref, commit }: BuildIdentity, demand: ProvenanceDemand): { ref?: string; commit?: string } {
+interface RenewedAs extends Entry {
+  readonly members: Readonly<Record<string, string>>;
+}
+
+/** Returns the entry and the demand with the members of one version that the bundle shows. */
+function renewedAs(bundle: ProvenanceBundle, { ref, commit }: BuildIdentity, { entry, demand }: Entry): RenewedAs {
+  if (demand.githubRelease !== undefined) {
+    const { tag } = isReleaseType(bundle.statement.predicateType) ? readGithubRelease(bundle).value : {};
+    const members = { ...(demand.githubRelease.tag !== undefined && tag !== undefined && { tag }) };
+    const githubRelease = { ...demand.githubRelease, ...members };
+    const { githubRelease: written } = entry as GithubReleaseFile;
+    return {
+      entry: { ...(entry as GithubReleaseFile), githubRelease: { ...written, ...members } },
+      demand: { ...demand, githubRelease },
+      members,
+    };
+  }
+  const exact = { ...(demand.ref?.some(isExact) && ref !== null && { ref }) };
+  const members = { ...(demand.commit !== undefined && commit !== null && { commit }), ...exact };
+  const anew = { ...members, ...(exact.ref !== undefined && { ref: [exact.ref] }) };
   return {
-    ...(demand.ref?.some(isExact) && ref !== null && { ref }),
-    ...(demand.commit !== undefined && commit !== null && { commit }),
+    entry: { ...(entry as WorkflowFile), ...members },
+    demand: { ...demand, ...anew } as WorkflowDemand,
+    members,
   };
 }
+
+/** Members of a demand on a release that must be the same. */
+const SAME_RELEASE = ["repository", "repositoryId", "tenant"] as const;
 
 /** Members that must be the same. Trusted roots may differ, since the caller chose them and services change keys. */
 const SAME = ["workload", "issuer", "repository", "repositoryId", "identity", "runner", "trigger"] as const;
 
 /** Whether the entry `own` demands the same as `wanted`, apart from the version. */
 export function keepsDemand(wanted: ProvenanceDemand, own: ProvenanceDemand): boolean {
+  if (wanted.githubRelease === undefined) return own.githubRelease === undefined && keepsWorkflow(wanted, own);
+  const { githubRelease: one } = wanted;
+  const { githubRelease: other } = own;
+  return (
+    other !== undefined &&
+    own.workload === wanted.workload &&
+    SAME_RELEASE.every((name) => one[name] === other[name]) &&
+    (one.tag === undefined || other.tag !== undefined)
+  );
+}
+
+function keepsWorkflow(wanted: WorkflowDemand, own: WorkflowDemand): boolean {
   return (
     SAME.every((name) => wanted[name] === undefined || own[name] === wanted[name]) &&
     isSignerKept(wanted.signer, own.signer) &&
@@ -162,7 +225,7 @@ function isSignerKept(wanted: string | undefined, own: string | undefined): bool
 }
 
 /** Whether the ref is kept. An exact ref belongs to one version, so another exact ref may replace it. */
-function isRefKept(wanted: ProvenanceDemand["ref"], own: ProvenanceDemand["ref"]): boolean {
+function isRefKept(wanted: WorkflowDemand["ref"], own: WorkflowDemand["ref"]): boolean {
   if (wanted === undefined) return true;
   const isKept = (ref: string): boolean =>
     wanted.includes(ref) || (isExact(ref) && wanted.some((one) => isExact(one) || ref.startsWith(one.slice(0, -1))));

@@ -1,7 +1,7 @@
 /** Policies made from verified evidence, a published release, or the measurements of a build. */
 import { plain, requireShape, typedOptions } from "../decode/options.js";
 import { type MembersOf, list, optional, text } from "../decode/shapes.js";
-import { toHex } from "../bytes.js";
+import { lastOf, toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { PCR_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
@@ -112,7 +112,7 @@ function makeOne(verified: VerifiedBootProof, options: PinOptions): MadePolicy {
   const chosen =
     good.find(({ open }) => open.length === 0) ??
     good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
-  if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
+  if (chosen === undefined) throw new MalformedError("policy", lastOf(made)!.faults);
   return chosen;
 }
 

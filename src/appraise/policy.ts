@@ -399,7 +399,7 @@ function refuseUntimed(untimed: readonly string[], types: readonly string[] | nu
 }
 
 function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
-  const sorted = (values: readonly string[] | undefined): string[] | undefined => values?.toSorted();
+  const sorted = (values: readonly string[] | undefined): string[] | undefined => values && [...values].sort();
   const program = workloads
     ? Object.entries(workloads)
         .map(([name, digests]) => [name, sorted(digests)])

@@ -1,4 +1,5 @@
 /** Reader of the pin `provenance`, and reasons for what it leaves open (appraise/README.md, "Provenance"). */
+import { otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonLines, parseJson } from "../decode/json.js";
 import { SHA1_LENGTH } from "../decode/lengths.js";
 import {
@@ -14,10 +15,13 @@ import {
 } from "../decode/shapes.js";
 import { attempt, cut, faultText } from "../errors.js";
 import {
+  type DemandedRelease,
+  type GithubReleaseDemand,
   PROVENANCE_QUESTIONS,
   type ProvenanceDemand,
   type ProvenanceQuestion,
   type TrustedRoot,
+  type WorkflowDemand,
 } from "../verify/provenance-demand.js";
 import { arrayOf, fileObject, namedFile, oneOrMore } from "./shapes.js";
 
@@ -26,9 +30,22 @@ type OneOrMore<T> = T | readonly T[];
 export type ProvenanceRoot = { readonly file: string } | { readonly json: string };
 
 /** An entry of the pin, as the file has it. */
-export interface ProvenanceFile {
+export type ProvenanceFile = WorkflowFile | GithubReleaseFile;
+
+interface AnyFile {
   /** Binary whose digest in the manifest is demanded: the application's (default), or that of a workload. */
   readonly of?: "pivotHash" | { readonly workload: string };
+  readonly trustedRoot: OneOrMore<ProvenanceRoot>;
+}
+
+/** An entry on an immutable release of GitHub. */
+export interface GithubReleaseFile extends AnyFile {
+  readonly githubRelease: DemandedRelease;
+}
+
+/** An entry on the run of a build. */
+export interface WorkflowFile extends AnyFile {
+  readonly githubRelease?: never;
   readonly issuer: string;
   readonly repository?: string;
   readonly repositoryId?: string;
@@ -41,7 +58,6 @@ export interface ProvenanceFile {
   /** Commit of 40 hex digits. */
   readonly commit?: string;
   readonly predicateTypes: OneOrMore<string>;
-  readonly trustedRoot: OneOrMore<ProvenanceRoot>;
   readonly open?: readonly ProvenanceQuestion[];
 }
 
@@ -77,14 +93,19 @@ const rootFile: Shape<ProvenanceRoot> = either(
   '{"file": …} or {"json": …}',
 );
 
-interface Members extends Omit<ProvenanceFile, "workflow" | "ref" | "predicateTypes" | "trustedRoot"> {
+type RootsRead<T> = Omit<T, "trustedRoot"> & { readonly trustedRoot: readonly ProvenanceRoot[] };
+type ReleaseMembers = RootsRead<GithubReleaseFile>;
+
+interface WorkflowMembers extends RootsRead<
+  Omit<WorkflowFile, "githubRelease" | "workflow" | "ref" | "predicateTypes">
+> {
+  readonly githubRelease?: never;
   readonly workflow?: readonly string[];
   readonly ref?: readonly string[];
   readonly predicateTypes: readonly string[];
-  readonly trustedRoot: readonly ProvenanceRoot[];
 }
 
-const members = fileObject<Members>({
+const common = {
   of: optional(
     either(
       oneOf("pivotHash"),
@@ -92,9 +113,27 @@ const members = fileObject<Members>({
       '"pivotHash" or {"workload": …}',
     ),
   ),
+  trustedRoot: oneOrMore(rootFile),
+} as const;
+const repositoryId = matching(/^[0-9]{1,32}$/, "decimal digits");
+
+const release = fileObject<ReleaseMembers>({
+  ...common,
+  githubRelease: fileObject<DemandedRelease>({
+    repository: matching(/^[\w-]{1,100}\/[\w.-]{1,100}$/, "owner/name"),
+    repositoryId,
+    tag: optional(value),
+    tenant: optional(
+      matching(/^(?!dotcom$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, "one DNS label in lower case other than dotcom"),
+    ),
+  }),
+});
+
+const workflow = fileObject<Omit<WorkflowMembers, "githubRelease">>({
+  ...common,
   issuer: value,
   repository: optional(value),
-  repositoryId: optional(matching(/^[0-9]{1,32}$/, "decimal digits")),
+  repositoryId: optional(repositoryId),
   workflow: optional(values),
   ref: optional(oneOrMore(ref)),
   signer: optional(value),
@@ -103,9 +142,15 @@ const members = fileObject<Members>({
   trigger: optional(value),
   commit: optional(hex(SHA1_LENGTH)),
   predicateTypes: values,
-  trustedRoot: oneOrMore(rootFile),
   open: optional(arrayOf(oneOf(...PROVENANCE_QUESTIONS), { most: PROVENANCE_QUESTIONS.length })),
 });
+
+/** The kind of an entry depends on whether it has `githubRelease`, so that faults are those of its kind. */
+const members: Shape<WorkflowMembers | ReleaseMembers> = {
+  form: { either: [workflow, release] },
+  read: (read, place) =>
+    isJsonObject(read) && Object.hasOwn(read, "githubRelease") ? release.read(read, place) : workflow.read(read, place),
+};
 
 /** Returns the shape of the pin. `readFile` reads the files that it names. */
 export function provenanceShape(readFile: ReadPolicyFile | undefined): Shape<readonly ProvenanceDemand[]> {
@@ -113,24 +158,44 @@ export function provenanceShape(readFile: ReadPolicyFile | undefined): Shape<rea
   return arrayOf(entry, { most: MAX_ENTRIES });
 }
 
-function demandOf(read: Members, place: Place, readFile: ReadPolicyFile | undefined): ProvenanceDemand {
-  const { of = "pivotHash", trustedRoot, open = [], ...rest } = read;
-  for (const fault of identityFaults(rest, open)) place.fault(fault);
+function demandOf(
+  read: WorkflowMembers | ReleaseMembers,
+  place: Place,
+  readFile: ReadPolicyFile | undefined,
+): ProvenanceDemand {
+  const { of = "pivotHash", trustedRoot } = read;
   const roots = trustedRoot.flatMap((source, index) => {
     const at = trustedRoot.length === 1 ? place.at("trustedRoot") : place.at("trustedRoot").at(index);
     return rootsOf(source, at, readFile);
   });
   if (roots.length > MAX_ROOTS)
     place.at("trustedRoot").fault(`${roots.length} trusted roots, at most ${MAX_ROOTS} allowed`);
-  return Object.freeze({
-    ...rest,
-    workload: of === "pivotHash" ? null : of.workload,
-    open: Object.freeze([...open]),
-    trustedRoots: Object.freeze(roots),
-  });
+  const demanded = { workload: of === "pivotHash" ? null : of.workload, trustedRoots: Object.freeze(roots) };
+  const demand = read.githubRelease === undefined ? workflowDemand(read, place) : releaseDemand(read, roots, place);
+  return Object.freeze({ ...demand, ...demanded });
 }
 
-function identityFaults(read: Omit<Members, "trustedRoot">, open: readonly ProvenanceQuestion[]): string[] {
+type Own<T> = Omit<T, "workload" | "trustedRoots">;
+
+function releaseDemand(
+  { githubRelease }: ReleaseMembers,
+  roots: readonly TrustedRoot[],
+  place: Place,
+): Own<GithubReleaseDemand> {
+  for (const { name } of roots.filter(({ thresholds }) => thresholds.inclusions > 0))
+    place
+      .at("trustedRoot")
+      .fault(`${name}: demands entries of its logs, which no release of GitHub has: expected a root without tlogs`);
+  return { githubRelease };
+}
+
+function workflowDemand(read: WorkflowMembers, place: Place): Own<WorkflowDemand> {
+  const { open = [], ...rest } = otherMembers(read, "of", "trustedRoot");
+  for (const fault of identityFaults(rest, open)) place.fault(fault);
+  return { ...rest, open: Object.freeze([...open]) };
+}
+
+function identityFaults(read: Omit<WorkflowMembers, "trustedRoot">, open: readonly ProvenanceQuestion[]): string[] {
   const { repository, identity, issuer } = read;
   if (new Set(open).size < open.length) return ["open: a question twice"];
   const both = open.filter((question) => read[question] !== undefined);
@@ -169,7 +234,9 @@ interface Source {
 }
 
 function rootsOf(root: ProvenanceRoot, place: Place, readFile: ReadPolicyFile | undefined): TrustedRoot[] {
-  const source = "json" in root ? { name: place.path, text: root.json, file: null } : fileOf(root, place, readFile);
+  // A place within the deployment stays the same if another deployment is dropped.
+  const at = place.path.replace(/^deployments\[\d+\]\./, "");
+  const source = "json" in root ? { name: at, text: root.json, file: null } : fileOf(root, place, readFile);
   if (source === undefined) return [];
   if (source.text.length > MAX_ROOT_BYTES) return refused(place, `larger than ${MAX_ROOT_BYTES} bytes`);
   return rootsIn(source, place);
@@ -231,6 +298,13 @@ export function provenanceReasons(demands: readonly ProvenanceDemand[] = []): st
 }
 
 function weaknesses(demand: ProvenanceDemand): string[] {
+  if (demand.githubRelease === undefined) return workflowWeaknesses(demand);
+  const { repository, tag } = demand.githubRelease;
+  if (tag !== undefined) return [];
+  return [`leaves the tag open: any release of ${cut(repository, MAX_SHOWN)} passes, old ones too`];
+}
+
+function workflowWeaknesses(demand: WorkflowDemand): string[] {
   const { repository, identity, ref: refs, signer } = demand;
   const isFree = (question: ProvenanceQuestion): boolean => demand[question] === undefined && identity === undefined;
   const anyBranch = refs?.includes("refs/heads/*") === true;

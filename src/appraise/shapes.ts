@@ -93,7 +93,7 @@ export interface NamedFile {
 /** Returns the files that a value of this shape names, even if it has faults. */
 export function namedFilesIn({ form }: Shape<unknown>, value: unknown, path: NamedFile["path"] = []): NamedFile[] {
   if (form === undefined) return [];
-  if ("either" in form) return form.either.flatMap((shape) => namedFilesIn(shape, value, path));
+  if ("either" in form) return distinct(form.either.flatMap((shape) => namedFilesIn(shape, value, path)));
   if ("nullable" in form) return namedFilesIn(form.nullable, value, path);
   if ("items" in form && Array.isArray(value))
     return value.flatMap((item: unknown, index) => namedFilesIn(form.items, item, [...path, index]));
@@ -107,6 +107,11 @@ export function namedFilesIn({ form }: Shape<unknown>, value: unknown, path: Nam
     const shape = shapeOf(name);
     return shape === undefined ? [] : namedFilesIn(shape, member, [...path, name]);
   });
+}
+
+/** Returns each place once, since alternatives can have members in common. */
+function distinct(files: readonly NamedFile[]): NamedFile[] {
+  return [...new Map(files.map((file) => [JSON.stringify(file.path), file])).values()];
 }
 
 function namedIn(name: JsonValue | undefined, kind: string, path: NamedFile["path"]): NamedFile[] {

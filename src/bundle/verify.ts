@@ -217,14 +217,15 @@ function asRequested({ appProofs = [], ...evidence }: Evidence, keys: readonly (
 }
 
 /**
- * Members that depend on how the report was made. `OF_THE_QUESTION` and `ASKED` name what depends on the request, which
- * no bundle contains.
+ * Members that depend on how the report was made. `OF_THE_QUESTION` and `ASKED` name what depends on the request, or on
+ * revocation lists, which no bundle contains.
  */
 const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence", "refusedFor"];
 const OF_THE_QUESTION: readonly string[] = [
   "app.request",
   "activity.request",
   "activity.signature",
+  "chain.revocation",
 ] satisfies readonly CheckId[];
 const ASKED =
   /^claims\.(?:activity\.(?:asked|question|signatures|resultWithoutProof)|appProofs\[\d+\]\.(?:expectation|answers))/;

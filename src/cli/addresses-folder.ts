@@ -81,7 +81,7 @@ export class AddressFolder {
   constructor(path: string, question: AddressQuestion) {
     this.#path = path;
     this.#question = question;
-    inFolder(path, () => mkdirSync(path, { recursive: true }));
+    makeFolder(path);
     const index = existsSync(join(path, INDEX_NAME)) ? readIndex(path) : null;
     if (index === null && inFolder(path, () => readdirSync(path)).length > 0)
       throw fault(path, "the folder is not empty, and bootproof addresses did not make it");
@@ -116,7 +116,7 @@ export class AddressFolder {
     this.#parentOrganizationId = parentOrganizationId;
     for (const organizationId of organizationIds) {
       this.#organizations.set(organizationId, { organizationId, lists: [], activities: [] });
-      inFolder(this.#path, () => mkdirSync(join(this.#path, nameOf(organizationId)), { recursive: true }));
+      makeFolder(join(this.#path, nameOf(organizationId)));
     }
     await this.end(null);
   }
@@ -190,7 +190,10 @@ function answers(made: AddressQuestion, asked: AddressQuestion): boolean {
 
 function readIndex(path: string): Index {
   const file = join(path, INDEX_NAME);
-  if (!existsSync(file)) throw fault(path, `no ${INDEX_NAME} in it: expected a folder of bootproof addresses --out`);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw fault(path, "not a folder: expected one of bootproof addresses --out");
+  if (!existsSync(file))
+    throw missing(path, `no ${INDEX_NAME} in it: expected a folder that bootproof addresses --out completed`);
   const read = readShape(INDEX, decoded(file, null, parseJson));
   if (read.value === undefined) throw missing(file, faultText(read.faults));
   return read.value;
@@ -217,6 +220,13 @@ function inFolder<T>(path: string, work: () => T): T {
   } catch (error) {
     return notWritten(path)(error);
   }
+}
+
+/** Makes the last folder only: Node 20 never returns from `recursive` in /proc, and a mistyped path shows. */
+function makeFolder(path: string): void {
+  const found = inFolder(path, () => statSync(path, { throwIfNoEntry: false }));
+  if (found === undefined) inFolder(path, () => mkdirSync(path));
+  else if (!found.isDirectory()) throw fault(path, "is a file, and --out takes a folder");
 }
 
 function notWritten(path: string): (error: unknown) => never {

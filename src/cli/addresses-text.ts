@@ -47,11 +47,7 @@ function faultOf({ rows, accepted, unfetched, notListed }: AddressResult): strin
   if (unfetched.length > 0) return "NOT FETCHED: not everything of";
   if (refused > 0) return `NOT ACCEPTED: ${refused} of`;
   if (notListed.length > 0) return `NOT LISTED: ${notListed.length} of the addresses that were named, beside`;
-  return rows.some(isListed) ? null : "NO ADDRESSES: no list has any, beside";
-}
-
-export function isListed(row: TableRow): boolean {
-  return row.class !== "unlisted" && row.class !== "note";
+  return rows.some(({ listed }) => listed) ? null : "NO ADDRESSES: no list has any, beside";
 }
 
 /** Returns the sentence above the table. */
@@ -105,7 +101,9 @@ export function groupsOf({ rows, accepted }: AddressResult, isAll: boolean): Gro
   return ADDRESS_CLASSES.flatMap((name) => {
     const own = rows.filter((row) => row.class === name);
     const shown = isAll ? own : own.slice(0, MOST_ROWS);
-    const facts = { meaning: CLASSES[name].meaning, isAccepted: isAcceptedClass(name, accepted) };
+    const missing = own.filter(({ listed }) => !listed).length;
+    const meaning = `${CLASSES[name].meaning}${missing > 0 ? `; no list has ${missing} of them` : ""}`;
+    const facts = { meaning, isAccepted: isAcceptedClass(name, accepted) };
     return own.length === 0 ? [] : [{ name, ...facts, count: own.length, shown, left: own.length - shown.length }];
   });
 }
@@ -161,11 +159,11 @@ export function tableLines({ rows }: AddressResult): string {
 
 const COLUMNS: readonly (keyof TableRow)[] = [
   ...(["class", "address", "walletId", "path", "reason", "organizationId", "privateKeyId", "curve"] as const),
-  ...(["addressFormat", "createdAt", "provenAt", "activityId", "deployment"] as const),
+  ...(["addressFormat", "createdAt", "provenAt", "activityId", "deployment", "listed"] as const),
 ];
 
 export function tableCsv({ rows }: AddressResult): string {
-  const lines = [COLUMNS, ...rows.map((row) => COLUMNS.map((name) => cellOf(row[name] ?? "")))];
+  const lines = [COLUMNS, ...rows.map((row) => COLUMNS.map((name) => cellOf(String(row[name] ?? ""))))];
   return lines.map((cells) => `${cells.join(",")}\n`).join("");
 }
 

@@ -102,6 +102,8 @@ function refuseOptions(args: ArgumentReader, { policy, out, address }: Flags<"ad
   const excluded = [
     ...[...FETCHING, ...CONNECTING].map((name) => ["from", name] as const),
     ["suborgs", "parent-organization-id"] as const,
+    // A wallet is of one organization.
+    ["suborgs", "wallet"] as const,
   ];
   for (const [one, other] of excluded)
     if (args.has(one) && args.has(other)) args.fault(`--${one} and --${other} exclude each other`);
@@ -163,7 +165,7 @@ async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Prom
     if (!(error instanceof UnreachableError) || organizations === 0) throw error;
     unfetched = error.problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
   }
-  const listed = new Set(rows.filter(table.isListed).map(({ address }) => comparableAddress(address)));
+  const listed = new Set(rows.filter(({ listed }) => listed).map(({ address }) => comparableAddress(address)));
   return {
     organizationId: question.organizationId,
     suborgs: question.suborgs ? organizations - 1 : null,
@@ -257,12 +259,8 @@ function progressText({ step, waitMs, requests, listed, left, activities, bootPr
 }
 
 /** Says how many requests the sub-organizations take. Throws {@link UsageError} unless the caller agrees. */
-async function agree(
-  children: number,
-  { yes = false, privateKeys, wallet }: Flags<"addresses">,
-  io: Io,
-): Promise<void> {
-  const each = privateKeys === false || wallet !== undefined ? 3 : 4;
+async function agree(children: number, { yes = false, privateKeys }: Flags<"addresses">, io: Io): Promise<void> {
+  const each = privateKeys === false ? 3 : 4;
   const says =
     `${numbered(children, "sub-organization")}: at least ${each * (children + 1)} requests, and one more for each ` +
     "further 100 accounts or activities, for each activity that is listed without its proofs, and for each key";

@@ -34,6 +34,11 @@ export const COMMANDS = {
       summary: "list every address of an organization, and whether a pinned enclave derived it",
       load: async () => (await import("./addresses.js")).addAddressesCommand,
     },
+    token: {
+      summary: "verify a session token, an OTP verification token or a signed bundle",
+      operands: { "<token>": "@FILE, or - for stdin" },
+      load: async () => (await import("./token.js")).addTokenCommand,
+    },
     watch: {
       summary: "watch applications: verify and log every new boot proof",
       load: async () => (await import("./watch.js")).addWatchCommand,

@@ -84,6 +84,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   "key-type": async () => Object.keys((await import("./keygen.js")).KEY_TYPES),
   "table-format": async () => (await import("./addresses.js")).TABLE_FORMATS,
+  "token-kind": async () => (await import("./option-table.js")).TOKEN_KINDS,
   class: async () => (await import("../addresses/classes.js")).ACCEPTABLE_CLASSES,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],

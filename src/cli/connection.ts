@@ -242,6 +242,7 @@ export async function reached<T>(answer: Promise<T>, { baseUrl, unusedProxy }: C
 const ADVICE: Readonly<Record<string, string>> = {
   timeout: ". Try again, or set a longer --timeout SECONDS.",
   answer: ". Check that --base-url is the service's own address.",
+  limit: ". To allow more, set --max-accounts, or --limit for sub-organizations.",
 };
 
 /** Returns the error if it is a ClientError. Throws any other error. */

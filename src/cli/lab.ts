@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { diskReason } from "../disk/reason.js";
-import type { FeedFault, Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
+import type { AuthFault, FeedFault, Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
@@ -39,22 +39,23 @@ export const addLabCommand = commandOf(
     help: EXAMPLES,
   },
   async ({ args, flags, io }) => {
-    const [{ FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
+    const [{ AUTH_FAULTS, FAULTS, FEED_FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
     if (flags.listFaults === true)
       for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
         args.fault(`--${name}: --list-faults starts no lab: use it alone`);
-    const options = optionsOf(args, flags, { faults: [...FAULTS, ...FEED_FAULTS], versions: MANIFEST_VERSIONS }, io);
-    if (flags.listFaults === true) io.stdout.write(faultList([...FAULTS, ...FEED_FAULTS]));
+    const faults = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS];
+    const options = optionsOf(args, flags, { faults, versions: MANIFEST_VERSIONS }, io);
+    if (flags.listFaults === true) io.stdout.write(faultList(faults));
     else await run(options, io);
     return EXIT.good;
   },
 );
 
 interface Known {
-  readonly faults: readonly (LabFault | FeedFault)[];
+  readonly faults: readonly (LabFault | AuthFault | FeedFault)[];
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
 }
 
@@ -87,8 +88,10 @@ function faultList(faults: Known["faults"]): string {
   return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
 }
 
-function described(fault: LabFault | FeedFault): string {
+function described(fault: LabFault | AuthFault | FeedFault): string {
   if ("code" in fault) return `${fault.what} (${fault.code ?? "not refused"}) [signed policy]`;
+  if ("operations" in fault)
+    return `${fault.what} (${fault.fails.join(", ") || "request"}) [auth proxy: ${fault.operations.join(", ")}]`;
   const { what, fails, needs, shows } = fault;
   const refused = shows ?? (fails.length === 0 ? "exit code 3" : fails.join(", "));
   return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;

@@ -22,6 +22,7 @@ export const OPTIONS = {
   activity: ["file", "neither"],
   "activity-id": ["id", "demands"],
   "add-to": ["policy", "neither"],
+  "any-organization": [null, "loosens"],
   address: ["address...", "demands"],
   adopt: ["hex", "loosens"],
   after: ["file", "loosens"],
@@ -45,6 +46,7 @@ export const OPTIONS = {
   checkpoint: ["file", "demands"],
   "checkpoint-key": ["file", "neither"],
   commitment: ["kind", "loosens"],
+  crl: ["file...", "demands"],
   data: ["folder", "neither"],
   "deployment-id": ["id", "demands"],
   digest: [null, "neither"],
@@ -60,6 +62,7 @@ export const OPTIONS = {
   force: [null, "neither"],
   format: ["format", "neither"],
   from: ["folder", "neither"],
+  "github-release": [null, "demands"],
   head: ["hex", "demands"],
   heartbeat: ["duration", "neither"],
   "health-file": ["file", "neither"],
@@ -67,6 +70,7 @@ export const OPTIONS = {
   "instance-id": ["id", "demands"],
   interval: ["duration", "neither"],
   key: ["file+", "demands"],
+  kind: ["token-kind", "demands"],
   limit: ["number", "neither"],
   "list-faults": [null, "neither"],
   log: ["file", "neither"],
@@ -125,11 +129,14 @@ export const OPTIONS = {
   state: ["file", "neither"],
   suborgs: [null, "demands"],
   summary: [null, "neither"],
+  tenant: ["name", "demands"],
   timeout: ["seconds", "neither"],
+  tolerance: ["duration", "loosens"],
   "trust-anchor": ["file", "loosens"],
   "trusted-root": ["file", "demands"],
   type: ["key-type", "neither"],
   upstream: ["url", "neither"],
+  "user-id": ["id", "demands"],
   valid: ["duration", "neither"],
   verbose: [null, "neither"],
   wallet: ["id", "loosens"],
@@ -208,6 +215,9 @@ const SIGN = [
   ["out", "write the envelope to this file, as a whole or not at all (default: stdout)"],
 ] as const;
 
+/** The kinds of `token`. */
+export const TOKEN_KINDS = ["session", "otp", "import", "export", "otp-target"] as const;
+
 /** Names the sources of `pin` that come without evidence. */
 const WITHOUT_EVIDENCE = "with --release, --image, --pcrs or --binary";
 
@@ -242,6 +252,7 @@ export const COMMAND_OPTIONS = {
     ["summary", "write one screen of text: the verdict, what weakens it, and the first failures"],
     ["fail-on-warning", "exit with code 1 if anything weakens a good verdict (a warning in the report)"],
     PROVENANCE,
+    ["crl", "revocation lists in DER, or folders of them, judged at the present: a certificate in one is refused"],
     ["at", "the time at which certificates must be valid: document, now, or an RFC 3339 time (default: document)"],
     ["now", "RFC 3339: the current time, from which ages are counted, for repeatable audits (default: the clock)"],
     ALLOW_DEBUG,
@@ -328,6 +339,19 @@ export const COMMAND_OPTIONS = {
     ["format", "text, json, ndjson, csv, junit or html (default: text)", "table-format"],
     ...CONNECTION,
   ],
+  token: [
+    ["kind", `what it is: ${TOKEN_KINDS.join(", ")} (default: session)`],
+    POLICY,
+    ...SIGNED_POLICY,
+    ["organization-id", "the organization that it has to be of"],
+    ["any-organization", "accept every organization"],
+    ["user-id", "the user that it has to be of; for an import bundle also any"],
+    ["public-key", "the key that it has to name, in hex, such as that of the request's stamp", "hex"],
+    ["namespace", "the namespace whose quorum key signs (default: that of the kind, such as prod/notarizer)"],
+    ["tolerance", "how long a token is accepted after it expired, such as 30s, for clocks that differ (default: 0s)"],
+    ["now", "RFC 3339: the time of the verification (default: the clock)"],
+    TEXT_OR_JSON,
+  ],
   demo: [["out", "the folder for its files, which must be new or empty (default: a temporary folder)", "folder"]],
   watch: [
     ["app", "applications, each by its newest boot proof"],
@@ -398,6 +422,8 @@ export const COMMAND_OPTIONS = {
     ["nonce", "with --boot-proof: the expected nonce; it is not pinned"],
     ["provenance", "with --boot-proof: a Sigstore bundle of the build; the build that it names is pinned"],
     ["repository", "with --provenance: the URL of the build's repository (default with --add-to: the policy's)"],
+    ["github-release", "with --provenance: pin GitHub's immutable release in the bundle; --repository is owner/name"],
+    ["tenant", "with --github-release: the subdomain of an enterprise on ghe.com (default: github.com)"],
     ["trusted-root", "with --repository: the trusted root of Sigstore that verifies it (gh attestation trusted-root)"],
     ["app-proof-type", "the types of app proof that the deployment may sign (default: any)"],
     ["name", "the policy's name, which reports show"],

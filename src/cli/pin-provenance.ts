@@ -74,8 +74,14 @@ export async function pinnedWithBuilds(
   const [bundle, ...others] = pinned.verified.builds;
   if (bundle === undefined || others.length > 0)
     throw new UsageError(["--provenance: expected one bundle, of one build"]);
-  const trustedRoot = { json: json! };
-  const entry = madeOrRefused(() => pinProvenance(bundle.value, { repository: flags.repository!, trustedRoot }));
+  const { repository, githubRelease = false, tenant } = flags;
+  const options = {
+    repository: repository!,
+    trustedRoot: { json: json! },
+    githubRelease,
+    ...(tenant !== undefined && { tenant }),
+  };
+  const entry = madeOrRefused(() => pinProvenance(bundle.value, options));
   const deployments = pinned.made.policy.deployments.map((one): DeploymentFile => ({ ...one, provenance: [entry] }));
   const policy: PolicyFile = { ...pinned.made.policy, deployments };
   const report = await rejectedUnder(policy, pinned.verified);
@@ -84,8 +90,17 @@ export async function pinnedWithBuilds(
     io.stderr.write(`Not pinned.\n${renderFailures(report, messageOptions(io))}`);
     return null;
   }
-  return { ...pinned, made: { ...pinned.made, policy }, messages: [...pinned.messages, SHOWN_BY_THE_BUNDLE] };
+  return {
+    ...pinned,
+    made: { ...pinned.made, policy },
+    messages: [...pinned.messages, githubRelease ? SHOWN_RELEASE : SHOWN_BY_THE_BUNDLE],
+  };
 }
+
+const SHOWN_RELEASE =
+  "Pinned the release of GitHub that the bundle names, under the trusted root that you gave: read repository and tag " +
+  "before you rely on them. Whoever may publish a release uploads any file, so no source and no build is pinned. The " +
+  "next release has another tag.";
 
 const SHOWN_BY_THE_BUNDLE =
   "Pinned the build that the bundle names, under the trusted root that you gave: read workflow, ref, runner and " +

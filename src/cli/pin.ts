@@ -53,6 +53,10 @@ Examples:
     $ bootproof pin --boot-proof boot.json --provenance build.sigstore.json --trusted-root trusted_root.jsonl \\
         --repository https://github.com/acme/oracle --out policy.json
 
+  Or an immutable release of GitHub that carries the application. Anyone who may publish a release uploads any file:
+    $ bootproof pin --boot-proof boot.json --provenance release.sigstore.json --github-release \\
+        --repository acme/oracle --trusted-root github_root.json --out policy.json
+
   From the file of a release. It names no operator: the set that may approve its manifests, or its quorum key, does.
     $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
@@ -149,6 +153,9 @@ async function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">, io:
  * or the policy of --add-to must name both.
  */
 function refuseProvenance(args: ArgumentReader, { provenance, addTo }: Flags<"pin">): void {
+  if (args.has("github-release") && !args.has("repository"))
+    args.fault("--github-release requires --repository: the owner and name of the repository");
+  if (args.has("tenant") && !args.has("github-release")) args.fault("--tenant requires --github-release");
   const others = ["repository", "trusted-root"] as const;
   const isAsDemanded = addTo !== undefined && !others.some((option) => args.has(option));
   for (const option of others) {

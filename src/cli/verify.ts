@@ -15,6 +15,7 @@ import { readTrustAnchor } from "./option-files.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
 import { readGivenPolicy, shownPolicyPath } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
+import { readLists } from "./revocation.js";
 import { VERIFY_TOPICS } from "./verify-help.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
 
@@ -71,6 +72,7 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
   const anchor = await readTrustAnchor(files, flags.trustAnchor);
   const expected = await readExpected(files, request);
   const builds = await readProvenance(files, flags.provenance);
+  const lists = await readLists(files, flags.crl);
   const measurements = (await measuredImage(files, flags.image, io))?.pcrs;
   if ("connection" in source) files.throwFaults();
   const options: JudgeOptions = {
@@ -80,6 +82,7 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
     ...(await verifierFor(policy?.policy)),
     policy: flags.policy === false ? NO_POLICY_ANY_ENCLAVE : policy?.policy,
     ...(anchor && { trustAnchors: [anchor] }),
+    ...lists,
   };
   return judge({ request, options, builds }, files, io);
 }

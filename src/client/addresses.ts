@@ -2,6 +2,7 @@
  * Collects what the service has about the addresses of organizations, and joins it (client/README.md, "Addresses").
  * Collecting verifies nothing, and joining sends nothing, so pieces that were kept can be joined without a network.
  */
+import { lastOf } from "../bytes.js";
 import { type AddressRow, joinAddresses } from "../addresses/join.js";
 import {
   ADDRESS_ACTIVITY_TYPES,
@@ -508,7 +509,7 @@ class Pages<T extends Item> {
         throw answerError(this.#operation, [{ path: "", message: "the service repeats itself: nothing new" }], "none");
       if (this.#seen.size > this.#most)
         throw new ClientError("limit", `more than ${this.#most} items`, { operation: this.#operation });
-      this.#after = page.at(-1)?.id ?? this.#after;
+      this.#after = lastOf(page)?.id ?? this.#after;
       if (news.length > 0) yield news;
       if (page.length < this.#limit) return;
     }

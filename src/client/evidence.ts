@@ -10,7 +10,7 @@ import { copyInput, copyPlain } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { shownName } from "../errors.js";
-import { ServiceError, answerError } from "./errors.js";
+import { ClientError, ServiceError, answerError } from "./errors.js";
 import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -154,6 +154,30 @@ export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date
   };
   return { now, query: (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {}) };
 }
+
+/**
+ * Returns a source whose boot proofs come from the caller's function, which gets a key in lower-case hex and returns or
+ * resolves to its boot proof, or null. Other queries go to `others`; without it, app proofs cannot be fetched.
+ */
+export function evidenceByKey(find: FindBootProof, now: () => Date, others?: EvidenceSource["query"]): EvidenceSource {
+  const given = others ?? givenEvidence([], now).query;
+  return {
+    now,
+    query: async (name, parameters, options) => {
+      if (name !== "get_boot_proof") return given(name, parameters, options);
+      try {
+        const bootProof = (await find(String(parameters["ephemeralKey"]))) ?? null;
+        return { bootProof: copyInput(bootProof).value ?? (bootProof as JsonValue) };
+      } catch (error) {
+        const why = error instanceof Error ? error.message.slice(0, 500) : "no error was given";
+        throw new ClientError("unreachable", `options.evidence rejected: ${why}`, { operation: name });
+      }
+    },
+  };
+}
+
+/** A caller's own way from an ephemeral key, in lower-case hex, to a boot proof. */
+export type FindBootProof = (ephemeralKey: string) => unknown;
 
 /** Returns the key in lower-case hex. Throws TypeError if the boot proof has none. */
 export function keyOfBootProof(bootProof: JsonObject): string {

@@ -61,6 +61,11 @@ export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions"
   return { value: Object.freeze({ ...members, san: san ?? "" }), faults };
 }
 
+/** Whether a certificate has the issuer of an identity, also in the older raw form (.1). */
+export function namesIssuer({ extensions }: Pick<Certificate, "extensions">): boolean {
+  return extensions.some(({ id }) => id === `${FULCIO}.1` || id === `${FULCIO}.${EXTENSIONS.issuer}`);
+}
+
 /**
  * Returns the path of the workflow that was started first, which is the text between repository and ref in extension
  * .18. Returns null unless all of .18 is `repository/PATH@ref`. Nothing is split at `@`, which paths and refs may

@@ -45,7 +45,8 @@ export const NAME_ATTRIBUTES = {
 } as const;
 const NAME_LABELS = new Map<string, string>(Object.entries(NAME_ATTRIBUTES).map(([label, id]) => [id, label]));
 
-const TAG = {
+/** Tags of DER that certificates and lists have. */
+export const DER_TAG = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
@@ -66,12 +67,12 @@ const TAG = {
 export function decodeCertificate(encoding: Uint8Array): Certificate {
   // The caller cannot change this copy. All parts are views into it.
   const der = new Uint8Array(encoding);
-  const certificate = DerReader.sole(der, TAG.sequence, "Certificate", "the certificate");
-  const tbsCertificate = certificate.encoding(TAG.sequence, "tbsCertificate");
-  const outerSignatureAlgorithm = certificate.encoding(TAG.sequence, "signatureAlgorithm");
+  const certificate = DerReader.sole(der, DER_TAG.sequence, "Certificate", "the certificate");
+  const tbsCertificate = certificate.encoding(DER_TAG.sequence, "tbsCertificate");
+  const outerSignatureAlgorithm = certificate.encoding(DER_TAG.sequence, "signatureAlgorithm");
   const signature = certificate.bitString("signatureValue");
   certificate.end("after signatureValue");
-  const tbs = decodeTbs(new DerReader(tbsCertificate).constructed(TAG.sequence, "tbsCertificate"));
+  const tbs = decodeTbs(new DerReader(tbsCertificate).constructed(DER_TAG.sequence, "tbsCertificate"));
   return { der, tbsCertificate, outerSignatureAlgorithm, signature, ...tbs };
 }
 
@@ -80,17 +81,17 @@ function decodeTbs(
 ): Omit<Certificate, "der" | "tbsCertificate" | "outerSignatureAlgorithm" | "signature"> {
   const version = decodeVersion(tbs);
   const serialNumber = tbs.integer("serialNumber");
-  const innerSignatureAlgorithm = tbs.encoding(TAG.sequence, "signature");
+  const innerSignatureAlgorithm = tbs.encoding(DER_TAG.sequence, "signature");
   const issuer = tbs.name("issuer");
-  const validity = tbs.constructed(TAG.sequence, "validity");
+  const validity = tbs.constructed(DER_TAG.sequence, "validity");
   const notBefore = validity.time("notBefore");
   const notAfter = validity.time("notAfter");
   validity.end("after notAfter");
   const subject = tbs.name("subject");
-  const subjectPublicKeyInfo = tbs.encoding(TAG.sequence, "subjectPublicKeyInfo");
-  tbs.optional(TAG.issuerUniqueId);
-  tbs.optional(TAG.subjectUniqueId);
-  const extensions = tbs.next() === TAG.extensions ? decodeExtensions(tbs) : [];
+  const subjectPublicKeyInfo = tbs.encoding(DER_TAG.sequence, "subjectPublicKeyInfo");
+  tbs.optional(DER_TAG.issuerUniqueId);
+  tbs.optional(DER_TAG.subjectUniqueId);
+  const extensions = tbs.next() === DER_TAG.extensions ? extensionsIn(tbs, DER_TAG.extensions) : [];
   tbs.end("after the extensions");
   return {
     version,
@@ -106,25 +107,26 @@ function decodeTbs(
 }
 
 function decodeVersion(tbs: DerReader): number {
-  if (tbs.next() !== TAG.version) return 1;
-  const wrapper = tbs.constructed(TAG.version, "version");
+  if (tbs.next() !== DER_TAG.version) return 1;
+  const wrapper = tbs.constructed(DER_TAG.version, "version");
   const value = wrapper.integer("version");
   wrapper.end("after version");
   // DER omits the default, which is version 1 (encoded as 0).
-  if (value.length !== 1 || value[0]! < 1 || value[0]! > 2) throw malformed("version: not 2 or 3");
+  if (value.length !== 1 || value[0]! < 1 || value[0]! > 2) throw malformedCertificate("version: not 2 or 3");
   return value[0]! + 1;
 }
 
-function decodeExtensions(tbs: DerReader): CertificateExtension[] {
-  const wrapper = tbs.constructed(TAG.extensions, "extensions");
-  const list = wrapper.constructed(TAG.sequence, "extensions");
-  wrapper.end("after the extensions");
+/** Reads the extensions. `wrapper` is the tag of an element around their list. */
+export function extensionsIn(outer: DerReader, wrapper?: number): CertificateExtension[] {
+  const inner = wrapper === undefined ? outer : outer.constructed(wrapper, "extensions");
+  const list = inner.constructed(DER_TAG.sequence, "extensions");
+  if (wrapper !== undefined) inner.end("after the extensions");
   const extensions: CertificateExtension[] = [];
   do {
-    const extension = list.constructed(TAG.sequence, "extension");
+    const extension = list.constructed(DER_TAG.sequence, "extension");
     const id = extension.oid("extension");
-    const critical = extension.next() === TAG.boolean && extension.defaultFalse(`extension ${id}`);
-    const value = extension.content(TAG.octetString, `extension ${id}`);
+    const critical = extension.next() === DER_TAG.boolean && extension.defaultFalse(`extension ${id}`);
+    const value = extension.content(DER_TAG.octetString, `extension ${id}`);
     extension.end(`after extension ${id}`);
     extensions.push({ id, critical, value });
   } while (list.next() !== undefined);
@@ -135,32 +137,38 @@ function decodeExtensions(tbs: DerReader): CertificateExtension[] {
  * `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (4.2.1.9).
  */
 export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLen: number | null } {
-  const constraints = DerReader.sole(value, TAG.sequence, "basicConstraints");
-  const ca = constraints.next() === TAG.boolean && constraints.defaultFalse("cA");
-  const pathLen = constraints.next() === TAG.integer ? constraints.integer("pathLenConstraint") : null;
+  const constraints = DerReader.sole(value, DER_TAG.sequence, "basicConstraints");
+  const ca = constraints.next() === DER_TAG.boolean && constraints.defaultFalse("cA");
+  const pathLen = constraints.next() === DER_TAG.integer ? constraints.integer("pathLenConstraint") : null;
   constraints.end("after pathLenConstraint");
   if (pathLen !== null && (pathLen.length !== 1 || pathLen[0]! > 0x7f))
-    throw malformed("pathLenConstraint: out of range");
+    throw malformedCertificate("pathLenConstraint: out of range");
   return { ca, pathLen: pathLen === null ? null : pathLen[0]! };
 }
 
-/** `KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), … }` (4.2.1.3). */
-export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; keyCertSign: boolean } {
-  const bits = DerReader.sole(value, TAG.bitString, "keyUsage").rest();
+/** `KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), cRLSign (6), … }` (4.2.1.3). */
+export function decodeKeyUsage(
+  value: Uint8Array,
+): Readonly<Record<"digitalSignature" | "keyCertSign" | "cRLSign", boolean>> {
+  const bits = DerReader.sole(value, DER_TAG.bitString, "keyUsage").rest();
   const unused = bits[0];
   const last = bits[bits.length - 1];
-  if (unused === undefined || unused > 7 || bits.length > 3) throw malformed("keyUsage: not a bit string");
+  if (unused === undefined || unused > 7 || bits.length > 3) throw malformedCertificate("keyUsage: not a bit string");
   // X.690 11.2.2: a named bit list has no zero bits at its end.
   const trimmed = bits.length === 1 ? unused === 0 : (last! & ((2 << unused) - 1)) === 1 << unused;
-  if (!trimmed) throw malformed("keyUsage: not in its shortest form");
+  if (!trimmed) throw malformedCertificate("keyUsage: not in its shortest form");
   const first = bits[1] ?? 0;
-  return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
+  return {
+    digitalSignature: (first & 0x80) !== 0,
+    keyCertSign: (first & 0x04) !== 0,
+    cRLSign: (first & 0x02) !== 0,
+  };
 }
 
 /** Decodes a value that is one UTF8String. Throws {@link MalformedError} (`certificate`), also for raw text. */
 export function decodeUtf8String(value: Uint8Array, what: string): string {
-  const text = fromUtf8(DerReader.sole(value, TAG.utf8String, what).rest());
-  if (text === null) throw malformed(`${what}: not UTF-8`);
+  const text = fromUtf8(DerReader.sole(value, DER_TAG.utf8String, what).rest());
+  if (text === null) throw malformedCertificate(`${what}: not UTF-8`);
   return text;
 }
 
@@ -169,24 +177,25 @@ const ALT_NAMES: readonly number[] = [0x81, 0x86];
 
 /** Decodes the only name of `SubjectAltName ::= GeneralNames` (4.2.1.6), a URI or an email address. */
 export function decodeAltName(value: Uint8Array, what: string): string {
-  const names = DerReader.sole(value, TAG.sequence, what);
+  const names = DerReader.sole(value, DER_TAG.sequence, what);
   const kind = names.next();
-  if (kind === undefined || !ALT_NAMES.includes(kind)) throw malformed(`${what}: expected a URI or an email address`);
+  if (kind === undefined || !ALT_NAMES.includes(kind))
+    throw malformedCertificate(`${what}: expected a URI or an email address`);
   const content = names.content(kind, what);
   names.end(`after the first name of ${what}`);
   const text = content.some((byte) => byte > 0x7f) ? null : fromUtf8(content);
-  if (text === null || text === "") throw malformed(`${what}: not ASCII text`);
+  if (text === null || text === "") throw malformedCertificate(`${what}: not ASCII text`);
   return text;
 }
 
 /** Returns text for display only, such as `CN=aws.nitro-enclaves, C=US`. */
 export function nameText(name: Uint8Array): string {
   const parts: string[] = [];
-  const sets = new DerReader(name).constructed(TAG.sequence, "Name");
+  const sets = new DerReader(name).constructed(DER_TAG.sequence, "Name");
   while (sets.next() !== undefined) {
-    const set = sets.constructed(TAG.set, "RelativeDistinguishedName");
+    const set = sets.constructed(DER_TAG.set, "RelativeDistinguishedName");
     while (set.next() !== undefined) {
-      const attribute = set.constructed(TAG.sequence, "AttributeTypeAndValue");
+      const attribute = set.constructed(DER_TAG.sequence, "AttributeTypeAndValue");
       const id = attribute.oid("type");
       const content = attribute.content(undefined, "value");
       parts.push(`${NAME_LABELS.get(id) ?? id}=${fromUtf8(content) ?? toHex(content)}`);
@@ -196,7 +205,7 @@ export function nameText(name: Uint8Array): string {
 }
 
 /** A reader that skips most elements, and makes views of those that are kept. */
-class DerReader {
+export class DerReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
   #at: number;
@@ -228,13 +237,13 @@ class DerReader {
   skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
-    if (found === undefined) throw malformed(`${what}: missing`);
+    if (found === undefined) throw malformedCertificate(`${what}: missing`);
     if (tag !== undefined && found !== tag)
-      throw malformed(`${what}: tag 0x${found.toString(16)}, expected 0x${tag.toString(16)}`);
-    if ((found & 0x1f) === 0x1f) throw malformed(`${what}: a multi-byte tag`);
+      throw malformedCertificate(`${what}: tag 0x${found.toString(16)}, expected 0x${tag.toString(16)}`);
+    if ((found & 0x1f) === 0x1f) throw malformedCertificate(`${what}: a multi-byte tag`);
     this.#at++;
     const length = this.#length(what);
-    if (length > this.#end - this.#at) throw malformed(`${what}: the input ends inside it`);
+    if (length > this.#end - this.#at) throw malformedCertificate(`${what}: the input ends inside it`);
     this.#content = this.#at;
     this.#at += length;
     return start;
@@ -261,40 +270,43 @@ class DerReader {
   }
 
   end(what: string): void {
-    if (this.#at !== this.#end) throw malformed(`${this.#end - this.#at} bytes ${what}`);
+    if (this.#at !== this.#end) throw malformedCertificate(`${this.#end - this.#at} bytes ${what}`);
   }
 
   /** Reads a non-negative INTEGER as big-endian bytes. */
   integer(what: string): Uint8Array {
-    const content = this.content(TAG.integer, what);
+    const content = this.content(DER_TAG.integer, what);
     const [first, second] = content;
-    if (first === undefined) throw malformed(`${what}: an empty integer`);
-    if (first > 0x7f) throw malformed(`${what}: negative`);
-    if (first === 0 && second !== undefined && second <= 0x7f) throw malformed(`${what}: longer than needed`);
+    if (first === undefined) throw malformedCertificate(`${what}: an empty integer`);
+    if (first > 0x7f) throw malformedCertificate(`${what}: negative`);
+    if (first === 0 && second !== undefined && second <= 0x7f)
+      throw malformedCertificate(`${what}: longer than needed`);
     return content;
   }
 
   /** Reads a BOOLEAN whose default is FALSE. DER omits the default, so a present value is TRUE (0xff). */
   defaultFalse(what: string): true {
-    const content = this.content(TAG.boolean, what);
-    if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
+    const content = this.content(DER_TAG.boolean, what);
+    if (content.length !== 1 || content[0] !== 0xff)
+      throw malformedCertificate(`${what}: a boolean that is not DER's TRUE`);
     return true;
   }
 
   bitString(what: string): Uint8Array {
-    const content = this.content(TAG.bitString, what);
-    if (content[0] !== 0) throw malformed(`${what}: not whole bytes`);
+    const content = this.content(DER_TAG.bitString, what);
+    if (content[0] !== 0) throw malformedCertificate(`${what}: not whole bytes`);
     return content.subarray(1);
   }
 
   skipOid(what: string): void {
-    this.skip(TAG.oid, what);
+    this.skip(DER_TAG.oid, what);
     const length = this.#at - this.#content;
     if (length === 0 || length > 32 || this.#bytes[this.#at - 1]! > 0x7f)
-      throw malformed(`${what}: not an object identifier`);
+      throw malformedCertificate(`${what}: not an object identifier`);
     for (let at = this.#content; at < this.#at; at++) {
       const isFirst = at === this.#content || this.#bytes[at - 1]! <= 0x7f;
-      if (isFirst && this.#bytes[at] === 0x80) throw malformed(`${what}: an object identifier longer than needed`);
+      if (isFirst && this.#bytes[at] === 0x80)
+        throw malformedCertificate(`${what}: an object identifier longer than needed`);
     }
   }
 
@@ -316,12 +328,12 @@ class DerReader {
 
   /** Reads a Name (4.1.2.4), and checks that it is a sequence of sets of type and value. */
   name(what: string): Uint8Array {
-    const start = this.skip(TAG.sequence, what);
+    const start = this.skip(DER_TAG.sequence, what);
     const sets = new DerReader(this.#bytes, this.#content, this.#at);
     while (sets.next() !== undefined) {
-      const set = sets.constructed(TAG.set, what);
+      const set = sets.constructed(DER_TAG.set, what);
       do {
-        const attribute = set.constructed(TAG.sequence, what);
+        const attribute = set.constructed(DER_TAG.sequence, what);
         attribute.skipOid(what);
         attribute.skip(undefined, what);
         attribute.end(`after an attribute of ${what}`);
@@ -332,28 +344,29 @@ class DerReader {
 
   /** Reads a UTCTime until 2049, or a GeneralizedTime after (4.1.2.5). Both are in seconds and UTC. */
   time(what: string): Date {
-    const isUtc = this.next() === TAG.utcTime;
-    const content = this.content(isUtc ? TAG.utcTime : TAG.generalizedTime, what);
+    const isUtc = this.next() === DER_TAG.utcTime;
+    const content = this.content(isUtc ? DER_TAG.utcTime : DER_TAG.generalizedTime, what);
     const text = String.fromCharCode(...content.subarray(0, 16));
     if (content.length !== (isUtc ? 13 : 15) || !/^[0-9]+Z$/.test(text))
-      throw malformed(`${what}: not a time in its DER form`);
+      throw malformedCertificate(`${what}: not a time in its DER form`);
     const time = instantOf(isUtc ? (text < "50" ? "20" : "19") + text : text);
-    if (time === null) throw malformed(`${what}: no such time`);
-    if (!isUtc && text < "2050") throw malformed(`${what}: GeneralizedTime before 2050`);
+    if (time === null) throw malformedCertificate(`${what}: no such time`);
+    if (!isUtc && text < "2050") throw malformedCertificate(`${what}: GeneralizedTime before 2050`);
     return time;
   }
 
   #length(what: string): number {
     const first = this.next();
-    if (first === undefined) throw malformed(`${what}: the input ends inside its length`);
+    if (first === undefined) throw malformedCertificate(`${what}: the input ends inside its length`);
     this.#at++;
     if (first < 0x80) return first;
     const width = first & 0x7f;
-    if (width === 0) throw malformed(`${what}: an indefinite length`);
-    if (width > 4 || width > this.#end - this.#at) throw malformed(`${what}: a length out of range`);
+    if (width === 0) throw malformedCertificate(`${what}: an indefinite length`);
+    if (width > 4 || width > this.#end - this.#at) throw malformedCertificate(`${what}: a length out of range`);
     let length = 0;
     for (let i = 0; i < width; i++) length = length * 256 + this.#bytes[this.#at++]!;
-    if (length < 0x80 || length < 2 ** (8 * (width - 1))) throw malformed(`${what}: a length longer than needed`);
+    if (length < 0x80 || length < 2 ** (8 * (width - 1)))
+      throw malformedCertificate(`${what}: a length longer than needed`);
     return length;
   }
 }
@@ -373,6 +386,6 @@ function instantOf(text: string): Date | null {
   return isSame ? time : null;
 }
 
-function malformed(message: string): MalformedError {
+export function malformedCertificate(message: string): MalformedError {
   return new MalformedError("certificate", [{ path: "", message }]);
 }

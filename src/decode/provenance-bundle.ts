@@ -44,6 +44,10 @@ export interface ProvenanceBundle {
   /** The bytes that the envelope's signature covers. */
   readonly payload: Uint8Array;
   readonly statement: ProvenanceStatement;
+  /** Number of entries of transparency logs. */
+  readonly logEntries: number;
+  /** Number of RFC 3161 timestamps. */
+  readonly timestamps: number;
 }
 
 /**
@@ -109,10 +113,10 @@ export function readProvenanceBundle(text: string): Reading<ProvenanceBundle> {
   if (reader === undefined) return { value: {}, faults };
   const material = reader.nested("verificationMaterial");
   const certificate = material && certificateOf(material, CHAIN_TYPES.includes(reader.get("mediaType")));
-  if (material) checkSignedTimes(material);
+  const { logEntries, timestamps } = material ? readSignedTimes(material) : NO_TIMES;
   const payload = payloadOf(reader);
   const statement = payload && statementOf(payload, reader);
-  return { value: { text, certificate, payload, statement }, faults };
+  return { value: { text, certificate, payload, statement, logEntries, timestamps }, faults };
 }
 
 /** Returns the signer's certificate. It is the first of a chain, because a Sigstore library also uses the first. */
@@ -154,12 +158,16 @@ function membersIn(reader: MemberReader, name: string, most: number): MemberRead
   return reader.objects(name, (item) => item);
 }
 
-function checkSignedTimes(material: MemberReader): void {
-  for (const entry of membersIn(material, "tlogEntries", MAX_LOG_ENTRIES) ?? [])
+const NO_TIMES = { logEntries: 0, timestamps: 0 } as const;
+
+/** Checks what signs the time, and counts it. */
+function readSignedTimes(material: MemberReader): Pick<ProvenanceBundle, "logEntries" | "timestamps"> {
+  const entries = membersIn(material, "tlogEntries", MAX_LOG_ENTRIES) ?? [];
+  for (const entry of entries)
     if (entry.get("inclusionProof") !== undefined) checkInclusion(entry.nested("inclusionProof"));
-  if (material.get("timestampVerificationData") === undefined) return;
-  const timestamps = material.nested("timestampVerificationData");
-  if (timestamps) membersIn(timestamps, "rfc3161Timestamps", MAX_TIMESTAMPS);
+  const data = material.get("timestampVerificationData") && material.nested("timestampVerificationData");
+  const timestamps = data ? (membersIn(data, "rfc3161Timestamps", MAX_TIMESTAMPS) ?? []) : [];
+  return { logEntries: entries.length, timestamps: timestamps.length };
 }
 
 /**

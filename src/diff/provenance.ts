@@ -1,8 +1,9 @@
 /** Compares provenance bundles: who built, from which source, with which statement. */
 import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
+import { type GithubRelease, isReleaseType, readGithubRelease } from "../decode/github-release.js";
 import { parseJson } from "../decode/json.js";
 import { type ProvenanceStatement, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
-import { MalformedError } from "../errors.js";
+import { MalformedError, wholeOf } from "../errors.js";
 import type { Turn } from "./changes.js";
 import { type Comparer, ignored, members, value } from "./comparers.js";
 import { type Content, type ContentObject, contentText } from "./content.js";
@@ -11,6 +12,8 @@ import type { Compared } from "./evidence.js";
 export interface DecodedProvenance {
   readonly identity: BuildIdentity;
   readonly statement: ProvenanceStatement;
+  /** The release that the statement names, or null if it names none. */
+  readonly release: GithubRelease | null;
   /** The statement, with numbers as written. */
   readonly content: ContentObject;
   readonly json: ContentObject;
@@ -26,7 +29,8 @@ export function decodedProvenance(file: Uint8Array, json: Content): DecodedProve
       faults.map(({ message }) => ({ path: "certificate", message })),
     );
   const content = parseJson(payload, { numbers: "literal" }) as ContentObject;
-  return { identity: identity as BuildIdentity, statement, content, json: json as ContentObject };
+  const release = isReleaseType(statement.predicateType) ? wholeOf(readGithubRelease({ payload })) : null;
+  return { identity: identity as BuildIdentity, statement, release, content, json: json as ContentObject };
 }
 
 const TAG = "refs/tags/";
@@ -68,6 +72,12 @@ function signerText(member: "signer" | "san"): (identity: BuildIdentity) => stri
   };
 }
 
+const compareReleases = members<GithubRelease>({
+  repository: value("provenance.repository"),
+  repositoryId: value("provenance.repository"),
+  tag: value("provenance.ref"),
+});
+
 export function compareProvenance(before: DecodedProvenance, after: DecodedProvenance): Compared {
   const statements = [before.content, after.content] as const;
   const predicateType = value<string>("provenance.predicate-type");
@@ -76,6 +86,7 @@ export function compareProvenance(before: DecodedProvenance, after: DecodedProve
     found: [
       ...compareIdentities(...identities, "certificate"),
       ...compareWorkflows(...identities, "certificate"),
+      ...compareReleases(before.release ?? undefined, after.release ?? undefined, "statement.predicate"),
       ...predicateType(before.statement.predicateType, after.statement.predicateType, "statement.predicateType"),
       ...value<Content>("provenance.subject", contentText)(
         before.content["subject"],

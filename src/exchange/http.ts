@@ -3,7 +3,7 @@ import { fromBase64, fromUtf8 } from "../bytes.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
-import { answerOfBytes, holdsResult } from "./answer.js";
+import { type ReadAnswer, answerOfBytes, holdsResult } from "./answer.js";
 import type { Bindings } from "./bindings.js";
 import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
 import { operationOf, questionOf } from "./question.js";
@@ -54,16 +54,22 @@ const UNPROVEN =
   "generateAppProofs is not true: without app proofs the result cannot be verified. Set it beside parameters, or " +
   "allow unproven requests (allowUnproven, --allow-unproven)";
 
+/** Operations whose answers are handed on without a proof, such as `signup`; `true` means every operation. */
+export type AllowUnproven = boolean | readonly string[];
+
+export function isAllowedUnproven(allowed: AllowUnproven, operation: string): boolean {
+  return typeof allowed === "boolean" ? allowed : allowed.includes(operation);
+}
+
 /** Returns the exchange for a request. Throws {@link HttpFault}. */
 export function exchangeOf(
   { method, path, body, stamp }: ReceivedRequest,
-  { bindings, allowUnproven }: { readonly bindings: Bindings; readonly allowUnproven: boolean },
+  { bindings, allowUnproven }: { readonly bindings: Bindings; readonly allowUnproven: AllowUnproven },
 ): Exchange {
   const operation = method === "POST" ? operationOf(path) : null;
   if (operation === null)
     throw new HttpFault("not-found", "only POST /public/v1/query/NAME and /public/v1/submit/NAME are passed on");
-  if (body.length > MAX_REQUEST_BYTES)
-    throw new HttpFault("too-large", `the body is larger than ${MAX_REQUEST_BYTES} bytes`);
+  requireSize(body);
   const refused = (fault: string): HttpFault =>
     new HttpFault("invalid-request", `not sent: ${operation.name}: ${fault}`);
   const { value, faults } = attempt(() => parseJson(body, { numbers: "literal" }));
@@ -71,8 +77,15 @@ export function exchangeOf(
   if (value === undefined && isVerified) throw refused(`the body is not strict JSON: ${faultText(faults)}`);
   const question = questionOf(operation, value);
   if (typeof question === "string") throw refused(question);
-  if ("isProven" in question && !question.isProven && !allowUnproven) throw refused(UNPROVEN);
+  const isAllowed = isAllowedUnproven(allowUnproven, operation.name);
+  if ("isProven" in question && !question.isProven && !isAllowed) throw refused(UNPROVEN);
   return new Exchange(question, bindings, submitterOf(stamp));
+}
+
+/** Throws {@link HttpFault} for a body that is too large. */
+export function requireSize(body: Uint8Array): void {
+  if (body.length > MAX_REQUEST_BYTES)
+    throw new HttpFault("too-large", `the body is larger than ${MAX_REQUEST_BYTES} bytes`);
 }
 
 const MAX_SUBMITTER = 300;
@@ -93,7 +106,7 @@ function textOf(base64url: string): string {
 }
 
 /** An answer as received. Its body is not parsed yet. */
-interface ReceivedAnswer {
+export interface ReceivedAnswer {
   readonly status: number;
   /** Returns the values of a header by its name in lower case. */
   readonly header: (name: string) => readonly string[];
@@ -102,10 +115,11 @@ interface ReceivedAnswer {
 }
 
 /** The reply that is handed on, with the report of a verified activity. */
-interface HttpReply {
+export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: JsonValue;
+  readonly proven: Proven;
   readonly report: Report | null;
 }
 
@@ -120,15 +134,20 @@ export async function replyTo(
   answer: ReceivedAnswer,
   verify: (asked: AskedActivity) => Promise<WithReport>,
 ): Promise<HttpReply> {
+  return replyWith(answer, async (read) => settledReply(await exchange.settle(read, verify)));
+}
+
+/** Makes the reply: that of `settle` for status 200, else the service's error. Rejects as {@link replyTo} does. */
+export async function replyWith(
+  answer: ReceivedAnswer,
+  settle: (read: ReadAnswer) => Promise<HttpReply>,
+): Promise<HttpReply> {
   const { status, body } = answer;
   if (status !== 200 && (status < 400 || status > 599)) throw invalidAnswer(statusFault(status));
   if (body === null) throw invalidAnswer(`it is longer than ${MAX_ANSWER_BYTES} bytes`);
   const { value: read, faults } = attempt(() => answerOfBytes(body));
   if (read === undefined) throw invalidAnswer(`it is not strict JSON: ${faultText(faults)}`);
-  const made =
-    status === 200
-      ? settledReply(await exchange.settle(read, verify))
-      : { status, value: errorOf(read.value), headers: { [VERIFIED]: "none" }, report: null };
+  const made = status === 200 ? await settle(read) : { ...provenReply(errorOf(read.value), "none"), status };
   return { ...made, headers: { ...passedBack(answer), ...made.headers } };
 }
 
@@ -143,21 +162,26 @@ function statusFault(status: number): string {
 }
 
 const VERIFIED = "X-Bootproof-Verified";
+const UNPROVEN_MARK = { "X-Bootproof": "unproven", [VERIFIED]: "none" };
+
+/** What of an answer was verified: an activity, a sign-up or a token, or nothing; `unproven` if that was allowed. */
+export type Proven = "activity" | "sign-up" | "token" | "none" | "unproven";
+
+/** Makes the reply of an answer with status 200. */
+export function provenReply(value: JsonValue, proven: Proven, report: Report | null = null): HttpReply {
+  const headers = proven === "unproven" ? UNPROVEN_MARK : { [VERIFIED]: proven };
+  return { status: 200, headers, value, proven, report };
+}
 
 function settledReply(settled: Settled<WithReport>): HttpReply {
-  const made = (value: JsonValue, headers: HttpReply["headers"], report: Report | null = null): HttpReply => ({
-    status: 200,
-    headers,
-    value,
-    report,
-  });
-  if (settled.kind === "other") return made(settled.value, { [VERIFIED]: "none" });
+  if (settled.kind === "other") return provenReply(settled.value, "none");
   const value = { activity: settled.activity };
-  if (settled.kind === "unfinished") return made(value, { [VERIFIED]: "none" });
-  if (settled.kind !== "verified") return made(value, { "X-Bootproof": "unproven", [VERIFIED]: "none" });
+  if (settled.kind === "unfinished") return provenReply(value, "none");
+  if (settled.kind !== "verified") return provenReply(value, "unproven");
   const { report } = settled.verified;
   const question = report.claims?.activity?.question ?? null;
-  return made(value, { [VERIFIED]: "activity", ...(question && { "X-Bootproof-Question": question }) }, report);
+  const reply = provenReply(value, "activity", report);
+  return question === null ? reply : { ...reply, headers: { ...reply.headers, "X-Bootproof-Question": question } };
 }
 
 const PASSED_BACK = /^[\x20-\x7e]{1,200}$/;

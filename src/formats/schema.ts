@@ -27,7 +27,9 @@ import {
   text,
 } from "../decode/shapes.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
+import type { SignUp } from "../verify/app-proof.js";
 import type { ActivityQuestion } from "../verify/contradictions.js";
+import type { GithubRelease } from "../decode/github-release.js";
 import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import {
   type ActivityClaims,
@@ -174,6 +176,7 @@ const PROVENANCE: MembersOf<ProvenanceClaims> = {
   ),
   predicateType: text,
   signer: objectOf(SIGNER),
+  release: optional(objectOf<GithubRelease>({ repository: text, repositoryId: text, tag: text })),
   signedTimes: list(instant, 1),
   trustedRoot: objectOf<ProvenanceClaims["trustedRoot"]>({ name: text, sha256 }),
   demanded: objectOf<ProvenanceThresholds>({ inclusions: count, certificateTimestamps: count, signedTimes: count }),
@@ -183,6 +186,7 @@ const CLAIMS: MembersOf<Claims> = {
   bootProofs: list(objectOf(BOOT_PROOF)),
   appProofs: list(objectOf(APP_PROOF)),
   activity: nullable(objectOf(ACTIVITY)),
+  signUp: optional(objectOf<SignUp>({ organizationId: text, walletId: nullable(text), addresses: list(text) })),
   provenance: optional(list(objectOf(PROVENANCE), 1)),
 };
 

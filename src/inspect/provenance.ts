@@ -1,9 +1,10 @@
 /** Provenance bundles of Sigstore, and trusted roots. */
 import { fromUtf8 } from "../bytes.js";
 import { readBuildIdentity } from "../decode/build-identity.js";
+import { type GithubRelease, isReleaseType, readGithubRelease } from "../decode/github-release.js";
 import { type JsonValue, jsonLines, parseJson } from "../decode/json.js";
-import { bundleText, readProvenanceBundle } from "../decode/provenance-bundle.js";
-import { attempt } from "../errors.js";
+import { type ProvenanceBundle, bundleText, readProvenanceBundle } from "../decode/provenance-bundle.js";
+import { type Reading, attempt } from "../errors.js";
 import {
   type Described,
   type Inspected,
@@ -41,12 +42,19 @@ function inspectLines(
   });
 }
 
+/** Reads the release that a statement names. It has no members if the statement is on something else. */
+function releaseIn({ statement, payload }: Reading<ProvenanceBundle>["value"]): Reading<GithubRelease> {
+  const isRelease = statement !== undefined && isReleaseType(statement.predicateType);
+  return isRelease ? readGithubRelease({ payload: payload! }) : { value: {}, faults: [] };
+}
+
 async function inspectBundle(json: JsonValue): Promise<Inspected> {
   const text = attempt(() => bundleText(json));
   const { value, faults } =
     text.value === undefined ? { value: {}, faults: text.faults } : readProvenanceBundle(text.value);
   const identity = value.certificate && readBuildIdentity(value.certificate);
   const certificate = value.certificate && (await shownCertificate(value.certificate));
+  const release = releaseIn(value);
   const statement = value.payload && attempt(() => parseJson(value.payload!)).value;
   const { mediaType, verificationMaterial, dsseEnvelope } = membersOf(json);
   const { payload, payloadType, signatures } = membersOf(dsseEnvelope);
@@ -66,6 +74,7 @@ async function inspectBundle(json: JsonValue): Promise<Inspected> {
     mediaType,
     identity:
       identity && definedMembers(Object.entries(identity.value).filter(([, text]) => text !== null && text !== "")),
+    githubRelease: definedMembers(Object.entries(release.value)),
     statement: statement as Described | undefined,
     payloadType,
     signatures,
@@ -80,5 +89,5 @@ async function inspectBundle(json: JsonValue): Promise<Inspected> {
     [UNKNOWN]: restOf(json, read),
   };
   const ofCertificate = faultList(identity?.faults ?? []).map((fault) => `certificate: ${fault}`);
-  return { faults: [...faultList(faults), ...ofCertificate], says };
+  return { faults: [...faultList([...faults, ...release.faults]), ...ofCertificate], says };
 }

@@ -1,4 +1,5 @@
 /** Renders an inspection for a terminal. */
+import { lastOf } from "../bytes.js";
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
 import { printableJson } from "../decode/json.js";
 import {
@@ -106,7 +107,7 @@ function entriesOf(value: readonly Described[] | DescribedObject): [string, Desc
   );
   const merged: [string, Described][] = [];
   for (const [name, item] of members) {
-    const last = merged.at(-1);
+    const last = lastOf(merged);
     if (last !== undefined && last[1] === item && isZeros(item)) last[0] = `${last[0].split(" to ")[0]!} to ${name}`;
     else merged.push([name, item]);
   }

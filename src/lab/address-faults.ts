@@ -75,14 +75,14 @@ export const ADDRESS_FAULTS = behaviours({
   },
   "skipped-item": {
     what: "each page after the first leaves out the item with which it should begin",
-    shows: "unlisted",
+    shows: "contradicted",
     fails: [],
     needs: ["list_wallet_accounts"],
     pageStart: (start, operation) => (operation === "list_wallet_accounts" ? start + 1 : start),
   },
   "missing-account": {
     what: "the first account of each page is left out",
-    shows: "unlisted",
+    shows: "contradicted",
     fails: [],
     needs: ["list_wallet_accounts"],
     list: ofLists(["list_wallet_accounts"], ([, ...others]) => others),

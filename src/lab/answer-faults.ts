@@ -26,7 +26,7 @@ export const OTHER_SEED = new Uint8Array(64).fill(1);
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
 
 /** Replaces members of the claim, the only member of a payload that is an object. */
-function claim(members: JsonObject): (json: JsonObject) => JsonObject {
+export function claim(members: JsonObject): (json: JsonObject) => JsonObject {
   return (json) =>
     Object.fromEntries(
       Object.entries(json).map(([name, value]) => [name, isJsonObject(value) ? { ...value, ...members } : value]),

@@ -8,6 +8,7 @@ import { Forge, type ForgeOptions } from "./forge.js";
 import type { PolicyFeed } from "./policy-feed.js";
 import type { QosKeyPair } from "./qos.js";
 import type { SavedRelease } from "./records.js";
+import type { TokenApp } from "./release.js";
 import type { Reader } from "./state.js";
 
 export interface TargetEnclave {
@@ -28,6 +29,15 @@ export interface Answering {
   readonly reader: Reader;
   /** Signs the payload with the key that signed `like`. */
   readonly sign: (like: JsonObject, payload: JsonObject) => JsonObject;
+}
+
+/** An answer of the auth proxy. */
+export interface AuthAnswering extends Omit<Answering, "honest"> {
+  /** The request without members that the lab does not interpret. */
+  readonly request: JsonObject;
+  readonly now: Date;
+  /** Returns the quorum key that signs tokens. */
+  readonly key: (app: TokenApp) => QosKeyPair;
 }
 
 /** A list that is answered, or one item of it. */
@@ -64,9 +74,9 @@ export interface FaultFacts {
   readonly needs?: readonly string[];
   /**
    * Only for faults of lists, whose evidence is genuine: the class of an address that `bootproof addresses` reports
-   * because of it, `unlisted` for a proven address that no list has, `unfetched` where the list cannot be used.
+   * because of it, `unfetched` where the list cannot be used.
    */
-  readonly shows?: "contradicted" | "refused" | "service" | "imported" | "unlisted" | "unfetched";
+  readonly shows?: "contradicted" | "refused" | "service" | "imported" | "unfetched";
 }
 
 export interface Behaviour extends FaultFacts {
@@ -80,6 +90,8 @@ export interface Behaviour extends FaultFacts {
   /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
+  /** Replaces the answers of those operations of the auth proxy that `needs` names. */
+  readonly auth?: (answer: JsonObject, answering: AuthAnswering) => JsonObject;
   /** Replaces the feed of the signed policy. `code` is how a consumer refuses it, or null. */
   readonly feed?: (honest: PolicyFeed) => string | Promise<string>;
   readonly code?: SignedPolicyCode | null;

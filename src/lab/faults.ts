@@ -4,6 +4,7 @@
  */
 import { ADDRESS_FAULTS } from "./address-faults.js";
 import { ACTIVITY_FAULTS, ANSWER_FAULTS, APP_PROOF_FAULTS, NEW_WALLET_FAULTS } from "./answer-faults.js";
+import { AUTH_BEHAVIOURS } from "./auth-faults.js";
 import type { Behaviour, FaultFacts } from "./behaviour.js";
 import { BINDING_FAULTS, DOCUMENT_FAULTS, MANIFEST_FAULTS, POLICY_FAULTS } from "./boot-faults.js";
 import { FEED_BEHAVIOURS } from "./feed-faults.js";
@@ -21,6 +22,7 @@ export const BEHAVIOURS = {
   ...SIGNATURE_FAULTS,
   ...POLICY_FAULTS,
   ...ADDRESS_FAULTS,
+  ...AUTH_BEHAVIOURS,
   ...FEED_BEHAVIOURS,
 };
 
@@ -33,16 +35,27 @@ export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
 
+/** `fails` has the checks of app proofs and tokens that fail: none if only the answer and the request differ. */
+export interface AuthFault extends Pick<LabFault, "name" | "what" | "fails"> {
+  /** The operations of the auth proxy that show the fault. */
+  readonly operations: readonly string[];
+}
+
 export type FeedFault = Pick<LabFault, "name" | "what"> & Pick<Required<Behaviour>, "code">;
 
 const ROWS = Object.entries<Behaviour>(BEHAVIOURS).map(([name, row]) => ({ ...row, name: name as FaultName }));
 
-export const FAULTS: readonly LabFault[] = ROWS.filter(({ feed }) => feed === undefined).map(
-  ({ name, what, fails, needs, shows }) => ({
-    ...{ name, what, fails },
-    ...(needs && { needs }),
-    ...(shows && { shows }),
-  }),
+export const FAULTS: readonly LabFault[] = ROWS.filter(
+  ({ feed, auth }) => feed === undefined && auth === undefined,
+).map(({ name, what, fails, needs, shows }) => ({
+  ...{ name, what, fails },
+  ...(needs && { needs }),
+  ...(shows && { shows }),
+}));
+
+/** Faults of the auth proxy. */
+export const AUTH_FAULTS: readonly AuthFault[] = ROWS.flatMap(({ name, what, fails, needs = [], auth }) =>
+  auth === undefined ? [] : { name, what, fails, operations: needs },
 );
 
 /** Faults of the feed of the signed policy, each with the code of the consumer's refusal, or null. */

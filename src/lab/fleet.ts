@@ -30,7 +30,7 @@ import type {
   SavedMember,
   SavedRelease,
 } from "./records.js";
-import { type App, type ReleaseOptions, isApp, releaseId } from "./release.js";
+import { APPS, type App, type ReleaseOptions, TOKEN_APPS, type TokenApp, isApp, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
 
 const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
@@ -64,9 +64,14 @@ const REPLICAS = 2;
 export function newFleet(): SavedFleet {
   return {
     pki: new NitroPki().save(),
-    quorumKeys: { "policy-engine": newQuorumKey(), signer: newQuorumKey() },
+    quorumKeys: newQuorumKeys(),
     ...newSets(),
   };
+}
+
+export function newQuorumKeys(): SavedFleet["quorumKeys"] {
+  const names = [...APPS, ...TOKEN_APPS].map((name) => [name, newQuorumKey()]);
+  return Object.fromEntries(names) as SavedFleet["quorumKeys"];
 }
 
 export function newQuorumKey(): SavedFleet["quorumKeys"][App] {
@@ -135,6 +140,17 @@ export class Fleet {
       maxAge: "30d",
       appProofs: { types: Object.values(APP_PROOF_TYPES), coverage: true },
     });
+  }
+
+  /** Returns the policy of {@link policyFile} with deployments that pin the quorum keys of tokens. */
+  tokenPolicyFile(reader: Reader): JsonObject {
+    const policy = this.policyFile(reader);
+    const deployments = TOKEN_APPS.map((app) => this.#pinsOfTokens(app));
+    return { ...policy, deployments: [...(policy["deployments"] as JsonObject[]), ...deployments] };
+  }
+
+  tokenKey(app: TokenApp): QosKeyPair {
+    return loadQosKeyPair(this.#saved.quorumKeys[app]);
   }
 
   /**
@@ -299,13 +315,20 @@ export class Fleet {
     const id = releaseId(release);
     const known = this.#forges.get(id);
     if (known !== undefined) return known;
-    const { quorumKey, operators, shareholders, ...parts } = isApp(release.app)
-      ? this.#partsOf(release, release.app)
-      : this.#partsOfDeployment(release);
+    const parts = isApp(release.app) ? this.#partsOf(release, release.app) : this.#partsOfDeployment(release);
+    const made = this.#makeForge(release, parts);
+    this.#forges.set(id, made);
+    return made;
+  }
+
+  #makeForge(
+    { app, name }: Pick<SavedRelease, "app" | "name">,
+    { quorumKey, operators, shareholders, ...parts }: ReleaseParts,
+  ): Forge {
     const key = loadQosKeyPair(quorumKey);
-    const made = new Forge({
+    return new Forge({
       pki: this.#pki,
-      labels: { deploymentLabel: release.name, enclaveApp: release.app, owner: "lab" },
+      labels: { deploymentLabel: name, enclaveApp: app, owner: "lab" },
       quorumKey: key,
       // This key is a placeholder, since each boot passes its own key.
       ephemeralKey: key,
@@ -313,19 +336,17 @@ export class Fleet {
       shareMembers: shareholders.map(loadMember),
       ...parts,
     });
-    this.#forges.set(id, made);
-    return made;
   }
 
-  #partsOf(release: SavedRelease, app: App): ReleaseParts {
-    const id = releaseId(release);
+  #partsOf(release: Pick<SavedRelease, "name" | "nonce">, app: App | TokenApp): ReleaseParts {
+    const id = releaseId({ ...release, app });
     const { operators, shareholders, quorumKeys } = this.#saved;
     return {
       measurements: labMeasurements(id),
       quorumKey: quorumKeys[app],
       operators,
       shareholders,
-      namespace: { name: `lab/${app}`, nonce: release.nonce },
+      namespace: { name: `${isApp(app) ? "lab" : "prod"}/${app}`, nonce: release.nonce },
       pivotHash: sha256(toUtf8(`lab application ${id}`)),
     };
   }
@@ -353,6 +374,15 @@ export class Fleet {
       name: releaseId(release),
       commitment: release.generation,
       appProofs: { types: [APP_PROOF_TYPES[app]] },
+    };
+  }
+
+  #pinsOfTokens(app: TokenApp): JsonObject {
+    const release = { app, name: "lab.1", nonce: FIRST_NONCE };
+    return {
+      ...labDeployment(this.#makeForge(release, this.#partsOf(release, app))),
+      name: releaseId(release),
+      appProofs: { types: [`lab ${app}`] },
     };
   }
 

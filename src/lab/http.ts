@@ -1,5 +1,11 @@
 /** Serves the service on a loopback socket. It responds with JSON, even to invalid requests. */
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
@@ -18,8 +24,9 @@ const HOST = "127.0.0.1";
 
 /** A resource with a function for each HTTP method. The functions throw Refusal. Text is JSON Lines. */
 export interface Resource {
-  readonly get: () => JsonObject | string | Promise<string>;
+  readonly get?: () => JsonObject | string | Promise<string>;
   readonly put?: (json: JsonValue) => JsonObject;
+  readonly post?: (json: JsonValue, headers: IncomingHttpHeaders) => Promise<JsonObject>;
 }
 
 type Resources = ReadonlyMap<string, Resource>;
@@ -97,7 +104,7 @@ function preflight(request: IncomingMessage, response: ServerResponse, resources
 
 function methodsOf(resource: Resource | undefined): string[] {
   if (resource === undefined) return ["POST"];
-  return resource.put === undefined ? ["GET"] : ["GET", "PUT"];
+  return (["get", "put", "post"] as const).filter((name) => resource[name]).map((name) => name.toUpperCase());
 }
 
 async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject | string> {
@@ -113,7 +120,8 @@ async function bodyOf(request: IncomingMessage, service: Service, resources: Res
     throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
   if (resource === undefined) return service.handle({ path, headers: request.headers, body });
-  return method === "PUT" ? resource.put!(bodyJson(body)) : resource.get();
+  if (method === "GET") return resource.get!();
+  return method === "PUT" ? resource.put!(bodyJson(body)) : resource.post!(bodyJson(body), request.headers);
 }
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {

@@ -1,6 +1,15 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
-export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { FAULTS, FEED_FAULTS, type FaultName, type FeedFault, type GivenFaultName, type LabFault } from "./faults.js";
+export { type Lab, type LabAuthProxy, type LabOptions, startLab } from "./lab.js";
+export {
+  AUTH_FAULTS,
+  type AuthFault,
+  FAULTS,
+  FEED_FAULTS,
+  type FaultName,
+  type FeedFault,
+  type GivenFaultName,
+  type LabFault,
+} from "./faults.js";
 export type { ApplicationAnswer, ApplicationOptions, LabApplication } from "./applications.js";
 export {
   APPLICATION_FAULTS,
@@ -25,10 +34,12 @@ export type { LabPolicyFeed } from "./policy-feed.js";
 export { verifiedCallFor } from "./double.js";
 export {
   type LabBuild,
+  type LabRelease,
   LabSigstore,
   type LabSigstoreOptions,
   type ProvenanceAlterations,
   type ProvenanceOptions,
   type SavedSigstore,
   labProvenancePin,
+  labReleasePin,
 } from "./sigstore.js";

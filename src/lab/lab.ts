@@ -13,8 +13,9 @@ import {
   deploy,
   readApplications,
 } from "./applications.js";
-import { FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
-import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
+import { authProxyResources } from "./auth-proxy.js";
+import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
+import { type EnclaveInfo, Fleet, newFleet, newQuorumKeys } from "./fleet.js";
 import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
@@ -69,6 +70,15 @@ const LAB_OPTIONS: MembersOf<LabOptions> = {
   onDelivery: optional(callable),
 };
 
+/** The auth proxy of the lab. Its sub-organizations belong to the lab's organization. */
+export interface LabAuthProxy {
+  /** Its base URL: the operations are at `/v1/NAME`. */
+  readonly url: string;
+  /** The lab's policy, with deployments that pin the quorum keys of session tokens, OTP tokens and OTP targets. */
+  readonly policyFile: PolicyFile;
+  readonly policy: Policy;
+}
+
 export interface Lab extends Seed {
   readonly baseUrl: string;
   /** The root certificate of the software PKI, as PEM. */
@@ -76,6 +86,7 @@ export interface Lab extends Seed {
   /** A policy that pins every release of the service that has `pinned` set. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
+  readonly authProxy: LabAuthProxy;
   /** The URL of the keys that verify webhook deliveries. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
@@ -162,7 +173,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
       onAttempt: options.onDelivery,
     });
     const settings = { current: options.settings ?? {} };
-    const service = new Service({ state, fleet, webhooks, misbehaviour, settings, now });
+    const sources = { state, fleet, misbehaviour, settings, now };
+    const service = new Service({ ...sources, webhooks });
     const feed = new PolicyFeed(() => fleet.policyFile(state), now);
     const httpServer = new HttpServer(
       service,
@@ -170,6 +182,7 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
         [JWKS_PATH, { get: () => webhooks.jwks }],
         [FAULTS_PATH, faultsResource(misbehaviour)],
         [FEED_PATH, { get: () => misbehaviour.feed(feed) }],
+        ...authProxyResources(sources, seed.organizationId),
       ]),
     );
     const baseUrl = await httpServer.listen(options.port ?? 0);
@@ -202,7 +215,10 @@ async function openInstallation(
   now: () => Date,
 ): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
   const kept = state.get("installation", "lab");
-  const installation = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
+  const made = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
+  // A folder of an earlier version has no keys of tokens.
+  const quorumKeys = { ...newQuorumKeys(), ...made.fleet.quorumKeys };
+  const installation = { ...made, fleet: { ...made.fleet, quorumKeys } };
   const fleet = new Fleet(installation.fleet, now);
   await state.transact((tx) => {
     tx.put("installation", "lab", installation);
@@ -245,7 +261,7 @@ function bootAgain(fleet: Fleet, tx: Transaction): void {
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const current = (): JsonObject => ({ faults: misbehaviour.names });
   return {
-    get: () => ({ ...current(), known: [...FAULTS, ...FEED_FAULTS] as unknown as JsonObject[] }),
+    get: () => ({ ...current(), known: [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS] as unknown as JsonObject[] }),
     put: (json) => {
       const names = isJsonObject(json) ? json["faults"] : undefined;
       const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
@@ -293,6 +309,12 @@ class RunningLab implements Omit<Lab, keyof Seed> {
 
   get policy(): Policy {
     return parsePolicy(this.policyFile);
+  }
+
+  get authProxy(): LabAuthProxy {
+    const { fleet, state } = this.#parts;
+    const policyFile = fleet.tokenPolicyFile(state) as unknown as PolicyFile;
+    return { url: this.baseUrl, policyFile, policy: parsePolicy(policyFile) };
   }
 
   get jwksUrl(): string {

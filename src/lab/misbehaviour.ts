@@ -6,6 +6,7 @@ import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import {
   type Answering,
+  type AuthAnswering,
   type Behaviour,
   type Listing,
   type TargetEnclave,
@@ -115,9 +116,17 @@ export class Misbehaviour {
       (activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity,
       honest,
     );
-    const proofs = altered["appProofs"];
-    if (!Array.isArray(proofs)) return altered;
-    return { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], answering) };
+    return this.#withAppProofs(altered, answering);
+  }
+
+  /** Returns the answer of the auth proxy with the faults that are on, those of boots and app proofs included. */
+  auth(honest: JsonObject, call: Omit<AuthAnswering, "sign" | "key">): JsonObject {
+    const sign: Answering["sign"] = (like, payload) => this.#signed(like, payload, call.reader);
+    const answering = { ...call, sign, key: this.#fleet.tokenKey.bind(this.#fleet) };
+    const altered = this.#on
+      .filter(({ behaviour: { needs } }) => needs?.includes(call.operation))
+      .reduce((answer, { behaviour }) => behaviour.auth?.(answer, answering) ?? answer, honest);
+    return this.#withAppProofs(altered, { ...answering, honest });
   }
 
   /** Returns the items of a list with the faults that are on. */
@@ -131,6 +140,12 @@ export class Misbehaviour {
 
   get #altersBoot(): boolean {
     return this.#on.some(({ behaviour }) => behaviour.forge !== undefined || behaviour.bootProof !== undefined);
+  }
+
+  #withAppProofs(answer: JsonObject, answering: Answering): JsonObject {
+    const proofs = answer["appProofs"];
+    if (!Array.isArray(proofs)) return answer;
+    return { ...answer, appProofs: this.#appProofs(proofs as JsonObject[], answering) };
   }
 
   #appProofs(honest: readonly JsonObject[], answering: Answering): JsonObject[] {

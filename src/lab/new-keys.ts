@@ -41,7 +41,7 @@ export const accountShape = object({
   addressFormat: format,
   name: optional(text),
 });
-const wallet = object({
+export const walletShape = object({
   walletName: nonEmptyText,
   accounts: list(accountShape, 0, 100),
   mnemonicLength: optional(oneOf(12, 15, 18, 21, 24)),
@@ -54,9 +54,10 @@ const walletAccounts = object({
 export const privateKeyMembers = { privateKeyName: nonEmptyText, curve, addressFormats: list(format) };
 const privateKeyShape = object({ ...privateKeyMembers, privateKeyTags: optional(list(text)) });
 const privateKeys = object({ privateKeys: list(privateKeyShape, 1, 100) });
-const apiKey = object({
+export const compressedKey = matching(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex");
+export const apiKeyShape = object({
   apiKeyName: nonEmptyText,
-  publicKey: matching(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex"),
+  publicKey: compressedKey,
   curveType: oneOf("API_KEY_CURVE_P256"),
   expirationSeconds: optional(matching(/^[1-9][0-9]{0,9}$/, "seconds")),
 });
@@ -65,7 +66,7 @@ const rootUser = object({
   userName: nonEmptyText,
   userEmail: optional(text),
   userPhoneNumber: optional(text),
-  apiKeys: list(apiKey),
+  apiKeys: list(apiKeyShape),
   authenticators: none,
   oauthProviders: none,
 });
@@ -74,7 +75,7 @@ const suborgMembers = {
   rootUsers: list(rootUser, 1),
   rootQuorumThreshold: oneOf(1),
 };
-const subOrganization = object({ ...suborgMembers, wallet: optional(wallet) });
+const subOrganization = object({ ...suborgMembers, wallet: optional(walletShape) });
 const subOrganizationV3 = object({ ...suborgMembers, privateKeys: list(privateKeyShape, 0, 100) });
 
 /** The path at which a private key is derived from its seed, since the operation takes no path. */
@@ -85,7 +86,7 @@ const NO_ACCOUNTS: HasAccounts = { accounts: [] };
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_OPERATIONS = {
-  createWallet: operation("ACTIVITY_TYPE_CREATE_WALLET", wallet, ({ tx, organization, parameters, now }) => {
+  createWallet: operation("ACTIVITY_TYPE_CREATE_WALLET", walletShape, ({ tx, organization, parameters, now }) => {
     const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters, { now });
     return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };
   }),
@@ -125,7 +126,12 @@ export const KEY_OPERATIONS = {
 
 type SubOrganization = ReadOf<typeof subOrganization> & Partial<ReadOf<typeof subOrganizationV3>>;
 
-function makeSubOrganization({ tx, organization, parameters, now }: Call<SubOrganization>): Outcome {
+export function makeSubOrganization({
+  tx,
+  organization,
+  parameters,
+  now,
+}: Omit<Call<SubOrganization>, "actor">): Outcome {
   const subOrganizationId = randomUUID();
   const { organizationId: parentOrganizationId } = organization;
   if (organization.parentOrganizationId !== undefined) throw invalid("sub-organizations cannot have sub-organizations");
@@ -151,7 +157,7 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<SubOrga
   return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
 }
 
-function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof wallet>): JsonObject {
+function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof walletShape>): JsonObject {
   return { mnemonicLength };
 }
 
@@ -171,7 +177,7 @@ interface Origin {
 export function makeWallet(
   tx: Transaction,
   organizationId: string,
-  { walletName, accounts: requested }: Pick<ReadOf<typeof wallet>, "walletName" | "accounts">,
+  { walletName, accounts: requested }: Pick<ReadOf<typeof walletShape>, "walletName" | "accounts">,
   { now, imported }: Origin,
 ): MadeWallet {
   const [walletId, seed] = [randomUUID(), imported?.seed ?? randomBytes(64)];

@@ -12,7 +12,7 @@ import { isExpired } from "./stamps.js";
 import { isRoot, newApiKey, owned, putUser, userOf } from "./users.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
-const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
+export const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
 const DEFAULT_SESSION_SECONDS = "900";
 /** Longest session in seconds, which is 30 days. */
 const MAX_SESSION_SECONDS = 2_592_000;

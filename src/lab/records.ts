@@ -3,7 +3,7 @@ import type { JsonObject } from "../decode/json.js";
 import type { ApiKeyPair } from "./api-key.js";
 import type { SavedPki } from "./pki.js";
 import type { SavedQosKeyPair } from "./qos.js";
-import type { App, ReleaseOptions } from "./release.js";
+import type { App, ReleaseOptions, TokenApp } from "./release.js";
 import type { Timestamp } from "./timestamp.js";
 import type { AddressFormat, Curve } from "./wallet.js";
 
@@ -163,7 +163,7 @@ export interface SavedApplication extends Owned {
 /** The data that all releases share. */
 export interface SavedFleet {
   readonly pki: SavedPki;
-  readonly quorumKeys: Readonly<Record<App, SavedQosKeyPair>>;
+  readonly quorumKeys: Readonly<Record<App | TokenApp, SavedQosKeyPair>>;
   readonly operators: readonly SavedMember[];
   readonly shareholders: readonly SavedMember[];
 }

@@ -13,6 +13,10 @@ export function isApp(name: string): name is App {
   return APPS.some((app) => app === name);
 }
 
+/** Applications whose quorum keys sign tokens. No enclave of the lab runs them. */
+export const TOKEN_APPS = ["notarizer", "tls-fetcher"] as const;
+export type TokenApp = (typeof TOKEN_APPS)[number];
+
 export interface ReleaseOptions {
   readonly app: App;
   /** The name, such as `lab.3`. */

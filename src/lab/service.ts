@@ -403,8 +403,9 @@ export function bodyJson(body: Uint8Array): JsonValue {
   }
 }
 
-function parsed(shape: Shape<unknown>, value: unknown): unknown {
+/** Reads parameters. Throws Refusal. */
+export function parsed<T>(shape: Shape<T>, value: unknown): T {
   const { value: read, faults } = readShape(shape, value);
   if (faults.length > 0) throw invalid(faultText(faults.slice(0, 20)));
-  return read;
+  return read as T;
 }

@@ -62,7 +62,21 @@ export const LAB_BUILD: LabBuild = {
   trigger: "push",
 };
 
+/** An immutable release, as GitHub states it. */
+export interface LabRelease {
+  /** The repository as `owner/name`. */
+  readonly repository: string;
+  readonly repositoryId: string;
+  readonly tag: string;
+  /** The subdomain of an enterprise. Default: that of github.com. */
+  readonly tenant?: string;
+}
+
+/** A release of the repository of {@link LAB_BUILD}. */
+const LAB_RELEASE: LabRelease = { repository: "acme/oracle", repositoryId: "123456789", tag: "v1.2.3" };
+
 const SLSA_PROVENANCE = "https://slsa.dev/provenance/v1";
+const RELEASE = "https://in-toto.io/attestation/release/v0.2";
 const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
 const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 /** Sigstore's arc of certificate extensions. */
@@ -102,7 +116,12 @@ export interface ProvenanceOptions {
   readonly digest: Uint8Array;
   /** The build. The default of each member is that of {@link LAB_BUILD}. */
   readonly build?: Partial<LabBuild>;
-  /** The type of the predicate. Default: `https://slsa.dev/provenance/v1`. */
+  /**
+   * States a release in place of a build. The default of each member is that of {@link LAB_RELEASE}. Only for an
+   * instance of kind `private`, since no log has releases.
+   */
+  readonly release?: Partial<LabRelease>;
+  /** The type of the predicate. Default: `https://slsa.dev/provenance/v1`, and for a release its type v0.2. */
   readonly predicateType?: string;
   /** The time at which the log or the timestamp authority signs. Default: a second after `at`. */
   readonly signedAt?: Date;
@@ -113,12 +132,16 @@ const PROVENANCE_OPTIONS: MembersOf<ProvenanceOptions> = {
   at: date,
   digest: byteCopy,
   build: optional(plain),
+  release: optional(plain),
   predicateType: optional(text),
   signedAt: optional(date),
   alter: optional(plain),
 };
 
-type WholeOptions = ProvenanceOptions & { readonly build: LabBuild };
+type WholeOptions = Omit<ProvenanceOptions, "release"> & {
+  readonly build: LabBuild;
+  readonly release: LabRelease | null;
+};
 
 const KEYS = ["root", "intermediate", "certificateLog", "signatureLog", "timestamps"] as const;
 type Keys = Readonly<Record<(typeof KEYS)[number], KeyPair>>;
@@ -198,10 +221,12 @@ export class LabSigstore {
   /** Returns a bundle as JSON text. */
   attest(given: ProvenanceOptions): string {
     const own = typedOptions("options", given, PROVENANCE_OPTIONS);
-    const options = { ...own, build: { ...LAB_BUILD, ...own.build } };
+    const release = own.release === undefined ? null : { ...LAB_RELEASE, ...own.release };
+    const options = { ...own, build: { ...LAB_BUILD, ...own.build }, release };
     const { at, alter = {}, signedAt = new Date(at.getTime() + 1000) } = options;
     const signer = generateKeyPair("prime256v1");
-    const payload = altered(toUtf8(JSON.stringify(altered(statementOf(options), alter.statement))), alter.payload);
+    const statement = release === null ? statementOf(options) : releaseStatement(release, options);
+    const payload = altered(toUtf8(JSON.stringify(altered(statement, alter.statement))), alter.payload);
     const payloadType = alter.payloadType ?? PAYLOAD_TYPE;
     const signature = signDer(signer, "sha256", preAuthentication(payloadType, payload));
     const leaf = this.#leaf(signer, options);
@@ -230,13 +255,14 @@ export class LabSigstore {
     return { tlogEntries: [this.#log.add({ at, kind: "dsse", version: "0.0.1", body })] };
   }
 
-  #leaf(key: KeyPair, { at, build, alter = {} }: WholeOptions): Uint8Array {
+  #leaf(key: KeyPair, { at, build, release, alter = {} }: WholeOptions): Uint8Array {
+    const extensions = release === null ? leafExtensions(build) : releaseExtensions(release);
     const spec = altered(
       {
         ...specOf(key, null),
         notBefore: at,
         notAfter: new Date(at.getTime() + 10 * MINUTE),
-        extensions: altered(leafExtensions(build), alter.extensions),
+        extensions: altered(extensions, alter.extensions),
       },
       alter.certificate,
     );
@@ -266,6 +292,11 @@ export class LabSigstore {
 export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
   const pinned = otherMembers({ ...LAB_BUILD, ...build }, "identity");
   return { ...pinned, predicateTypes: [SLSA_PROVENANCE], trustedRoot: { ...trustedRoot } };
+}
+
+/** Returns an entry of the pin `provenance` that pins a release. `trustedRoot` is `{ file }` or `{ json }`. */
+export function labReleasePin(trustedRoot: JsonObject, release: Partial<LabRelease> = {}): JsonObject {
+  return { githubRelease: { ...LAB_RELEASE, ...release }, trustedRoot: { ...trustedRoot } };
 }
 
 /** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */
@@ -327,6 +358,30 @@ function statementOf({ digest, build, predicateType = SLSA_PROVENANCE }: WholeOp
       },
       runDetails: { builder: { id: `${repository}/${workflow}@${ref}` } },
     },
+  };
+}
+
+/** Returns the extensions of GitHub's certificate for releases, which names no identity provider. */
+function releaseExtensions({ tenant = "dotcom" }: LabRelease): ExtensionSpec[] {
+  return [
+    keyUsage(true, KEY_USAGE.digitalSignature),
+    extendedKeyUsage("1.3.6.1.5.5.7.3.3"),
+    uriName(`https://${tenant}.releases.github.com`),
+  ];
+}
+
+/** Returns GitHub's statement: the first subject is the tag's commit, and the others are the files. */
+function releaseStatement(release: LabRelease, { digest, predicateType = RELEASE }: WholeOptions): JsonObject {
+  const { repository, repositoryId, tag } = release;
+  const purl = `pkg:github/${repository}@${tag}`;
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [
+      { uri: purl, digest: { sha1: LAB_BUILD.commit } },
+      { name: "oracle", digest: { sha256: toHex(digest) } },
+    ],
+    predicateType,
+    predicate: { databaseId: "1", ownerId: "2", packageId: repositoryId, purl, repository, repositoryId, tag },
   };
 }
 

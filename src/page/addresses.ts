@@ -11,7 +11,7 @@ import { STYLE } from "./style.js";
 type Fact = string | null;
 type ShownRow = Readonly<Record<"class" | "address" | "organizationId", string>> &
   Readonly<Record<"walletId" | "privateKeyId" | "path" | "curve" | "addressFormat" | "createdAt", Fact>> &
-  Readonly<Record<"provenAt" | "activityId" | "deployment" | "reason", Fact>>;
+  Readonly<Record<"provenAt" | "activityId" | "deployment" | "reason", Fact>> & { readonly listed: boolean };
 
 interface ShownGroup {
   readonly name: string;
@@ -81,7 +81,6 @@ function listOf(texts: readonly string[]): Markup {
 /** A class that is not here is a failure. */
 const CLASS_STATES: Readonly<Record<string, LinkState>> = {
   derived: "proven",
-  note: "open",
   exported: "warned",
   imported: "warned",
   service: "word",
@@ -127,22 +126,21 @@ interface AddressLink {
 }
 
 const SERVICE = { state: "word", word: "Service’s word" } as const;
-const PROVEN: readonly string[] = ["unlisted", "note", "imported", "exported", "derived"];
+const PROVEN: readonly string[] = ["imported", "exported", "derived"];
 const UNKNOWN_SEED = "That nobody else knows the seed is not proven.";
 
 /** Returns what an address rests on, from the list that has it to its seed. */
 function linksOf(row: ShownRow): AddressLink[] {
   const { class: name, organizationId, activityId, provenAt, deployment, reason, createdAt } = row;
-  const isListed = name !== "unlisted" && name !== "note";
   const place = `organization ${organizationId}, ${placeOf(row)}`;
   const listed = [place, row.curve, row.addressFormat, createdAt && `created ${createdAt}`];
   const signed = `An enclave signed this address at ${provenAt}: ${place}.`;
-  const isProven = PROVEN.includes(name);
+  const isProven = PROVEN.includes(name) || !row.listed;
   return [
     {
       title: "List",
-      ...(isListed ? SERVICE : { state: stateOf(name), word: "Not listed" }),
-      says: isListed ? listed : [],
+      ...(row.listed ? SERVICE : { state: name === "derived" ? "open" : "failed", word: "Not listed" }),
+      says: row.listed ? listed : [reason],
     },
     {
       title: "Activity",
@@ -159,8 +157,9 @@ function linksOf(row: ShownRow): AddressLink[] {
   ];
 }
 
-function seedLink({ class: name, reason }: ShownRow): AddressLink {
-  if (name === "derived") return { title: "Seed", ...SERVICE, says: ["Neither imported nor exported.", UNKNOWN_SEED] };
+function seedLink({ class: name, listed, reason }: ShownRow): AddressLink {
+  if (name === "derived" && listed)
+    return { title: "Seed", ...SERVICE, says: ["Neither imported nor exported.", UNKNOWN_SEED] };
   if (stateOf(name) === "warned") return { title: "Seed", state: "warned", says: [reason, UNKNOWN_SEED] };
   return { title: "Seed", state: "unproven", says: [UNKNOWN_SEED] };
 }

@@ -2,7 +2,7 @@
  * Reads the input of the page that verifies. Each file is recognised by its content, and all files make one
  * verification.
  */
-import { fromHex, fromUtf8, toHex } from "../bytes.js";
+import { fromHex, fromUtf8, lastOf, toHex } from "../bytes.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
@@ -246,7 +246,7 @@ function plainPolicyOf(file: ListedFile, anchors: readonly ListedFile[], faults:
   }
   const missing: string[] = [];
   const texts = anchorFileNames(text).flatMap((path) => {
-    const own = printable(path.split(/[/\\]/).at(-1)!);
+    const own = printable(lastOf(path.split(/[/\\]/))!);
     const found = anchors.filter((anchor) => anchor.name === own);
     if (found.length === 1) return [[path, textOf(found[0]!.bytes)] as const];
     const what = found.length === 0 ? missingAnchor(own, anchors) : SAME_NAME;

@@ -1,7 +1,7 @@
 /** Checks of published releases: each release alone, and the history of each application (release/README.md). */
 import { plain, typedOptions } from "../decode/options.js";
 import { flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
-import { toHex } from "../bytes.js";
+import { lastOf, toHex } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -267,7 +267,7 @@ function byApplication(checked: readonly Readable[], isByNamespace: boolean): [n
  * one, if there is one.
  */
 function historyOf(group: readonly Readable[], demand: Demand): CheckedHistory {
-  const lastFirst = group.toSorted((one, other) => one.faults.length - other.faults.length).reverse();
+  const lastFirst = [...group].sort((one, other) => one.faults.length - other.faults.length).reverse();
   const chosen = new Map(lastFirst.map((one) => [toHex(one.release.manifestHash), one]));
   const once = group.filter((one) => chosen.get(toHex(one.release.manifestHash)) === one);
   return checkHistory(once, anchorsOf(group, demand));
@@ -336,7 +336,7 @@ function countsOf(releases: readonly CheckedRelease[]): Record<ReleaseStatus, nu
 }
 
 function describeHistory(application: string, { ordered, notAnchored, steps, faults }: CheckedHistory): ReleaseHistory {
-  const newest = ordered.at(-1)!.release.manifest.namespace;
+  const newest = lastOf(ordered)!.release.manifest.namespace;
   const nameOf = ({ release }: Readable): string => release.name;
   return Object.freeze({
     application,

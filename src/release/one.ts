@@ -1,5 +1,5 @@
 /** The checks of one release (release/README.md, "What is checked", 1 and 2). */
-import { equalBytes, toHex } from "../bytes.js";
+import { equalBytes, lastOf, toHex } from "../bytes.js";
 import type { Manifest, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { shownName } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "../verify/approvals.js";
@@ -88,7 +88,7 @@ function placeFaults(
   namespaces: readonly string[] | undefined,
 ): ReleaseFault[] {
   const file = fileIn(name, "manifest");
-  const last = namespace.name.split("/").at(-1);
+  const last = lastOf(namespace.name.split("/"));
   const faults: ReleaseFault[] = [];
   if (application !== null && last !== application) {
     const message = `is a manifest of ${quoted(namespace.name)}, not of ${quoted(application)}, which its folder names`;

@@ -85,7 +85,7 @@ export function withProvenance(claims: Claims, provenance: readonly (VerifiedPro
 }
 
 function provenanceClaims(verified: VerifiedProvenance, index: number): ProvenanceClaims {
-  const { statement, identity, signedTimes, trustedRoot, demanded, meets } = verified;
+  const { statement, identity, release, signedTimes, trustedRoot, demanded, meets } = verified;
   const { buildConfig, san, ...others } = identity;
   return {
     bundle: index,
@@ -97,6 +97,7 @@ function provenanceClaims(verified: VerifiedProvenance, index: number): Provenan
     })),
     predicateType: statement.predicateType,
     signer: { ...others, workflow: buildConfig, identity: san },
+    ...(release && { release: { ...release } }),
     signedTimes: [...signedTimes],
     trustedRoot: { ...trustedRoot },
     demanded: { ...demanded },

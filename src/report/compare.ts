@@ -1,4 +1,5 @@
 /** Two values side by side, with only the differing bytes of long hex. */
+import { lastOf } from "../bytes.js";
 import { printable, printableStart, shortHex } from "./printable.js";
 
 /** Hex of 16 bytes and more is compared byte by byte. */
@@ -107,7 +108,7 @@ function ranges(indices: readonly number[]): string {
 export function runsOf(indices: readonly number[]): [first: number, last: number][] {
   const runs: [number, number][] = [];
   for (const index of indices) {
-    const run = runs.at(-1);
+    const run = lastOf(runs);
     if (run?.[1] === index - 1) run[1] = index;
     else runs.push([index, index]);
   }

@@ -125,7 +125,7 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
  * Loads the usual advice, which only a rejection needs. If loading fails, as in a browser that is offline, the report
  * is the same without advice.
  */
-async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
+export async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
   const usual = await import("./advice.js").then(
     ({ ADVICE }) => ADVICE,
     () => null,

@@ -1,4 +1,5 @@
 /** Facts that every rendering of a report shows: bad checks, counts, warnings, and the head. */
+import { lastOf } from "../bytes.js";
 import type { Check } from "../checks.js";
 import { isAccepted, isGoodVerdict } from "./accepted.js";
 import { type ShownCheck, labelOf } from "./check-lines.js";
@@ -169,7 +170,7 @@ function togetherLine(boots: readonly BootProofClaims[], now: string): string {
   const each = (text: (boot: BootProofClaims) => string): string => shortList([...new Set(boots.map(text))]);
   const timeOf = ({ hardware }: BootProofClaims): number => Date.parse(hardware.documentTime);
   const byDate = [...boots].sort((one, other) => timeOf(one) - timeOf(other));
-  const dates = datesText([byDate[0]!, byDate.at(-1)!], now);
+  const dates = datesText([byDate[0]!, lastOf(byDate)!], now);
   return `${boots.length} boot proofs, documents of ${dates}; ${each(deploymentText)}; ${each(namespaceText)}`;
 }
 

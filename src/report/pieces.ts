@@ -1,4 +1,5 @@
 /** Paragraphs of checks: every check of a single boot proof, app proof or bundle, or a line for each of several. */
+import { lastOf } from "../bytes.js";
 import type { Check, CheckFamily, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
 import { countWords, isBad, isNote, shownCheck } from "./facts.js";
@@ -21,6 +22,7 @@ export const GROUPS: Readonly<Record<CheckFamily, string>> = {
   activity: "Activity",
   policy: "Policy",
   provenance: "Build provenance",
+  token: "Token",
 };
 /** Heading for checks of another version. */
 const OTHER = "Other";
@@ -78,8 +80,8 @@ function groupLines(heading: string, checks: readonly Check[], report: Report, p
 function runsOfSkips(checks: readonly Check[]): Check[][] {
   const runs: Check[][] = [];
   for (const check of checks) {
-    const last = runs.at(-1)?.[0];
-    if (check.status === "skip" && last?.status === "skip" && last.detail === check.detail) runs.at(-1)!.push(check);
+    const last = lastOf(runs)?.[0];
+    if (check.status === "skip" && last?.status === "skip" && last.detail === check.detail) lastOf(runs)!.push(check);
     else runs.push([check]);
   }
   return runs;

@@ -11,7 +11,9 @@ import type { BootProofForm } from "../decode/boot-proof.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
+import type { SignUp } from "../verify/app-proof.js";
 import type { ActivityQuestion } from "../verify/contradictions.js";
+import type { GithubRelease } from "../decode/github-release.js";
 import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
@@ -88,11 +90,13 @@ export interface Claims {
   readonly bootProofs: readonly BootProofClaims[];
   readonly appProofs: readonly AppProofClaims[];
   readonly activity: ActivityClaims | null;
+  /** The sign-up that the app proofs answer, absent for other evidence. */
+  readonly signUp?: SignUp;
   /** The bundles that meet a demand of the caller's policy, absent if there are none. */
   readonly provenance?: readonly ProvenanceClaims[];
 }
 
-/** A build that the identity provider, the certificate authority and the logs of a trusted root state. */
+/** A build or a release that the services of a trusted root state. */
 export interface ProvenanceClaims {
   /** Index of the bundle. */
   readonly bundle: number;
@@ -107,6 +111,8 @@ export interface ProvenanceClaims {
   }[];
   readonly predicateType: string;
   readonly signer: BuildSignerClaims;
+  /** The release of GitHub that carries the binary. Absent for a build. */
+  readonly release?: GithubRelease;
   /** Times in RFC 3339 that a log or a timestamp authority signed. */
   readonly signedTimes: readonly string[];
   /** Name of the trusted root in the policy, and SHA-256 of its JSON text. */

@@ -76,10 +76,18 @@ function enclaveStatements(report: Report, claims: Claims, wording: Wording): st
 }
 
 /** Returns a statement about the binary. Statements about the manifest name the enclave that runs it. */
-function buildStatement({ signer, meets, predicateType, signedTimes }: ProvenanceClaims, { hex }: Wording): string {
+function buildStatement(claims: ProvenanceClaims, { hex }: Wording): string {
+  const { signer, release, meets, predicateType, signedTimes } = claims;
   const { issuer, repository, workflow, ref, commit, identity } = signer;
   const named = (text: string | null): string => quoted(text ?? "", MAX_NAME);
   const digests = [...new Set(meets.map(({ digest }) => hex(digest)))];
+  if (release !== undefined)
+    return (
+      `GitHub states that release ${named(release.tag)} of ${named(release.repository)} carries the file with ` +
+      `SHA-256 ${shortList(digests)}: ${named(identity)} signed on ${printable(signedTimes[0] ?? "")} ` +
+      `(${printableStart(predicateType, MAX_NAME)}), if GitHub, the certificate authority and the timestamp ` +
+      "authority of the trusted root are sound."
+    );
   const at = commit === null ? "" : ` at commit ${printableStart(commit, MAX_NAME)}`;
   const run =
     repository === null
@@ -96,12 +104,16 @@ function buildStatement({ signer, meets, predicateType, signedTimes }: Provenanc
 /** Maximum characters of workflow names, which contain repository and ref. */
 const MAX_NAME = 300;
 
-/** Whether a build of every application of the boot proof is attested, and its manifest is proven. */
+/**
+ * Whether a build of every application of the boot proof is attested, and its manifest is proven. A release states no
+ * build.
+ */
 export function isBuiltAsAttested({ bootProofs, provenance = [] }: Claims, index: number): boolean {
   const boot = bootProofs[index]!;
   const { manifest } = boot.image;
   if (manifest === null || !isVouchedFor(boot)) return false;
-  const attested = provenance.flatMap(({ meets }) => meets).filter(({ bootProof }) => bootProof === index);
+  const builds = provenance.filter(({ release }) => release === undefined);
+  const attested = builds.flatMap(({ meets }) => meets).filter(({ bootProof }) => bootProof === index);
   if (manifest.workloads === null) return attested.some(({ digest }) => digest === manifest.pivotHash);
   return Object.keys(manifest.workloads).every((name) => attested.some(({ workload }) => workload === name));
 }

@@ -2,6 +2,7 @@
  * Sentences on what a report leaves open (report/README.md, "Not proven"), and the warnings. Text from evidence is made
  * printable here.
  */
+import { lastOf } from "../bytes.js";
 import type { CheckId, WarningCheckId } from "../checks.js";
 import { KNOWN_PAYLOAD_TYPES } from "../decode/app-proof-limits.js";
 import { known } from "./check-lines.js";
@@ -259,9 +260,22 @@ function openResults(report: Report, claims: Claims): string[] {
   }
   const payloads = claims.appProofs.map(({ payload }) => payload);
   return [
+    ...openSignUp(claims),
     ...whoseProofs(report, claims),
     ...(payloads.some((payload) => Object.hasOwn(payload, "policyOutcomeProof")) ? [DECISION] : []),
-    ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof")) ? [walletStatement(null)] : []),
+    ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof"))
+      ? [walletStatement(claims.signUp?.walletId ?? null)]
+      : []),
+  ];
+}
+
+/** Returns statements on a sign-up: app proofs contain only the id of the organization. */
+function openSignUp({ signUp }: Claims): string[] {
+  if (signUp === undefined) return [];
+  return [
+    `That the organization is new and yours (${quoted(signUp.organizationId)}): the auth proxy chose it, and app ` +
+      "proofs contain only its id.",
+    "The user and the credentials of the organization: the auth proxy's word. It could have registered others.",
   ];
 }
 
@@ -393,6 +407,7 @@ function openAlways(report: Report, claims: Claims): string[] {
     ...(isLabelled ? [labels + pinned] : []),
     ...(claims.bootProofs.some(({ form }) => form === "provisioning") ? [UNSIGNED_DETAILS] : []),
     openSource(claims),
+    ...openReleases(claims),
     ...openLife(report, claims),
   ];
 }
@@ -411,6 +426,18 @@ function openSource(claims: Claims): string {
   );
 }
 
+/** Returns a statement on each release that carries a binary. */
+function openReleases({ provenance = [] }: Claims): string[] {
+  const releases = provenance.flatMap(({ release }) => release ?? []);
+  const names = releases.map(({ tag, repository }) => `${quoted(tag, MAX_NAME)} of ${quoted(repository, MAX_NAME)}`);
+  return [...new Set(names)].map(
+    (name) =>
+      `Which source and which build made the file of release ${name}: whoever may publish a release uploads any file.`,
+  );
+}
+
+const MAX_NAME = 300;
+
 const UNSIGNED_DETAILS =
   "The time and the deployment that provisioning details name beside the document: no enclave signed them, and no " +
   "check uses them.";
@@ -423,7 +450,7 @@ function openLife(report: Report, claims: Claims): string[] {
   const times = withoutNonce.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no maximum age was set,";
-  const ends = new Set([times.sort()[0]!, times.at(-1)!]);
+  const ends = new Set([times.sort()[0]!, lastOf(times)!]);
   const made = [...ends].join(" to ");
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }

@@ -8,17 +8,16 @@ const MARK = /[\p{Mn}\p{Me}]/u;
 /** The mark that makes a keycap of a digit, as wide as an emoji. */
 const KEYCAP = "\u20e3";
 
-/**
- * East Asian Width W and F, and emoji except halves of flags. MARK is tested first, so marks in these ranges have no
- * width.
- */
+/** East Asian Width W and F. MARK is tested first, so marks in these ranges have no width. */
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2329\\u232a\\u2630-\\u2637\\u268a-\\u268f\\u2e80-\\u303e\\u3041-\\u3247" +
     "\\u3250-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6b\\uff01-\\uff60" +
-    "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1d300}-\\u{1d376}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]" +
-    "|(?![\\u{1f1e6}-\\u{1f1ff}])\\p{Emoji_Presentation}",
+    "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1d300}-\\u{1d376}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]",
   "u",
 );
+/** Emoji, and halves of flags, which are narrow. Literals, because React Native's compiler rewrites only those. */
+const EMOJI = /\p{Emoji_Presentation}/u;
+const FLAG_HALF = /[\u{1f1e6}-\u{1f1ff}]/u;
 const ASCII = /^[\x20-\x7e]*$/;
 const CLUSTER = /\P{M}?\p{M}*/gu;
 
@@ -32,7 +31,7 @@ export function displayWidth(text: string): number {
 function columnsOf(char: string): number {
   if (ASCII.test(char) || char === KEYCAP) return 1;
   if (MARK.test(char)) return 0;
-  return WIDE.test(char) ? 2 : 1;
+  return WIDE.test(char) || (EMOJI.test(char) && !FLAG_HALF.test(char)) ? 2 : 1;
 }
 
 /**

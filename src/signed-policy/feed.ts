@@ -1,5 +1,5 @@
 /** What a consumer pins and keeps, and how it reads a feed (signed-policy/README.md, "Consumer"). */
-import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { fromUtf8, lastOf, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
 import { type Shape, anyObject, hex, object, objectOf, oneOf, optional, wholeNumber } from "../decode/shapes.js";
@@ -120,7 +120,7 @@ export async function readFeed(input: string | Uint8Array): Promise<readonly Pol
     const place = `feed line ${index + 1}`;
     if (line.trim() === "") throw malformed(place, "empty");
     const version = await readVersion(await readEnvelope(line, place), place, keys);
-    const before = versions.at(-1)?.version;
+    const before = lastOf(versions)?.version;
     if (before !== undefined && version.version !== before + 1)
       throw wrongVersion(version.version, `${place}: version ${version.version} follows version ${before}`);
     versions.push(version);
@@ -159,7 +159,7 @@ export async function walkFeed(
   requireSince(versions, pinned);
   requireState(versions, own);
   const isOld = ({ version }: PolicyVersion): boolean => (own === null ? version < least : version <= own.version);
-  const skipped = versions.filter(isOld).at(-1) ?? null;
+  const skipped = lastOf(versions.filter(isOld)) ?? null;
   const latest = now.getTime() + ISSUED_SKEW_MS;
   const [accepted, notes]: [AcceptedVersion[], string[]] = [[], []];
   let newest = own;
@@ -193,7 +193,7 @@ function requireLeast(
   versions: readonly PolicyVersion[],
 ): AcceptedVersion {
   if (newest !== null && newest.version >= least) return newest;
-  const last = versions.at(-1)!.version;
+  const last = lastOf(versions)!.version;
   throw wrongVersion(last, `the feed ends at version ${last}, and at least version ${least} is needed (a rollback?)`);
 }
 
@@ -208,7 +208,7 @@ function requireSince(versions: readonly PolicyVersion[], { since }: PinnedSigne
 function requireState(versions: readonly PolicyVersion[], own: AcceptedVersion | null): void {
   if (own === null) return;
   const { version, envelope } = own;
-  const [first, last] = [versions[0]!.version, versions.at(-1)!.version];
+  const [first, last] = [versions[0]!.version, lastOf(versions)!.version];
   if (last < version)
     throw wrongVersion(
       last,

@@ -47,6 +47,8 @@ interface BootProofCandidate {
 export interface AppProofCompany {
   readonly boots: readonly BootProofCandidate[];
   readonly activity: { readonly value: ActivityTimes } | null;
+  /** Reasons of the caller to refuse the app proofs. With an activity, its own check has them. */
+  readonly refusals?: readonly string[] | undefined;
 }
 
 type ActivityTimes = Parameters<typeof requestTime>[1];
@@ -112,7 +114,7 @@ interface AppProofTools {
 /** Runs all checks. */
 export async function runAppProofChecks(
   inputs: readonly InputCopy[],
-  { boots, activity }: AppProofCompany,
+  { boots, activity, refusals: given = [] }: AppProofCompany,
   context: VerifyContext,
   { verifies, checklistOf }: AppProofTools,
 ): Promise<{ readonly facts: readonly (AppProofFacts | null)[]; readonly checklists: readonly Checklist[] }> {
@@ -129,9 +131,11 @@ export async function runAppProofChecks(
     missing: [],
     verifies,
   };
-  const first = { ...setting, missing: missingFromAll(decoded, expectation, setting.withActivity) };
+  const refusals = setting.withActivity ? [] : given;
+  const first = { ...setting, missing: [...refusals, ...missingFromAll(decoded, expectation, setting.withActivity)] };
   const facts = await Promise.all(decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting)));
-  const missing = decoded.length === 0 ? missingProofs(expectation, setting.withActivity, checklistOf("app[0]")) : [];
+  const absent = { expectation, refusals, withActivity: setting.withActivity };
+  const missing = decoded.length === 0 ? missingProofs(absent, checklistOf("app[0]")) : [];
   return { facts, checklists: [...missing, ...decoded.map(({ checklist }) => checklist)] };
 }
 
@@ -159,15 +163,23 @@ function missingFromAll(
   ];
 }
 
+interface Absent extends Pick<AppProofSetting, "withActivity"> {
+  readonly expectation: Expectation | null;
+  readonly refusals: readonly string[];
+}
+
 /** Runs `app.request` for evidence without app proofs, if something is expected of them. */
-function missingProofs(expectation: Expectation | null, withActivity: boolean, checklist: Checklist): Checklist[] {
+function missingProofs({ expectation, refusals, withActivity }: Absent, checklist: Checklist): Checklist[] {
   if (expectation === null || (withActivity && expectation.payload === null)) return [];
   const expected = [
     ...(expectation.addresses === null || withActivity ? [] : ["addresses"]),
     ...(expectation.payload === null ? [] : ["payloads"]),
   ];
-  if (expected.length > 0)
-    checklist.fail("app.request", `${expected.join(" and ")} are expected, and there is no app proof`);
+  const faults = [
+    ...refusals,
+    ...(expected.length > 0 ? [`${expected.join(" and ")} are expected, and there is no app proof`] : []),
+  ];
+  if (faults.length > 0) checklist.conclude("app.request", faults);
   else checklist.skip("app.request", "there is no app proof, and a boot proof names no organization");
   return [checklist];
 }

@@ -56,6 +56,15 @@ interface CheckedAppProofs {
 /** The loaded checks. They are kept because an import takes longer than the checks. */
 let checks: typeof AppProofChecks | undefined;
 
+/** A sign-up by the auth proxy. An app proof of this wallet has each address at its requested path. */
+export interface SignUp {
+  /** The new organization. The auth proxy chose it, so that it is the caller's is not proven. */
+  readonly organizationId: string;
+  readonly walletId: string | null;
+  /** In the order of the requested accounts. */
+  readonly addresses: readonly string[];
+}
+
 /**
  * Checks app proofs, each with the boot proof whose attested key it names. Loads the checks unless there is nothing to
  * check, and rejects if they cannot be loaded.

@@ -23,7 +23,7 @@ import {
   validationTimeOf,
   verifiedAttestation,
 } from "./attestation.js";
-import { recheckCertificatePath } from "./certificate-path.js";
+import { recheckCertificatePath, recheckRevocation } from "./certificate-path.js";
 import { type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
 import {
@@ -132,7 +132,7 @@ async function checkBootProof(
   context: BootProofContext,
   subject: CheckSubject,
 ): Promise<CheckedBootProof> {
-  if (VerifiedBootProof.isVerified(input)) return recheckedBootProof(input, wantedKeys, context, subject);
+  if (VerifiedBootProof.isVerified(input)) return recheckedInLists(input, wantedKeys, context, subject);
   const checklist = new Checklist(subject);
   const { value: proof, whole } = checkDecoding(input, checklist);
   const [checked, approved] = await Promise.all([
@@ -185,8 +185,23 @@ async function checkBootProof(
   };
 }
 
+async function recheckedInLists(
+  verified: VerifiedBootProof,
+  wantedKeys: readonly WantedKey[],
+  context: BootProofContext,
+  subject: CheckSubject,
+): Promise<CheckedBootProof> {
+  const rechecked = recheckedBootProof(verified, wantedKeys, context, subject);
+  if (context.crls.given.length === 0) return rechecked;
+  const isGood = await recheckRevocation(verified.attestation, context, rechecked.checklist);
+  return isGood ? rechecked : { ...rechecked, verified: null };
+}
+
 /** The members of the context that the checks of {@link recheckBootProof} read. */
-type RecheckContext = Pick<VerifyContext, "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce">;
+type RecheckContext = Pick<
+  VerifyContext,
+  "crls" | "trustAnchors" | "now" | "at" | "allowDebug" | "measurements" | "nonce"
+>;
 
 function recheckedBootProof(
   verified: VerifiedBootProof,
@@ -213,7 +228,7 @@ function recheckBootProof(
   const { document } = attestation;
   checklist.adopt(verified.lastingChecks());
   const validationTime = validationTimeOf(document, context);
-  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, checklist);
+  const trustAnchor = recheckCertificatePath(attestation, context, validationTime, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
   const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const isNonceWanted = checkNonce(document.nonce, context.nonce, checklist);

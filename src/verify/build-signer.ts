@@ -1,7 +1,7 @@
 /** Comparison of a build's signer with a demand of the policy. Values are compared whole, and never split at `@`. */
 import { type BuildIdentity, extensionText } from "../decode/build-identity.js";
 import { cut, listed } from "../errors.js";
-import type { ProvenanceDemand } from "./provenance-demand.js";
+import type { WorkflowDemand } from "./provenance-demand.js";
 
 /** A fault as a phrase for people, with the compared values. */
 export interface ProvenanceFault {
@@ -13,7 +13,7 @@ export interface ProvenanceFault {
 const MAX_VALUE = 1000;
 
 /** Returns one fault for each value that differs from the demand. */
-export function signerFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
+export function signerFaults(identity: BuildIdentity, demand: WorkflowDemand): ProvenanceFault[] {
   const { issuer, repository, repositoryId, runner, trigger, commit } = demand;
   const exact = { issuer, repository, repositoryId, runner, trigger, commit };
   return [
@@ -30,11 +30,11 @@ export function signerFaults(identity: BuildIdentity, demand: ProvenanceDemand):
   ];
 }
 
-function differing(detail: string, expected: string, actual: string | null): ProvenanceFault {
+export function differing(detail: string, expected: string, actual: string | null): ProvenanceFault {
   return { detail, expected, actual: actual === null ? "absent" : cut(actual, MAX_VALUE) };
 }
 
-function refFaults({ ref }: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
+function refFaults({ ref }: BuildIdentity, demand: WorkflowDemand): ProvenanceFault[] {
   if (demand.ref === undefined || (ref !== null && demand.ref.some((wanted) => isRef(ref, wanted)))) return [];
   return [differing(`another ${extensionText("ref")}`, listed(demand.ref, " or "), ref)];
 }
@@ -46,7 +46,7 @@ function isRef(ref: string, wanted: string): boolean {
   return ref.startsWith(folder) && ref.length > folder.length;
 }
 
-function workflowFaults({ repository, ref, buildConfig }: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
+function workflowFaults({ repository, ref, buildConfig }: BuildIdentity, demand: WorkflowDemand): ProvenanceFault[] {
   if (demand.workflow === undefined) return [];
   const wanted = demand.workflow.map((workflow) => `${repository ?? "absent"}/${workflow}@${ref ?? "absent"}`);
   const isThere = repository !== null && ref !== null && buildConfig !== null;
@@ -54,14 +54,14 @@ function workflowFaults({ repository, ref, buildConfig }: BuildIdentity, demand:
   return [differing(`another workflow: ${extensionText("buildConfig")}`, listed(wanted, " or "), buildConfig)];
 }
 
-function nameFaults({ san }: BuildIdentity, { identity }: ProvenanceDemand): ProvenanceFault[] {
+function nameFaults({ san }: BuildIdentity, { identity }: WorkflowDemand): ProvenanceFault[] {
   return identity === undefined || san === identity
     ? []
     : [differing("another subject alternative name", identity, san)];
 }
 
 /** Checks that the certificate was issued to the build's workflow or, if the demand names a signer, to that signer. */
-function certifiedWorkflowFaults(identity: BuildIdentity, demand: ProvenanceDemand): ProvenanceFault[] {
+function certifiedWorkflowFaults(identity: BuildIdentity, demand: WorkflowDemand): ProvenanceFault[] {
   const { signer, san, buildConfig } = identity;
   const what = extensionText("signer");
   if (demand.signer !== undefined && (signer === null || !isSigner(signer, demand.signer)))

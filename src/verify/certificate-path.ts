@@ -16,14 +16,12 @@ import {
 import { rawSignature } from "../decode/ecdsa-signature.js";
 import { attempt, faultText } from "../errors.js";
 import { CURVES } from "./cryptography.js";
-import { pointOfSpki } from "./ecdsa.js";
+import type { VerifyContext } from "./context.js";
+import { ECDSA_WITH_SHA384, pointOfSpki } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
 export const PATH_CHECKS = /* @__PURE__ */ checksOf("chain");
-
-/** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
-const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
 
 /** nameConstraints, policyConstraints and inhibitAnyPolicy. They are not processed, so each is refused. */
 const RESTRICTIONS = ["2.5.29.30", "2.5.29.36", "2.5.29.54"];
@@ -50,7 +48,7 @@ class Placed {
   }
 }
 
-interface PathDemands {
+interface PathDemands extends Pick<VerifyContext, "crls" | "now"> {
   readonly trustAnchors: readonly TrustAnchor[];
   /** Validation time, or null if unreadable. */
   readonly validationTime: Date | null;
@@ -60,9 +58,10 @@ interface PathDemands {
 /** Runs all `chain.*` checks. Returns the anchor, or null unless the whole path is valid. */
 export async function checkCertificatePath(
   document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
-  { trustAnchors, validationTime, cache }: PathDemands,
+  demands: PathDemands,
   checklist: Checklist,
 ): Promise<TrustAnchor | null> {
+  const { trustAnchors, validationTime, cache } = demands;
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, trustAnchors);
   // Without an anchor the claimed root takes its place, so that the path's other faults are also reported.
@@ -78,17 +77,19 @@ export async function checkCertificatePath(
     checklist.conclude("chain.algorithm", await algorithmFaults(path, cache)),
     reportValidity(path, validationTime, checklist),
     checklist.conclude("chain.constraints", path.flatMap(constraintFaults)),
+    await checkRevoked(path, demands, checklist),
   ];
   return answers.every(Boolean) ? anchor : null;
 }
 
-/** Repeats `chain.anchor` and `chain.validity` for a verified document. */
+/** Repeats `chain.anchor` and `chain.validity` for a verified document; {@link recheckRevocation} looks lists up. */
 export function recheckCertificatePath(
   attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
-  anchors: readonly TrustAnchor[],
+  { trustAnchors: anchors, crls }: Pick<VerifyContext, "trustAnchors" | "crls">,
   validationTime: Date | null,
   checklist: Checklist,
 ): TrustAnchor | null {
+  if (crls.given.length === 0) checklist.skip("chain.revocation", NO_LISTS);
   const { certificate, cabundle } = attestation.document;
   const claimedRoot = cabundle[0]!;
   const anchor = anchorOf(claimedRoot, anchors);
@@ -96,6 +97,27 @@ export function recheckCertificatePath(
   else reportAnchor(anchor, { isBroken: false }, checklist);
   const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, checklist);
   return isValid ? anchor : null;
+}
+
+/** Runs `chain.revocation` for a verified document. */
+export function recheckRevocation(
+  { document }: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
+  context: Pick<VerifyContext, "crls" | "now" | "cache">,
+  checklist: Checklist,
+): Promise<boolean> {
+  return checkRevoked(placed([...document.cabundle, document.certificate]), context, checklist);
+}
+
+const NO_LISTS = "no revocation list was given: AWS publishes none for an instance, which lives a day, and a leaf";
+
+async function checkRevoked(
+  path: readonly Placed[],
+  context: Pick<VerifyContext, "crls" | "now" | "cache">,
+  checklist: Checklist,
+): Promise<boolean> {
+  if (context.crls.given.length === 0) checklist.skip("chain.revocation", NO_LISTS);
+  else return (await import("./revocation.js")).checkRevocation(path, context, checklist);
+  return true;
 }
 
 function anchorOf(claimedRoot: Certificate, anchors: readonly TrustAnchor[]): TrustAnchor | null {

@@ -3,6 +3,14 @@ import type { Expectation } from "./expectation.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
+/** Revocation lists of the caller, which are decoded only when a path is there to look up. */
+export interface RevocationLists {
+  /** The name by which reports call a list, and its bytes. */
+  readonly given: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  /** Names of the lists whose issuer was in a path. Verification adds them. */
+  readonly applied: Set<string>;
+}
+
 export interface VerifyContext {
   readonly trustAnchors: readonly TrustAnchor[];
   readonly now: Date;
@@ -18,6 +26,7 @@ export interface VerifyContext {
   /** Types of app proof that need no time. */
   readonly untimed: readonly string[];
   readonly cache: SignatureCache;
+  readonly crls: RevocationLists;
   /** Whether valid signatures of app proofs bypass the cache. */
   readonly appProofsOnce?: boolean;
 }

@@ -65,14 +65,14 @@ export async function ecdsaSigner(curve: Curve, scalar: Uint8Array): Promise<Sig
 /** Returns a signer of Ed25519. `seed` is the private key of RFC 8032 (32 bytes). */
 export async function ed25519Signer(seed: Uint8Array): Promise<Signer> {
   const own = await import("./noble-ed25519.js");
-  return { publicKey: own.ed25519.getPublicKey(seed), sign: (message) => own.ed25519.sign(message, seed) };
+  return { publicKey: own.ed25519Curve.getPublicKey(seed), sign: (message) => own.ed25519Curve.sign(message, seed) };
 }
 
 /** Returns why a key of Ed25519 is refused, or null. For a key of small order anybody can sign. */
 export async function ed25519KeyFault(key: Uint8Array): Promise<string | null> {
   const own = await import("./noble-ed25519.js");
   try {
-    return own.ed25519.Point.fromBytes(key, false).isSmallOrder()
+    return own.ed25519Curve.Point.fromBytes(key, false).isSmallOrder()
       ? "a key of small order, for which anybody signs"
       : null;
   } catch {
@@ -382,7 +382,7 @@ async function nobleCryptography(): Promise<Cryptography> {
 }
 
 async function nobleEd25519(): Promise<Ed25519> {
-  const { ed25519: noble } = await import("./noble-ed25519.js");
+  const { ed25519Curve: noble } = await import("./noble-ed25519.js");
   return (publicKey, message, signature) =>
     isTrue(() => noble.verify(signature, message, publicKey, { zip215: false }));
 }

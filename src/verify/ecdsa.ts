@@ -7,6 +7,11 @@ import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
+/** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
+export const ECDSA_WITH_SHA384: Uint8Array = /* @__PURE__ */ Uint8Array.of(
+  ...[0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03],
+);
+
 /** Returns the uncompressed point of a key on this curve, or null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   const prefix = SPKI_PREFIX[curve];

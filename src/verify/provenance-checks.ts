@@ -13,7 +13,9 @@ import {
   readProvenanceBundle,
 } from "../decode/provenance-bundle.js";
 import { type Reading, attempt, cut, faultText, listed, shownName, wholeOf } from "../errors.js";
-import { type ProvenanceFault, signerFaults } from "./build-signer.js";
+import { type GithubRelease, readGithubRelease } from "../decode/github-release.js";
+import type { ProvenanceFault } from "./build-signer.js";
+import { demandFaults } from "./demand-faults.js";
 import type {
   HeldDemand,
   ProvenanceFacts,
@@ -158,6 +160,7 @@ async function verifyUnder(
 /** Comparison of a bundle with one demand, before its signature is verified. */
 interface Compared {
   readonly piece: Piece;
+  readonly bundle: readonly ProvenanceFault[];
   readonly signer: readonly ProvenanceFault[];
   readonly subject: readonly ProvenanceFault[];
 }
@@ -185,25 +188,30 @@ async function hold(demand: HeldDemand, pieces: readonly Piece[]): Promise<Held>
 
 function compare(piece: Piece, { demand, digest }: HeldDemand): Compared {
   const { bundle, identity } = piece;
-  if (bundle === null || identity === null) return { piece, signer: [], subject: [] };
-  const whole = wholeOf(identity);
-  const signer = whole === null ? [{ detail: faultText(identity.faults) }] : signerFaults(whole, demand);
-  return { piece, signer, subject: subjectFaults(bundle.statement, demand, digest) };
+  if (bundle === null || identity === null) return { piece, bundle: [], signer: [], subject: [] };
+  const faults = demandFaults(bundle, identity.value as BuildIdentity, demand);
+  return {
+    piece,
+    bundle: faults.bundle,
+    signer: identity.faults.length > 0 ? [{ detail: faultText(identity.faults) }] : faults.signer,
+    subject: [...faults.statement, ...digestFaults(bundle.statement.subjects, demand.workload, digest)],
+  };
 }
 
 /**
  * Returns the rank of a bundle, 0 for a match. A bundle of the right binary by a wrong signer is nearer than one of the
  * wrong binary by the right signer.
  */
-function distance({ piece, signer, subject }: Compared): number {
-  if (piece.bundle === null) return 4;
-  return (subject.length > 0 ? 2 : 0) + (signer.length > 0 ? 1 : 0);
+function distance({ piece, bundle, signer, subject }: Compared): number {
+  if (piece.bundle === null) return 8;
+  return (bundle.length > 0 ? 4 : 0) + (subject.length > 0 ? 2 : 0) + (signer.length > 0 ? 1 : 0);
 }
 
-async function verifyHeld({ piece, signer, subject }: Compared, demand: HeldDemand): Promise<Held> {
-  const verified = await piece.verifyUnder(demand.demand.trustedRoots);
-  if ("reason" in verified) {
-    const bundle = [{ detail: verified.reason }];
+async function verifyHeld({ piece, signer, subject, ...compared }: Compared, demand: HeldDemand): Promise<Held> {
+  const isOfForm = compared.bundle.length === 0;
+  const verified = isOfForm ? await piece.verifyUnder(demand.demand.trustedRoots) : null;
+  if (verified === null || "reason" in verified) {
+    const bundle = verified === null ? compared.bundle : [{ detail: verified.reason }];
     const faults = { "provenance.bundle": bundle, "provenance.signer": null, "provenance.subject": null };
     return { demand, piece, isMet: false, faults, verified: null };
   }
@@ -213,25 +221,6 @@ async function verifyHeld({ piece, signer, subject }: Compared, demand: HeldDema
 }
 
 const MAX_DIGESTS = 1000;
-
-function subjectFaults(
-  { predicateType, subjects }: ProvenanceStatement,
-  { predicateTypes, workload }: HeldDemand["demand"],
-  digest: string | null,
-): ProvenanceFault[] {
-  return [
-    ...(predicateTypes.includes(predicateType)
-      ? []
-      : [
-          {
-            detail: "the statement is of another type",
-            expected: listed(predicateTypes, " or "),
-            actual: predicateType,
-          },
-        ]),
-    ...digestFaults(subjects, workload, digest),
-  ];
-}
 
 /** Compares digests as text. The demanded digest is lower-case hex, so a digest with upper-case letters differs. */
 function digestFaults(
@@ -299,9 +288,7 @@ function fail(id: ProvenanceCheckId, failed: readonly Held[], checklist: Checkli
 }
 
 function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): string {
-  const { statement } = piece.bundle!;
-  if (id === "provenance.subject")
-    return `${shownName(statement.predicateType, MAX_REASON)} of ${workloadText(demand)}`;
+  if (id === "provenance.subject") return subjectText(piece, demand);
   if (id === "provenance.signer") return signerText(piece.identity!.value as BuildIdentity);
   const { root, rootDigest, signature } = verified!;
   const { thresholds, name } = root;
@@ -313,9 +300,20 @@ function passText(id: ProvenanceCheckId, { piece, verified, demand }: Held): str
   );
 }
 
+function subjectText(piece: Piece, demand: HeldDemand): string {
+  const release = releaseOf(piece, demand);
+  const of = release === null ? "" : `, release ${shownName(release.tag)} of ${shownName(release.repository)}`;
+  return `${shownName(piece.bundle!.statement.predicateType, MAX_REASON)} of ${workloadText(demand)}${of}`;
+}
+
 function signerText({ repository, buildConfig, commit, san }: BuildIdentity): string {
   if (repository === null) return cut(san, MAX_REASON);
   return cut(`${buildConfig ?? repository}${commit === null ? "" : `, commit ${commit}`}`, MAX_REASON);
+}
+
+/** Returns the release that a bundle states, or null if the demand is on a build. */
+function releaseOf({ bundle }: Piece, { demand }: HeldDemand): GithubRelease | null {
+  return demand.githubRelease === undefined ? null : (readGithubRelease(bundle!).value as GithubRelease);
 }
 
 /** Returns the facts of a bundle, or null if it fails for any demand. */
@@ -327,6 +325,7 @@ function factsOf(piece: Piece, held: readonly Held[]): ProvenanceFacts | null {
   return {
     statement: piece.bundle!.statement,
     identity: piece.identity!.value as BuildIdentity,
+    release: releaseOf(piece, own[0]!.demand),
     signedTimes: signature.signedTimes,
     trustedRoot: { name, thresholds, sha256: rootDigest },
     meets: own.map(({ demand }) => demand),

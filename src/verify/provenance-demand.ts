@@ -1,6 +1,7 @@
 /** Types and limits of build provenance: demands of policies, and the verifier (verify/README.md, "Provenance"). */
 import type { CheckSubject } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
+import type { GithubRelease } from "../decode/github-release.js";
 import type { InputCopy } from "../decode/input.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
 
@@ -59,10 +60,18 @@ export interface TrustedRoot {
   readonly thresholds: ProvenanceThresholds;
 }
 
-/** A demand in the list `provenance` of a policy. Null and absent members are not compared. */
-export interface ProvenanceDemand {
+/** A demand in the list `provenance` of a policy. No bundle meets demands of both kinds. */
+export type ProvenanceDemand = WorkflowDemand | GithubReleaseDemand;
+
+interface AnyDemand {
   /** The workload whose digest is demanded. Null means the pivot. */
   readonly workload: string | null;
+  readonly trustedRoots: readonly TrustedRoot[];
+}
+
+/** A demand on the run of a build that attested the binary. Absent members are not compared. */
+export interface WorkflowDemand extends AnyDemand {
+  readonly githubRelease?: never;
   readonly issuer: string;
   readonly repository?: string;
   readonly repositoryId?: string;
@@ -75,7 +84,18 @@ export interface ProvenanceDemand {
   readonly commit?: string;
   readonly predicateTypes: readonly string[];
   readonly open: readonly ProvenanceQuestion[];
-  readonly trustedRoots: readonly TrustedRoot[];
+}
+
+/** A demand that GitHub states of an immutable release that it carries the binary. */
+export interface GithubReleaseDemand extends AnyDemand {
+  readonly githubRelease: DemandedRelease;
+}
+
+/** A release. Without a tag, any release of the repository is accepted. */
+export interface DemandedRelease extends Omit<GithubRelease, "tag"> {
+  readonly tag?: string;
+  /** The subdomain of an enterprise on ghe.com. Absent for github.com. */
+  readonly tenant?: string;
 }
 
 /** Members that a demand may omit if it declares them open. */
@@ -98,6 +118,8 @@ export interface HeldDemand {
 export interface ProvenanceFacts {
   readonly statement: ProvenanceStatement;
   readonly identity: BuildIdentity;
+  /** The release, if the demands are on a release. Otherwise null. */
+  readonly release: GithubRelease | null;
   readonly signedTimes: readonly Date[];
   readonly trustedRoot: Pick<TrustedRoot, "name" | "thresholds"> & { readonly sha256: string };
   readonly meets: readonly HeldDemand[];

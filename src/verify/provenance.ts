@@ -2,6 +2,7 @@
 import { toHex, toUtf8 } from "../bytes.js";
 import type { CheckSubject, Checklist } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
+import type { GithubRelease } from "../decode/github-release.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
 import { sha256 } from "./digest.js";
 import type {
@@ -18,6 +19,8 @@ export class VerifiedProvenance {
   readonly statement: ProvenanceStatement;
   /** Identity in the certificate that signed. */
   readonly identity: BuildIdentity;
+  /** The release, if the demands are on a release of GitHub. Otherwise null. */
+  readonly release: GithubRelease | null;
   /** Signed times in RFC 3339. */
   readonly signedTimes: readonly string[];
   /** The trusted root under which the bundle was verified: its name in the policy, and SHA-256 of its text in hex. */
@@ -33,6 +36,7 @@ export class VerifiedProvenance {
     const { name, sha256, thresholds } = facts.trustedRoot;
     this.statement = facts.statement;
     this.identity = facts.identity;
+    this.release = facts.release && Object.freeze({ ...facts.release });
     this.signedTimes = Object.freeze(facts.signedTimes.map((time) => time.toISOString()));
     this.trustedRoot = Object.freeze({ name, sha256 });
     this.demanded = Object.freeze({ ...thresholds });

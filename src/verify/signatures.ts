@@ -7,7 +7,7 @@ import { concatBytes, equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { cut } from "../errors.js";
-import { ed25519, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
+import { ed25519Curve, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
 import {
   type TypedDataBudget,
   UncheckedError,
@@ -212,7 +212,7 @@ function verifyEd25519Payload(
 
 /** Verifies by RFC 8032 with canonical encodings, and refuses keys of small order, under which anything verifies. */
 function isEd25519Signature(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
-  return attempt(() => ed25519.verify(signature, message, publicKey, { zip215: false })) === true;
+  return attempt(() => ed25519Curve.verify(signature, message, publicKey, { zip215: false })) === true;
 }
 
 /** Returns the compressed key under which the signature, with its `v`, verifies. A high `s` is valid. */

@@ -114,19 +114,19 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "hexadecimal of another format, in another case",
     lists: { accounts: [account(PATH, A.toLowerCase(), { addressFormat: "ADDRESS_FORMAT_COMPRESSED" })] },
     activities: [made([a])],
-    rows: [["contradicted a", /this wallet and path have 0xaB/], ["unlisted A"]],
+    rows: [["unlisted contradicted A"], ["contradicted a", /this wallet and path have 0xaB/]],
   },
   {
     name: "no hexadecimal, of a caseless format, in another case",
     lists: { accounts: [account(PATH, S.toLowerCase())] },
     activities: [made([{ path: PATH, address: S }])],
-    rows: [["contradicted s"], ["unlisted S"]],
+    rows: [["unlisted contradicted S"], ["contradicted s"]],
   },
   {
     name: "another address without 0x",
     lists: { accounts: [account(PATH, A.slice(2))] },
     activities: [made([a])],
-    rows: [[`contradicted ${A.slice(2)}`], ["unlisted A"]],
+    rows: [["unlisted contradicted A"], [`contradicted ${A.slice(2)}`]],
   },
 
   // Contradicted.
@@ -134,7 +134,10 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an address exchanged in the list",
     lists: { accounts: [account(PATH, B)] },
     activities: [made([a])],
-    rows: [["contradicted B", /^a verified proof says that this wallet and path have 0xaB/], ["unlisted A"]],
+    rows: [
+      ["unlisted contradicted A"],
+      ["contradicted B", /^a verified proof says that this wallet and path have 0xaB/],
+    ],
   },
   {
     name: "addresses of two paths exchanged",
@@ -164,7 +167,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an account of another format, proven at the path where the list has another",
     lists: { accounts: [listed, account(PATH, S, solana)] },
     activities: [made([a, { path: PATH, address: C }])],
-    rows: [["contradicted A", /have 0xeF/], ["contradicted S", /have 0xeF/], ["unlisted C"]],
+    rows: [["unlisted contradicted C"], ["contradicted A", /have 0xeF/], ["contradicted S", /have 0xeF/]],
   },
   {
     name: "another address at the path that was not to be kept, beside a good proof",
@@ -173,25 +176,25 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       made([a]),
       made([{ path: PATH, address: S }], { type: "CREATE_WALLET_ACCOUNTS", intent: { persist: false } }),
     ],
-    rows: [["note S", /persist: false/], ["derived A"]],
+    rows: [["unlisted derived S", /persist: false/], ["derived A"]],
   },
   {
     name: "another address at the path that was not to be kept, without a good proof",
     lists: one,
     activities: [made([{ path: PATH, address: S }], { type: "CREATE_WALLET_ACCOUNTS", intent: { persist: false } })],
-    rows: [["contradicted A"], ["note S"]],
+    rows: [["contradicted A"], ["unlisted derived S"]],
   },
   {
     name: "an exchanged address, and a deletion",
     lists: { accounts: [account(PATH, B)] },
     activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
-    rows: [["contradicted B"], ["note A"]],
+    rows: [["contradicted B"], ["unlisted derived A"]],
   },
   {
     name: "an exchanged address of an imported wallet",
     lists: { ...wallets({ imported: true }), accounts: [account(PATH, B)] },
     activities: [made([a], { type: "IMPORT_WALLET" })],
-    rows: [["contradicted B"], ["unlisted A"]],
+    rows: [["unlisted contradicted A"], ["contradicted B"]],
   },
   {
     name: "another wallet's account",
@@ -215,7 +218,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "another path of another wallet beside a matching proof",
     lists: { ...one, wallets: [wallet(W), wallet(W2)] },
     activities: [made([a]), made([{ ...b, address: A }], { walletId: W2 })],
-    rows: [["unlisted A", /no list has it/], ["derived A"]],
+    rows: [["unlisted contradicted A", /no list has it/], ["derived A"]],
   },
   {
     name: "another wallet's account of an imported wallet",
@@ -408,7 +411,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "a proof without a path",
     lists: one,
     activities: [activity("X", {}, { walletId: W, address: A }, { appProofs: signed([derivation({ walletId: W })]) })],
-    rows: [["unlisted A"], ["service A", /^its proof names no path$/]],
+    rows: [["unlisted contradicted A"], ["service A", /^its proof names no path$/]],
   },
   {
     name: "a parent that is not known",
@@ -566,7 +569,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an address of a private key that the list has with another",
     lists: key,
     activities: [keysMade({ [K]: B })],
-    rows: [["unlisted B"], ["service A", /^no proof of its activity names it$/]],
+    rows: [["unlisted contradicted B"], ["service A", /^no proof of its activity names it$/]],
   },
   {
     name: "a proof of a wallet, for a private key",
@@ -627,13 +630,13 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "a private key that was deleted",
     lists: { wallets: [] },
     activities: [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
-    rows: [["note A", /deleted by activity-/]],
+    rows: [["unlisted derived A", /deleted by activity-/]],
   },
   {
     name: "another private key that was deleted",
     lists: { wallets: [] },
     activities: [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: ["key-2"] })],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
 
   // Proven and not listed.
@@ -641,12 +644,12 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "a proven address missing from the list",
     lists: one,
     activities: [made([a, b])],
-    rows: [["unlisted B", /no list has it$/], ["derived A"]],
+    rows: [["unlisted contradicted B", /no list has it$/], ["derived A"]],
   },
   {
     name: "a proven address missing from the list, twice proven",
     activities: [made([a]), made([a], { seconds: 90 })],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "a damaged proof of an address that no list has",
@@ -663,7 +666,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   {
     name: "an address that was not to be kept",
     activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } })],
-    rows: [["note A", /persist: false/]],
+    rows: [["unlisted derived A", /persist: false/]],
   },
   {
     name: "an address that was not to be kept, and is listed",
@@ -675,45 +678,50 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an address younger than the list",
     lists: { listedAt: after(59).getTime() },
     activities: [made([a])],
-    rows: [["note A", /after the lists were read/]],
+    rows: [["unlisted derived A", /after the lists were read/]],
   },
   {
     name: "an address as old as the list",
     lists: { listedAt: after(60).getTime() },
     activities: [made([a])],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
-  { name: "lists of an unknown time", lists: { listedAt: null }, activities: [made([a])], rows: [["unlisted A"]] },
+  {
+    name: "lists of an unknown time",
+    lists: { listedAt: null },
+    activities: [made([a])],
+    rows: [["unlisted contradicted A"]],
+  },
   {
     name: "a wallet that was deleted",
     lists: { wallets: [] },
     activities: [made([a]), deletion("DELETE_WALLETS", { walletIds: [W] })],
-    rows: [["note A", /deleted by/]],
+    rows: [["unlisted derived A", /deleted by/]],
   },
   {
     name: "another wallet that was deleted",
     activities: [made([a]), deletion("DELETE_WALLETS", { walletIds: [W2] })],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "a deletion of wallets that names none",
     activities: [made([a]), deletion("DELETE_WALLETS", {})],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "accounts that were deleted",
     activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
-    rows: [["note A"]],
+    rows: [["unlisted derived A"]],
   },
   {
     name: "accounts of another wallet that were deleted",
     activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletId: W2, walletAccountIds: ["x"] })],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "accounts that were deleted before",
     activities: [made([a]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, 59)],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "a deletion that was not done",
@@ -721,12 +729,12 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       made([a]),
       deletion("DELETE_WALLETS", { walletIds: [W] }, 100, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
     ],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "a deletion without a time",
     activities: [made([a]), activity("DELETE_WALLETS", { walletIds: [W] }, {}, { createdAt: null })],
-    rows: [["unlisted A"]],
+    rows: [["unlisted contradicted A"]],
   },
 
   // Sub-organizations.

@@ -34,9 +34,9 @@ describe("the class of an address", () => {
 
   it.each(JOIN_ROWS.map((row) => [row.name, row] as const))("%s", async (_, row) => {
     const rows = await joined(row);
-    expect(rows.map((each) => `${each.class} ${NAMES.get(each.address) ?? each.address}`)).toEqual(
-      row.rows.map(([text]) => text),
-    );
+    expect(
+      rows.map((each) => `${each.listed ? "" : "unlisted "}${each.class} ${NAMES.get(each.address) ?? each.address}`),
+    ).toEqual(row.rows.map(([text]) => text));
     row.rows.forEach(([, reason], index) => {
       const found = rows[index]!.reason;
       if (reason === null) expect(found).toBeNull();

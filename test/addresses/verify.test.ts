@@ -445,12 +445,12 @@ describe("activities of addresses", () => {
 
 describe("classes", () => {
   it("are ordered, and some may be accepted", () => {
-    expect(ADDRESS_CLASSES).toEqual("contradicted refused unlisted service imported exported note derived".split(" "));
+    expect(ADDRESS_CLASSES).toEqual("contradicted refused service imported exported derived".split(" "));
     expect(ACCEPTABLE_CLASSES).toEqual(["service", "imported", "exported"]);
     const accepted = (names: typeof ACCEPTABLE_CLASSES): string[] =>
       ADDRESS_CLASSES.filter((name) => isAcceptedClass(name, names));
-    expect(accepted([])).toEqual(["note", "derived"]);
-    expect(accepted(["exported"])).toEqual(["exported", "note", "derived"]);
-    expect(accepted(["contradicted", "refused", "unlisted"] as never)).toEqual(["note", "derived"]);
+    expect(accepted([])).toEqual(["derived"]);
+    expect(accepted(["exported"])).toEqual(["exported", "derived"]);
+    expect(accepted(["contradicted", "refused"] as never)).toEqual(["derived"]);
   });
 });

@@ -24,6 +24,7 @@ import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
 import { attempt } from "../../src/errors.js";
 import { isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
+import { leastCostMs } from "../support/cost.js";
 
 const PCR = "ab".repeat(48);
 const HASH = "cd".repeat(32);
@@ -1215,11 +1216,9 @@ describe("limits", () => {
         '"appProofs":{"types":["x"]},',
       ),
     ],
-  ])("1 MiB of %s is read in a moment", (_, text) => {
+  ])("1 MiB of %s is read in a moment", async (_, text) => {
     expect(text.length).toBeLessThanOrEqual(MIB);
-    const start = performance.now();
-    malformedOf(text);
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(await leastCostMs(3000, () => malformedOf(text))).toBeLessThan(3000);
   });
 
   it("a thousand deployments are held against a proof in a moment", async () => {
@@ -1231,10 +1230,11 @@ describe("limits", () => {
       minNonce: 8,
     }));
     const policy = parsePolicy(JSON.stringify(labPolicy(evidence.anchorPem, deployments)));
-    const start = performance.now();
-    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
-    expect(report.verdict).toBe("rejected");
-    expect(performance.now() - start).toBeLessThan(3000);
+    const verify = async (): Promise<void> => {
+      const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
+      expect(report.verdict).toBe("rejected");
+    };
+    expect(await leastCostMs(3000, verify)).toBeLessThan(3000);
   });
 
   function malformedOf(input: string | object): MalformedError {

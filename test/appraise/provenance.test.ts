@@ -14,6 +14,7 @@ import {
   POLICY_OF_THE_BUNDLE,
   decodeBundle,
 } from "../../src/index.js";
+import { namedFiles } from "../../src/appraise/policy.js";
 import { parsePlainPolicy, plainPolicy } from "../../src/plain-settings.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { DEMAND, GENUINE, NOW, ROOT, SIGNER, enclave, evidence, policyFile } from "../support/provenance.js";
@@ -135,6 +136,107 @@ describe("a demand", () => {
       "@.trustedRoot: 18 trusted roots, at most 16",
     ],
   ])("with %s is malformed", (_, members, says) => expect(check(members).join("\n")).toContain(says));
+
+  describe("on a release of GitHub", () => {
+    const github = changedRoot({ tlogs: [], ctlogs: [] });
+    const RELEASE = { repository: "acme/oracle.rs", repositoryId: "1234", tag: "v1" };
+    const faults = (release: object, members: object = {}): string[] => {
+      const files: Readonly<Record<string, string>> = {
+        ...FILES,
+        "github.jsonl": `${compact(github)}\n${compact(ROOT)}`,
+      };
+      const entry = { githubRelease: { ...RELEASE, ...release }, trustedRoot: { file: "private.json" }, ...members };
+      const checked = checkPolicy(JSON.stringify(policyFile(entry)), { readFile: (name) => files[name]! });
+      return checked.faults.map(
+        ({ path, message }) => `${path.replace("deployments[0].provenance[0]", "@")}: ${message}`,
+      );
+    };
+
+    it.each([
+      ["with everything", { tenant: "acme-1" }, {}],
+      ["without a tag", without("tag"), {}],
+      ["with a tag that a ref could have", { tag: "refs/tags/*" }, {}],
+      ["of the pivot, in words", {}, { of: "pivotHash" }],
+      ["with several roots", {}, { trustedRoot: [{ file: "private.json" }, { json: github }] }],
+      ["with comments", { comment: "why" }, { comment: "why" }],
+    ])("%s is well-formed", (_, release, members) => expect(faults(release, members)).toEqual([]));
+
+    it.each([
+      ["no repository", without("repository"), {}, "@.githubRelease.repository: expected owner/name"],
+      [
+        "a repository's URL",
+        { repository: "https://github.com/acme/oracle" },
+        {},
+        "@.githubRelease.repository: expected own",
+      ],
+      ["a name without its owner", { repository: "oracle" }, {}, "@.githubRelease.repository: expected owner/name"],
+      ["a pattern of names", { repository: "acme/*" }, {}, "@.githubRelease.repository: expected owner/name"],
+      ["no id", without("repositoryId"), {}, "@.githubRelease.repositoryId: expected decimal digits"],
+      ["an id that is a number", { repositoryId: 1234 }, {}, "@.githubRelease.repositoryId: expected decimal digits"],
+      ["an empty tag", { tag: "" }, {}, "@.githubRelease.tag: empty"],
+      ["several tags", { tag: ["v1", "v2"] }, {}, "@.githubRelease.tag: "],
+      ["a tenant of two labels", { tenant: "a.b" }, {}, "@.githubRelease.tenant: expected one DNS label"],
+      ["a tenant in upper case", { tenant: "Acme" }, {}, "@.githubRelease.tenant: expected one DNS label"],
+      ["a tenant that ends with a hyphen", { tenant: "a-" }, {}, "@.githubRelease.tenant: expected one DNS label"],
+      ["a tenant of 64 characters", { tenant: "a".repeat(64) }, {}, "@.githubRelease.tenant: expected one DNS label"],
+      ["github.com as a tenant", { tenant: "dotcom" }, {}, "other than dotcom"],
+      ["an unknown member", { release: "v1" }, {}, "@.githubRelease.release: unknown member"],
+      ["an issuer", {}, { issuer: DEMAND.issuer }, "@.issuer: unknown member"],
+      ["a type of statement", {}, { predicateTypes: "a" }, "@.predicateTypes: unknown member"],
+      ["a repository beside the release", {}, { repository: "a/b" }, "@.repository: unknown member"],
+      ["something open", {}, { open: ["ref"] }, "@.open: unknown member"],
+      ["another value", {}, { githubRelease: "acme/oracle" }, "@.githubRelease: expected an object"],
+      ["no root", {}, without("trustedRoot"), "@.trustedRoot: "],
+      ["a workload beside a pivot", {}, { of: { workload: "a" } }, "@.of: the deployment has a pivot and no workloads"],
+      [
+        "a root with logs",
+        {},
+        { trustedRoot: { file: "root.json" } },
+        "@.trustedRoot: root.json: demands entries of its logs, which no release of GitHub has: expected a root",
+      ],
+      [
+        "a root with logs on another line",
+        {},
+        { trustedRoot: [{ file: "private.json" }, { file: "github.jsonl" }] },
+        "@.trustedRoot: github.jsonl, line 2: demands entries of its logs",
+      ],
+      ["a root without times", {}, { trustedRoot: { file: "timeless.json" } }, "no time can be signed"],
+    ])("with %s is malformed", (_, release, members, says) =>
+      expect(faults(release, members).join("\n")).toContain(says),
+    );
+
+    it("warns only of an open tag", () => {
+      const reasons = (release: object): readonly string[] => {
+        const entry = { githubRelease: { ...RELEASE, ...release }, trustedRoot: { json: github } };
+        return checkPolicy(JSON.stringify(policyFile(entry))).deployments[0]!.reasons;
+      };
+      expect(reasons({})).toEqual([]);
+      expect(reasons(without("tag"))).toEqual([
+        expect.stringContaining("leaves the tag open: any release of acme/oracle.rs passes, old ones too"),
+      ]);
+    });
+
+    it("is beside a demand on a build, from a file or inside the policy", () => {
+      const text = JSON.stringify(
+        policyFile(DEMAND, { githubRelease: RELEASE, trustedRoot: [{ file: "private.json" }, { json: github }] }),
+      );
+      const policy = parsePolicy(text, { readFile });
+      const [, demand] = policy.deployments[0]!.provenance!;
+      expect(demand).toEqual({
+        workload: null,
+        githubRelease: RELEASE,
+        trustedRoots: [
+          expect.objectContaining({ thresholds: { inclusions: 0, certificateTimestamps: 0, signedTimes: 1 } }),
+          expect.objectContaining({ file: null }),
+        ],
+      });
+      const plain = plainPolicy(policy);
+      expect(Object.keys(plain.roots!)).toEqual(["root.json", "private.json"]);
+      expect(parsePlainPolicy(plain).deployments).toEqual(policy.deployments);
+      expect(selfContainedPolicy(text, { readFile })).not.toContain('"file"');
+      expect(namedFiles(JSON.parse(text)).map(({ name }) => name)).toEqual(["root.json", "private.json"]);
+    });
+  });
 
   it("is one of at least one, and of a deployment of QOS", () => {
     const file = policyFile();

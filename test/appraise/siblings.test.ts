@@ -17,6 +17,7 @@ import type { PivotManifest } from "../../src/decode/manifest/model.js";
 import { KEEPING } from "../../src/appraise/siblings.js";
 import type { PinName } from "../../src/appraise/pins.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { type LabRelease, LabSigstore, labReleasePin } from "../../src/lab/sigstore.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type Alterations, NOW, forge, idsOf, lab, manifest, optionsOf, pcrs } from "../attacks/support.js";
 import * as build from "../support/provenance.js";
@@ -854,10 +855,93 @@ describe("provenance", async () => {
     expect(refusalsOf(() => addTo(policy, {}, handMade(bare)))).toEqual(["demand-unmet provenance"]);
   });
 
+  describe("on a release of GitHub", () => {
+    const sigstore = new LabSigstore({ kind: "private" });
+    const root = { json: JSON.stringify(sigstore.trustedRoot) };
+    const released = (release: Partial<LabRelease> = {}, digest = enclave.pivotHash): string =>
+      sigstore.attest({ at: build.AT, digest, release });
+    const demand = (members: object = {}): object => {
+      const { githubRelease, ...rest } = labReleasePin(root);
+      return { ...rest, githubRelease: { ...(githubRelease as object), ...members } };
+    };
+    const ANY = demand({ tag: undefined });
+
+    it("is carried over where a bundle meets it, and its tag is pinned anew", async () => {
+      for (const kept of [demand(), ANY, demand({ comment: "why" })]) {
+        const { text, notes } = addTo(old(kept), { provenance: [released()] });
+        expect(addedTo(text).provenance).toEqual([JSON.parse(JSON.stringify(kept))]);
+        expect(notes.join()).not.toContain("pinned anew");
+      }
+      const { text, notes } = addTo(old(demand({ tag: "v1.2.2", comment: "why" })), { provenance: [released()] });
+      expect(addedTo(text).provenance).toEqual([demand({ comment: "why" })]);
+      expect(notes.join()).toContain("as its bundle shows: tag v1.2.3");
+      const policy = parsePolicy(dropDeployment(text, "old", { readFile }).text, { readFile });
+      const given = { bootProofs: [newer.bootProof], provenance: [released()] };
+      const { report } = await verifyEvidence(given, { policy, now: build.NOW, provenanceVerifier });
+      expect(report.verdict).toBe("verified");
+    });
+
+    it.each<[string, string, object, RegExp]>([
+      ["another repository", released({ repository: "mallory/oracle" }), {}, /another repository in the predicate/],
+      ["another id", released({ repositoryId: "1" }), {}, /another repositoryId in the predicate/],
+      ["another tenant", released({ tenant: "acme" }), {}, /another subject alternative name/],
+      ["github.com for a tenant", released(), { tenant: "acme" }, /another subject alternative name/],
+      ["another binary", released({}, new Uint8Array(32)), {}, /of another binary/],
+      ["a build", sigstore.attest({ at: build.AT, digest: enclave.pivotHash }), {}, /issuer.*another type/],
+      ["a build in a log", GENUINE, {}, /a log entry/],
+    ])("is refused for %s", (_, bundle, members, says) => {
+      const act = (): unknown => addTo(old(demand({ tag: "v1", ...members })), { provenance: [bundle] });
+      const { refusals } = errorOf(act);
+      expect(refusals).toMatchObject([{ code: "demand-unmet", demand: "provenance" }]);
+      expect(refusals[0]!.message).toMatch(says);
+    });
+
+    it("names one version by its tag", () => {
+      expect(refusalsOf(() => addTo(old(demand()), {}, handMade(bare)))).toEqual(["demand-of-one-version provenance"]);
+      expect(addedTo(addTo(old(ANY), {}, handMade(bare)).text).provenance).toEqual([JSON.parse(JSON.stringify(ANY))]);
+    });
+
+    it.each<[string, object, object, boolean]>([
+      ["the same", demand(), demand(), true],
+      ["another tag", demand(), demand({ tag: "v2" }), true],
+      ["a tag where any passes", ANY, demand(), true],
+      ["any tag where any passes", ANY, ANY, true],
+      ["another root", demand(), { ...demand(), trustedRoot: [root, root] }, true],
+      ["any tag for one", demand(), ANY, false],
+      ["another repository", demand(), demand({ repository: "mallory/oracle" }), false],
+      ["another id", demand(), demand({ repositoryId: "1" }), false],
+      ["a tenant for github.com", demand(), demand({ tenant: "acme" }), false],
+      ["github.com for a tenant", demand({ tenant: "acme" }), demand(), false],
+      ["a build for a release", demand(), DEMAND, false],
+      ["a release for a build", DEMAND, demand(), false],
+    ])("that the new deployment pins itself: %s", (_, there, here, isKept) => {
+      const act = () => addTo(old(there), {}, pinning(here));
+      if (isKept) expect(addedTo(act().text).provenance).toEqual([JSON.parse(JSON.stringify(here))]);
+      else expect(refusalsOf(act)).toEqual(["demand-unmet provenance"]);
+    });
+
+    it("of one workload is not that of another", () => {
+      const { pivotHash: hash, ...rest } = without(bare, "pivotArgs", "pivotEnv");
+      const workloads = { a: `sha256:${String(hash)}`, b: `sha256:${HASH}` };
+      const of = (workload: string): object => ({ ...(JSON.parse(JSON.stringify(ANY)) as object), of: { workload } });
+      const [first] = (JSON.parse(old(of("a"))) as PolicyFile).deployments;
+      const sibling = { ...without(first!, "pivotHash"), workloads };
+      const policy = JSON.stringify(labPolicy(newer.anchorPem, [sibling as unknown as JsonObject]));
+      const act = (workload: string) => () =>
+        addTo(
+          policy,
+          {},
+          handMade({ ...rest, workloads: { ...workloads, b: workloads.a }, provenance: [of(workload)] }),
+        );
+      expect(act("a")().added).toHaveLength(1);
+      expect(refusalsOf(act("b"))).toEqual(["demand-unmet provenance"]);
+    });
+  });
+
   it("names the faults of each entry, and one version in any", () => {
     const bad = { ...DEMAND, predicateTypes: "x" };
     const { message, advice } = errorOf(() => addTo(old(bad, bad), { provenance: [GENUINE] })).refusals[0]!;
-    const fault = "the bundle's statement is of another type";
+    const fault = "the statement is of another type";
     expect(message).toBe(`provenance[0]: ${fault}; provenance[1]: ${fault}`);
     expect(advice).toBe(
       "Give the Sigstore bundle of the new build with its boot proof (--provenance FILE): it is pinned anew for the " +

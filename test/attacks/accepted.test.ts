@@ -4,11 +4,12 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
+import { RELEASE_ACCEPTED } from "./github-release.table.js";
 import { PROVENANCE_ACCEPTED } from "./provenance.table.js";
 import { AT, forge, hex, idsOf, judge, judgedRow, lab, put, withActivity } from "./support.js";
 import { expectAgreement } from "./warnings.js";
 
-const ALL = [...ACCEPTED, ...PROVENANCE_ACCEPTED];
+const ALL = [...ACCEPTED, ...PROVENANCE_ACCEPTED, ...RELEASE_ACCEPTED];
 const expectKnownDetails = knownDetails("accepted", ALL.length);
 
 describe("accepted", () => {
@@ -81,13 +82,15 @@ describe("the report of valid evidence", () => {
       policy: { maxAge: "1d", appProofs: { required: true } },
     });
     const ofBuilds = CHECK_IDS.filter((id) => id.startsWith("provenance."));
-    expect([...new Set(report.checks.map((check) => check.id)), ...ofBuilds]).toEqual([...CHECK_IDS]);
+    const ofEvidence = CHECK_IDS.filter((id) => !id.startsWith("token."));
+    expect([...new Set(report.checks.map((check) => check.id)), ...ofBuilds]).toEqual(ofEvidence);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
     // Not pinned by this policy, or checked for the activity instead.
     expect(idsOf(report, "skip")).toEqual([
       "activity.signature",
       "app.request",
+      "chain.revocation",
       "policy.args",
       "policy.current",
       "policy.manifest-hash",

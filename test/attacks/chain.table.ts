@@ -15,6 +15,7 @@ import {
 } from "../../src/lab/pki.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { der, derNull } from "../support/der.js";
+import { revocationList } from "../support/revocation.js";
 import {
   type Alterations,
   type Attack,
@@ -388,6 +389,12 @@ const constraints: [string, Alterations][] = [
   ],
 ];
 
+const [, region, zone] = lab.pki.chainSpecs(AT);
+const REVOKING = revocationList({ issuer: region!, thisUpdate: AT, serials: [zone!.serial] });
+const revoked: readonly Attack[] = [
+  { name: "a zone that its region revoked", judge: { crls: [REVOKING] }, fails: ["chain.revocation"] },
+];
+
 export const CHAIN_ATTACKS: readonly Attack[] = [
   ...anchor,
   ...atTheRoot,
@@ -400,4 +407,5 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
   })),
   ...times,
   ...failing("chain.constraints", "", constraints),
+  ...revoked,
 ].map((attack) => ({ ...attack, name: `path: ${attack.name}` }));

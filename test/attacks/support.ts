@@ -73,6 +73,8 @@ export interface Judgement {
   /** The caller's request. */
   readonly expected?: Expected;
   readonly allowDebug?: boolean;
+  /** Revocation lists of the caller. */
+  readonly crls?: readonly Uint8Array[];
   /** The caller's limit of the age of boot proofs. */
   readonly maxAgeMs?: number;
   /** Times of the signed policy that has this content. */
@@ -171,6 +173,7 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     at: how.validAt ?? "document",
     ...(how.ephemeralKey && { ephemeralKey: how.ephemeralKey }),
     ...(how.nonce && { nonce: how.nonce }),
+    ...(how.crls && { crls: how.crls }),
     ...(how.measurements && { measurements: how.measurements }),
     ...(how.expected && { expected: how.expected }),
     ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),

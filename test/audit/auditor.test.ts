@@ -18,6 +18,7 @@ import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
 import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
+import { RELEASE_ACCEPTED, RELEASE_ATTACKS } from "../attacks/github-release.table.js";
 import { PROVENANCE_ACCEPTED, PROVENANCE_ATTACKS } from "../attacks/provenance.table.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { AT, type Attack, NOW, after, forge, lab, manifest, optionsOf, put } from "../attacks/support.js";
@@ -40,6 +41,8 @@ const ROWS = [
   ...PROVENANCE_ATTACKS,
   ...ACCEPTED,
   ...PROVENANCE_ACCEPTED,
+  ...RELEASE_ATTACKS,
+  ...RELEASE_ACCEPTED,
 ].filter(({ judge = {} }: Pick<Attack, "judge">) => {
   return !judge.bare && !judge.ephemeralKey && !judge.nonce && !judge.measurements && !judge.expected;
 });
@@ -52,8 +55,8 @@ describe("an auditor and a verification", () => {
     const evidence = forge(alterations);
     const given = judge?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
     const text = JSON.stringify(given);
-    // These are malformed in an entry, or need the setting's boot proofs.
-    if (given.bootProofs.length === 0 || given.activity === null) return;
+    // These are malformed in an entry, need the setting's boot proofs, or revocation lists, which audits do not take.
+    if (given.bootProofs.length === 0 || given.activity === null || judge?.crls !== undefined) return;
     const { policy, now, at, trustAnchors, allowDebug, maxAgeMs } = optionsOf(evidence, judge);
     const loosened = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
     const more = { ...loosened, ...(maxAgeMs !== undefined && { maxAgeMs }) };

@@ -11,6 +11,7 @@ import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { AT, NOW, forge, lab } from "../attacks/support.js";
+import { leastCostMs } from "../support/cost.js";
 
 describe("the digest of a policy", () => {
   const NAMING = JSON.stringify({
@@ -93,9 +94,8 @@ describe("the digest of a policy", () => {
 
   it("takes no longer for many names than for much text", async () => {
     const text = JSON.stringify({ trustAnchors: Array<object>(40_000).fill({ file: "a" }) });
-    const start = performance.now();
-    await policyDigest(held(text, { a: "A".repeat(1e6) }));
-    expect(performance.now() - start).toBeLessThan(10_000);
+    const digest = (): Promise<unknown> => policyDigest(held(text, { a: "A".repeat(1e6) }));
+    expect(await leastCostMs(10_000, digest)).toBeLessThan(10_000);
   });
 });
 

@@ -136,7 +136,7 @@ describe("a folder", () => {
     const keyless = newFolder();
     expect((await world.run(["--no-private-keys", "--out", keyless, ...ACCEPT])).code).toBe(0);
     await refused(3, world.from(keyless, ...ACCEPT), "the folder was made for less");
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
       { address: string },
     ];
     const named = newFolder();
@@ -187,8 +187,12 @@ describe("a folder that is altered", () => {
     writeFileSync(join(folder, "index.json"), "{");
     await refused(3, world.from(folder), "index.json");
     rmSync(join(folder, "index.json"));
-    await refused(2, world.from(folder), "no index.json in it: expected a folder of bootproof addresses --out");
-    await refused(2, world.from(join(folder, "none")), "no index.json in it");
+    await refused(
+      3,
+      world.from(folder),
+      "no index.json in it: expected a folder that bootproof addresses --out completed",
+    );
+    await refused(2, world.from(join(folder, "none")), "not a folder");
   });
 
   it("in its index: an organization that is not there has no addresses", async () => {
@@ -201,14 +205,14 @@ describe("a folder that is altered", () => {
 
   it("with its digests: an address of a list is contradicted", async () => {
     const folder = copied();
-    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+    const [{ address }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
       { address: string },
     ];
     alterFile(folder, accounts, (list) => {
       list["accounts"].find((one: Json) => one["address"] === address).address = `0x${"42".repeat(20)}`;
     });
     const answer = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([answer.code, classesOf(answer)["contradicted"]]).toEqual([1, 1]);
+    expect([answer.code, classesOf(answer)["contradicted"]]).toEqual([1, 2]);
   });
 
   it("with its digests: a list that leaves an account out, an import called generated", async () => {
@@ -217,7 +221,7 @@ describe("a folder that is altered", () => {
       list["accounts"] = list["accounts"].filter((one: Json) => one["walletId"] !== world.ids.derived);
     });
     const answer = await world.from(folder, "--format", "json", ...ACCEPT);
-    expect([answer.code, classesOf(answer)["unlisted"]]).toEqual([1, 2]);
+    expect([answer.code, classesOf(answer)["contradicted"]]).toEqual([1, 2]);
     const other = copied();
     alterFile(other, "list_1", (list) => {
       for (const wallet of list["wallets"]) wallet.imported = wallet.exported = false;
@@ -238,7 +242,7 @@ describe("a folder that is altered", () => {
 
   it("with its digests: a proof, a boot proof, an activity", async () => {
     const [{ activityId }] = tableOf(table).rows.filter(
-      (row) => row.walletId === world.ids.derived && row.class === "derived",
+      (row) => row.walletId === world.ids.derived && row.listed,
     ) as unknown as [{ activityId: string }];
     const altered = async (alter: (bundle: Json) => unknown): Promise<Answer> => {
       const folder = copied();
@@ -250,7 +254,7 @@ describe("a folder that is altered", () => {
     };
     const forged = await altered(payload('"address":"0x', '"address":"0X'));
     expect(forged.code).toBe(1);
-    expect(classesOf(forged)).not.toMatchObject({ derived: 3 });
+    expect(classesOf(forged)).not.toMatchObject({ derived: 4 });
     // One boot proof of a key is enough, wherever it is: to refuse the key, all of them have to be altered.
     const folder = copied();
     for (const name of readdirSync(own).filter((each) => "bundle" in readJson(join(own, each))))
@@ -285,13 +289,15 @@ describe("--out", () => {
     alterIndex(other, (altered) => (altered["complete"] = false));
     await refused(2, world.run(["--out", other, "--no-private-keys"]), "the folder is of another question");
     await refused(2, world.run(["--out", join(folder, "file", "below")]), /not written: /);
+    await refused(2, world.run(["--out", join(folder, "file")]), "is a file, and --out takes a folder");
+    await refused(2, world.run(["--out", join(folder, "none", "below")]), "not written: no such file");
     expect((await world.run(["--out", other, ...ACCEPT])).code).toBe(0);
     expect(index(other)["complete"]).toBe(true);
   });
 
   it("keeps ids apart that are no file names", async () => {
     const folder = copied();
-    const [{ activityId }] = tableOf(table).rows.filter((row) => row.class === "derived") as unknown as [
+    const [{ activityId }] = tableOf(table).rows.filter((row) => row.class === "derived" && row.listed) as unknown as [
       { activityId: string },
     ];
     alterIndex(folder, ({ organizations: [one] }) => {

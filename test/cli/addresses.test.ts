@@ -23,7 +23,7 @@ const json = async (...args: string[]): Promise<ReturnType<typeof tableOf> & { c
   return { ...tableOf(answer), code: answer.code };
 };
 
-const HONEST = { service: 2, imported: 2, exported: 2, note: 1, derived: 3 };
+const HONEST = { service: 2, imported: 2, exported: 2, derived: 4 };
 
 describe("the classes", () => {
   it("of an honest service", async () => {
@@ -35,7 +35,8 @@ describe("the classes", () => {
     ];
     const { derived, ...others } = world.ids;
     for (const [name, walletId] of Object.entries(others)) expect(classOf(walletId)).toEqual([name]);
-    expect(classOf(derived)).toEqual(["note", "derived"]);
+    expect(classOf(derived)).toEqual(["derived"]);
+    expect(rows.filter(({ listed }) => !listed)).toMatchObject([{ class: "derived", walletId: derived }]);
     for (const row of rows) expect(row).toMatchObject({ organizationId: world.lab.organizationId });
     const [key] = rows.filter(({ privateKeyId }) => privateKeyId !== null);
     expect(key).toMatchObject({ class: "derived", walletId: null, path: null, reason: null });
@@ -94,7 +95,7 @@ describe("the exit code", () => {
 
   it("is 1 for an address that no list has, and 0 for others in any case of their digits", async () => {
     const { rows } = await json();
-    const [note, , ...derived] = rows.filter((row) => row.walletId === world.ids.derived);
+    const [note, ...derived] = rows.filter((row) => row.walletId === world.ids.derived);
     const { address } = derived[0]!;
     for (const named of [address, address.replace(/[A-F]/g, (digit) => digit.toLowerCase())]) {
       const table = await json("--address", named);
@@ -111,10 +112,18 @@ describe("the exit code", () => {
   it("is 3 if a list cannot be fetched, and nothing is on stdout", async () => {
     const closed = connectionTo({ ...world.lab, baseUrl: "http://127.0.0.1:1" });
     await refused(3, bootproof(["addresses", "--policy", world.policy, ...closed]), "the service cannot be reached");
-    await refused(3, run("--max-accounts", "3"), "more than 3 items");
+    await refused(3, run("--max-accounts", "3"), "more than 3 items. To allow more, set --max-accounts");
   });
 
-  const row = { address: "a", organizationId: "o", reason: "r", provenAt: null, walletId: "w", path: "p" };
+  const row = {
+    address: "a",
+    listed: true,
+    organizationId: "o",
+    reason: "r",
+    provenAt: null,
+    walletId: "w",
+    path: "p",
+  };
   const result = (classes: readonly string[], unfetched: readonly string[] = []): AddressResult =>
     ({
       rows: classes.map((name) => ({ ...row, class: name })),
@@ -132,10 +141,8 @@ describe("the exit code", () => {
     [["refused"], ["an organization"], 3],
     [["derived"], ["an organization"], 3],
     [["refused"], [], 1],
-    [["unlisted", "derived"], [], 1],
     [["exported"], [], 1],
-    [["service", "note", "derived"], [], 0],
-    [["note"], [], 1],
+    [["service", "derived"], [], 0],
     [[], [], 1],
   ])("of %j with %j not fetched is %d", (classes, unfetched, code) => {
     expect(tableExitCode(result(classes, unfetched))).toBe(code);
@@ -290,6 +297,7 @@ describe("wrong uses", () => {
       ["--suborgs", "--parent-organization-id", "p"],
       "--suborgs and --parent-organization-id exclude",
     ],
+    ["a wallet of all", ["--suborgs", "--wallet", "w"], "--suborgs and --wallet exclude each other"],
     ["an address twice", ["--address", "a", "a"], "--address a: repeated"],
   ])("%s", (_, args, message) => refused(2, from(...args), message));
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
-import { FAULTS, FEED_FAULTS } from "../../src/lab/faults.js";
+import { AUTH_FAULTS, FAULTS, FEED_FAULTS } from "../../src/lab/faults.js";
 import { REPORT_FORMATS } from "../../src/report/report.js";
 import { COMMITMENT_KINDS } from "../../src/verify/commitment.js";
 import { bootproof, refused } from "./support.js";
@@ -71,6 +71,7 @@ describe("completion", () => {
       "fault",
       "version",
       "key-type",
+      "token-kind",
     ];
     const own = [
       "address",
@@ -158,7 +159,7 @@ describe("bash", () => {
   it("offers every command, check and fault", () => {
     expect(offered("")).toEqual(expect.arrayContaining(["verify", "pin", "lab", "help"]));
     expect(offered("explain", "")).toEqual(expect.arrayContaining([...CHECK_IDS]));
-    expect(offered("lab", "--fault", "")).toEqual([...FAULTS, ...FEED_FAULTS].map(({ name }) => name));
+    expect(offered("lab", "--fault", "")).toEqual([...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name));
   });
 
   it.skipIf(!has("script"))("completes words, and files with spaces in their names, at a terminal", () => {

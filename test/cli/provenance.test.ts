@@ -3,9 +3,11 @@ import { dirname, join } from "node:path";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { LabSigstore } from "../../src/lab/sigstore.js";
 import { ProvenanceError } from "../../src/provenance/index.js";
 import type * as provenance from "../../src/provenance/index.js";
 import { DEMAND, GENUINE, NOW as AT, ROOT, bundleOf, enclave, evidence, policyFile } from "../support/provenance.js";
+import { GENUINE_RELEASES, ROOT as GITHUB_ROOT } from "../support/github-releases.js";
 import { apiKey } from "../client/support.js";
 import { BOOT_1, bootproof, fileOf, vector, refused } from "./support.js";
 
@@ -342,6 +344,92 @@ describe("pin --provenance", () => {
     ] as const) {
       await refused(2, pin(...args), message);
     }
+  });
+});
+
+describe("pin --provenance --github-release", () => {
+  const [, of] = GENUINE_RELEASES;
+  const { release } = of;
+  const FILE = fileOf(of.text, "release.sigstore.json");
+  const ROOT_FILE = fileOf(GITHUB_ROOT, "github_root.json");
+  const ANCHOR = fileOf(of.evidence.anchorPem, "release-anchor.pem");
+  const boot = fileOf(of.evidence.bootProof, "release-boot.json");
+  const pin = (...args: string[]): ReturnType<typeof bootproof> =>
+    bootproof(["pin", "--boot-proof", boot, "--trust-anchor", ANCHOR, "--provenance", FILE, ...args], NOW);
+  const all = ["--github-release", "--repository", release.repository, "--trusted-root", ROOT_FILE];
+
+  it("writes what the statement names, loudly, and the same evidence verifies under it", async () => {
+    const { code, stdout, stderr } = await pin(...all);
+    const says = stderr.replaceAll(/\s+/g, " ");
+    expect([code, says]).toEqual([0, expect.stringContaining("Pinned the release of GitHub that the bundle names")]);
+    expect(says).toContain("Whoever may publish a release uploads any file, so no source and no build is pinned");
+    const { deployments } = JSON.parse(stdout) as { deployments: { provenance: object[] }[] };
+    expect(deployments[0]!.provenance).toEqual([{ githubRelease: release, trustedRoot: { json: GITHUB_ROOT } }]);
+    const policy = fileOf(stdout, "pinned-release.json");
+    const again = await bootproof(["verify", "--boot-proof", boot, "--provenance", FILE, "--policy", policy], NOW);
+    expect([again.code, again.stderr]).toEqual([0, ""]);
+    expect(again.stdout.replaceAll(/\s+/g, " ")).toContain(
+      `release "${release.tag}" of "${release.repository}" carries`,
+    );
+    const { tag, ...untagged } = release;
+    expect(stdout).toContain(JSON.stringify(tag));
+    const open = JSON.parse(stdout) as { deployments: { provenance: { githubRelease: object }[] }[] };
+    open.deployments[0]!.provenance[0]!.githubRelease = untagged;
+    const warned = ["verify", "--boot-proof", boot, "--provenance", FILE, "--policy", fileOf(open)];
+    const { code: warnedCode, stdout: text } = await bootproof([...warned, "--fail-on-warning"], NOW);
+    expect([warnedCode, text.replaceAll(/\s+/g, " ")]).toEqual([1, expect.stringContaining("leaves the tag open")]);
+  });
+
+  it("takes the tenant from the caller", async () => {
+    const sigstore = new LabSigstore({ kind: "private" });
+    const digest = of.lab.pivotHash;
+    const bundle = fileOf(sigstore.attest({ at: AT, digest, release: { tenant: "acme" } }), "tenant.sigstore.json");
+    const root = fileOf(JSON.stringify(sigstore.trustedRoot), "lab-root.json");
+    const ofTenant = [
+      "pin",
+      "--boot-proof",
+      boot,
+      "--trust-anchor",
+      ANCHOR,
+      "--provenance",
+      bundle,
+      "--github-release",
+    ];
+    const whole = [...ofTenant, "--repository", "acme/oracle", "--trusted-root", root];
+    const { code, stdout } = await bootproof([...whole, "--tenant", "acme"], NOW);
+    const { deployments } = JSON.parse(stdout) as { deployments: { provenance: object[] }[] };
+    expect([code, deployments[0]!.provenance]).toMatchObject([0, [{ githubRelease: { tenant: "acme" } }]]);
+    await refused(2, bootproof(whole, NOW), /not pinned: .*not a statement of https:\/\/dotcom\.releases\.github\.com/);
+  });
+
+  it("pins nothing that does not verify, or has no such binary", async () => {
+    const changed = JSON.parse(of.text) as { dsseEnvelope: { payload: string } };
+    const payload = Buffer.from(changed.dsseEnvelope.payload, "base64").toString().replace(release.tag, "v9");
+    changed.dsseEnvelope.payload = Buffer.from(payload).toString("base64");
+    const unsigned = await bootproof(
+      ["pin", "--boot-proof", boot, "--trust-anchor", ANCHOR, "--provenance", fileOf(changed), ...all],
+      NOW,
+    );
+    expect([unsigned.code, unsigned.stdout]).toEqual([1, ""]);
+    expect(unsigned.stderr).toMatch(/^Not pinned\.\n[^]*provenance\.bundle/);
+    const [{ evidence: other }] = GENUINE_RELEASES;
+    const foreign = ["pin", "--boot-proof", fileOf(other.bootProof), "--trust-anchor", fileOf(other.anchorPem)];
+    const { code, stderr } = await bootproof([...foreign, "--provenance", FILE, ...all], NOW);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("provenance.subject")]);
+  });
+
+  it("refuses what is incomplete or of the other kind", async () => {
+    for (const [args, message] of [
+      [["--github-release"], /--github-release requires --repository/],
+      [[...all.slice(1), "--tenant", "acme"], /--tenant requires --github-release/],
+      [all.slice(1), /not pinned: .*the repository is absent/],
+      [all.with(2, "https://github.com/jdx/communique"), /not pinned: .*the repository is jdx\/communique/],
+      [all.with(4, fileOf(ROOT, "public-root.json")), /not pinned: .*demands entries of its logs/],
+      [[...all, "--tenant", "dotcom"], /not pinned: .*tenant: expected one DNS label/],
+    ] as const)
+      await refused(2, pin(...args), message);
+    const build = ["pin", "--boot-proof", BOOT, "--trust-anchor", fileOf(evidence.anchorPem), "--provenance", BUILD];
+    await refused(2, bootproof([...build, ...all], NOW), /not pinned: .*not a statement of .* on a release/);
   });
 });
 

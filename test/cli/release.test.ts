@@ -8,6 +8,7 @@ import { toHex } from "../../src/bytes.js";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import { releaseOf, unpackReleases } from "../support/releases.js";
 import { bootproof, fileOf } from "./support.js";
+import { leastCostMs } from "../support/cost.js";
 
 const ROOT = mkdtempSync(join(tmpdir(), "bootproof-releases-"));
 const RELEASES = join(ROOT, "releases");
@@ -180,12 +181,12 @@ describe("release check", () => {
           cpSync(join(RELEASES, from), join(copy, version, app), { recursive: true });
         }
     });
-    const before = process.cpuUsage();
-    const { code, stdout } = await check(folder, "--no-manifest-set", "--format", "json");
-    const { user, system } = process.cpuUsage(before);
-    expect(code).toBe(1);
-    expect((JSON.parse(stdout) as { releases: unknown[] }).releases).toHaveLength(215);
-    expect((user + system) / 1e6).toBeLessThan(2);
+    const checkAll = async (): Promise<void> => {
+      const { code, stdout } = await check(folder, "--no-manifest-set", "--format", "json");
+      expect(code).toBe(1);
+      expect((JSON.parse(stdout) as { releases: unknown[] }).releases).toHaveLength(215);
+    };
+    expect(await leastCostMs(2000, checkAll)).toBeLessThan(2000);
   });
 });
 

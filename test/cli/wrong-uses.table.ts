@@ -105,8 +105,8 @@ const ROWS: readonly Row[] = [
     "a bundle as a folder of addresses",
     "addresses --from bundle.json --organization-id o --policy policy.json",
     2,
-    "no index.json in it",
-    "expected a folder of bootproof addresses --out",
+    "not a folder",
+    "expected one of bootproof addresses --out",
   ],
   [
     "a class that is never fine",

@@ -32,9 +32,9 @@ const LARGE = /hundred thousand deep|64 KiB|513 environment|512 entries|1025 byt
 /** One of each version and encoding. */
 const LIVE = / of a live enclave$/;
 
-/** The corpus has no option that tightens the age of a policy. Signed policies have cases of their own. */
+/** No row that tightens the age of a policy, and no lists. Signed policies have cases of their own. */
 const isInCorpus = ({ name, judge }: Pick<Attack, "name" | "judge">): boolean =>
-  !LARGE.test(name) && judge?.maxAgeMs === undefined && judge?.signed === undefined;
+  !LARGE.test(name) && [judge?.maxAgeMs, judge?.crls, judge?.signed].every((one) => one === undefined);
 
 export function forgedCases(): Case[] {
   const rejected = SHARES.flatMap(([category, table, share, bare]) =>

@@ -2,8 +2,7 @@
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject } from "../../src/decode/json.js";
 
-export type JoinClass =
-  "contradicted" | "refused" | "unlisted" | "service" | "imported" | "exported" | "note" | "derived";
+export type JoinClass = "contradicted" | "refused" | "service" | "imported" | "exported" | "derived";
 
 /** What a derivation proof says, and what its verification found. */
 export interface JudgedProof {
@@ -41,6 +40,8 @@ export interface JoinInput {
 export interface JoinRow {
   readonly class: JoinClass;
   readonly address: string;
+  /** Whether a list has it. */
+  readonly listed: boolean;
   readonly walletId: string | null;
   readonly privateKeyId: string | null;
   readonly path: string | null;
@@ -201,10 +202,13 @@ const BAD_SIGNATURE = { status: "refused", failed: ["app.signature"] } as const;
 const row = (name: JoinClass, address: string, walletId: string | null, path: string | null): JoinRow => ({
   class: name,
   address,
+  listed: true,
   walletId,
   privateKeyId: null,
   path,
 });
+/** Of an address that only a proof names. */
+const missing = (...of: Parameters<typeof row>): JoinRow => ({ ...row(...of), listed: false });
 const keyRow = (name: JoinClass, address: string): JoinRow => ({ ...row(name, address, null, null), privateKeyId: K1 });
 
 type Parts = Partial<JoinInput>;
@@ -282,7 +286,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
     "the case of hex digits is compared in other formats",
     one({ accounts: [account(W1, P0, A0.toLowerCase(), "UNCOMPRESSED")] }),
     row("contradicted", A0.toLowerCase(), W1, P0),
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "the case of letters is compared in base58",
@@ -292,7 +296,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
       evidence: [made(W1, [[HARDENED[0], SOL0!]])],
     },
     row("contradicted", SOL0!.toLowerCase(), W1, HARDENED[0]),
-    row("unlisted", SOL0!, W1, HARDENED[0]),
+    missing("contradicted", SOL0!, W1, HARDENED[0]),
   ),
   joinCase(
     "a private key with a proof",
@@ -329,7 +333,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
     "a list has another address at the wallet and path of a proof",
     one({ accounts: [account(W1, P0, A1)] }),
     row("contradicted", A1, W1, P0),
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "a list has another address at a proven path, which has a proof elsewhere",
@@ -345,7 +349,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
     },
     row("contradicted", A1, W1, P0),
     row("derived", A1, W1, P1),
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase("a list has another path", one({ accounts: [account(W1, P1, A0)] }), row("contradicted", A0, W1, P1)),
   joinCase(
@@ -397,7 +401,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
     "an imported wallet is contradicted by a proof of its own path",
     one({ wallets: [wallet(W1, { imported: true, exported: false })], accounts: [account(W1, P0, A1)] }),
     row("contradicted", A1, W1, P0),
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
 
   joinCase(
@@ -633,11 +637,11 @@ export const JOIN_CASES: readonly JoinCase[] = [
     row("service", A0, W1, P0),
   ),
 
-  joinCase("a proven address is in no list", one({ accounts: [] }), row("unlisted", A0, W1, P0)),
+  joinCase("a proven address is in no list", one({ accounts: [] }), missing("contradicted", A0, W1, P0)),
   joinCase(
     "the proven address of a private key is in no list",
     { evidence: [madeKey(A0)] },
-    row("unlisted", A0, null, null),
+    missing("contradicted", A0, null, null),
   ),
   joinCase(
     "several accounts of one wallet, of which one is left out",
@@ -652,34 +656,34 @@ export const JOIN_CASES: readonly JoinCase[] = [
       ],
     },
     row("derived", A1, W1, P1),
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "a proven address was not to be kept (persist: false)",
     one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P1, A1]], { persist: false })] }),
     row("derived", A0, W1, P0),
-    row("note", A1, W1, P1),
+    missing("derived", A1, W1, P1),
   ),
   joinCase(
     "an address that was not to be kept shares the path of an account with a proof of its own",
     one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P0, "02ab"]], { persist: false })] }),
     row("derived", A0, W1, P0),
-    row("note", "02ab", W1, P0),
+    missing("derived", "02ab", W1, P0),
   ),
   joinCase(
     "the wallet of a proven address was deleted",
     { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT + 5000)] },
-    row("note", A0, W1, P0),
+    missing("derived", A0, W1, P0),
   ),
   joinCase(
     "another wallet than that of the proven address was deleted",
     { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W2] }, MADE_AT + 5000)] },
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "the wallet was deleted before the address was made",
     { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT - 5000)] },
-    row("unlisted", A0, W1, P0),
+    missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "an account was deleted, by an id that no proof has",
@@ -687,17 +691,17 @@ export const JOIN_CASES: readonly JoinCase[] = [
       accounts: [],
       evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, MADE_AT + 5000)],
     }),
-    row("note", A0, W1, P0),
+    missing("derived", A0, W1, P0),
   ),
   joinCase(
     "a private key was deleted",
     { evidence: [madeKey(A0), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K1] }, MADE_AT + 5000)] },
-    row("note", A0, null, null),
+    missing("derived", A0, null, null),
   ),
   joinCase(
     "an address is younger than the lists",
     { listedAt: MADE_AT, evidence: [made(W1, [[P0, A0]])] },
-    row("note", A0, W1, P0),
+    missing("derived", A0, W1, P0),
   ),
   joinCase("a proof of an address that the service does not prove any more makes no row", {
     evidence: [

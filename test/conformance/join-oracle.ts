@@ -58,7 +58,7 @@ function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
 }
 
 function rowOf({ address, walletId, privateKeyId, path }: Omit<Target, "format">, name: JoinClass): JoinRow {
-  return { class: name, address, walletId, privateKeyId, path };
+  return { class: name, address, listed: true, walletId, privateKeyId, path };
 }
 
 /** Exact, but for the case of hex digits in three formats. */
@@ -183,8 +183,8 @@ function missingRows(
   }
   return [...missing.values()].map((claim) => {
     const { address, walletId, path } = claim.says;
-    const name = isExcused(claim, evidence, input) ? "note" : "unlisted";
-    return rowOf({ address, walletId, path, privateKeyId: null }, name);
+    const name = isExcused(claim, evidence, input) ? "derived" : "contradicted";
+    return { ...rowOf({ address, walletId, path, privateKeyId: null }, name), listed: false };
   });
 }
 

@@ -84,8 +84,8 @@ function joined(input: JoinInput, evidence: readonly (AddressEvidence | null)[])
     evidence.filter((one) => one !== null),
     { organizationId },
   );
-  return rows.map(({ class: name, address, walletId, privateKeyId, path }) => {
-    return { class: name, address, walletId, privateKeyId, path };
+  return rows.map(({ class: name, address, listed, walletId, privateKeyId, path }) => {
+    return { class: name, address, listed, walletId, privateKeyId, path };
   });
 }
 

@@ -15,6 +15,7 @@ import { type Case, type CaseFiles, type SignedCase, filesOf } from "./case.js";
 import { type Index, type IndexedCase, aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
 import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
 import { JOIN_FILE, joinText } from "./join-file.js";
+import { TOKEN_FILE, tokenText } from "./token-file.js";
 import { pack } from "./pack.js";
 import { indexText, unpack } from "./unpack.mjs";
 
@@ -29,6 +30,7 @@ export async function makeCorpus(corpus: string, all: boolean): Promise<string> 
     const made = await makeCases(folders, all);
     pack(folders, corpus);
     writeFileSync(join(corpus, JOIN_FILE), joinText());
+    if (all) writeFileSync(join(corpus, TOKEN_FILE), tokenText());
     const size = sizeOf(corpus);
     if (size > MAX_BYTES) throw new RangeError(`the corpus has ${size} bytes, ${MAX_BYTES} at most`);
     return `${made}, ${size} bytes`;

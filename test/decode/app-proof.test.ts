@@ -17,6 +17,7 @@ import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
+import { leastCostMs } from "../support/cost.js";
 
 const FILE = bootProofVectors()[0]!.appProofs[0]!;
 const proof = readVectorJson<Json>(FILE);
@@ -579,16 +580,15 @@ describe("a payload's numbers", () => {
     );
   });
 
-  it("of a megabyte cost about as much as any other text", () => {
+  it("of a megabyte cost about as much as any other text", async () => {
     for (const literal of [
       `1e${"9".repeat(1e6)}`,
       `1${"0".repeat(1e6)}e-1000000`,
       `0.${"10".repeat(5e5)}`,
       "1".repeat(1e6),
     ]) {
-      const start = performance.now();
-      isRefused(() => decodeAppProofPayload(withNumber(literal)));
-      expect(performance.now() - start).toBeLessThan(2000);
+      const decode = (): boolean => isRefused(() => decodeAppProofPayload(withNumber(literal)));
+      expect(await leastCostMs(2000, decode)).toBeLessThan(2000);
     }
   });
 });

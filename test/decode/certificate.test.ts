@@ -114,7 +114,7 @@ describe("genuine certificates", () => {
         expect(decodeKeyUsage(find("2.5.29.15")!.value)).toMatchObject({ keyCertSign: true });
       }
       const usage = certificate.extensions.find(({ id }) => id === "2.5.29.15")!;
-      expect(decodeKeyUsage(usage.value)).toEqual({ digitalSignature: true, keyCertSign: false });
+      expect(decodeKeyUsage(usage.value)).toEqual({ digitalSignature: true, keyCertSign: false, cRLSign: false });
     }
   });
 
@@ -431,15 +431,15 @@ describe("decodeBasicConstraints", () => {
 
 describe("decodeKeyUsage", () => {
   it.each([
-    ["03 02 07 80", { digitalSignature: true, keyCertSign: false }],
-    ["03 02 02 84", { digitalSignature: true, keyCertSign: true }],
-    ["03 02 01 86", { digitalSignature: true, keyCertSign: true }],
-    ["03 02 02 04", { digitalSignature: false, keyCertSign: true }],
-    ["03 02 01 02", { digitalSignature: false, keyCertSign: false }],
-    ["03 02 06 40", { digitalSignature: false, keyCertSign: false }],
-    ["03 03 07 00 80", { digitalSignature: false, keyCertSign: false }],
-    ["03 03 07 84 80", { digitalSignature: true, keyCertSign: true }],
-    ["03 01 00", { digitalSignature: false, keyCertSign: false }],
+    ["03 02 07 80", { digitalSignature: true, keyCertSign: false, cRLSign: false }],
+    ["03 02 02 84", { digitalSignature: true, keyCertSign: true, cRLSign: false }],
+    ["03 02 01 86", { digitalSignature: true, keyCertSign: true, cRLSign: true }],
+    ["03 02 02 04", { digitalSignature: false, keyCertSign: true, cRLSign: false }],
+    ["03 02 01 02", { digitalSignature: false, keyCertSign: false, cRLSign: true }],
+    ["03 02 06 40", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
+    ["03 03 07 00 80", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
+    ["03 03 07 84 80", { digitalSignature: true, keyCertSign: true, cRLSign: false }],
+    ["03 01 00", { digitalSignature: false, keyCertSign: false, cRLSign: false }],
   ])("reads %s", (bytes, usage) => {
     expect(decodeKeyUsage(hex(bytes))).toEqual(usage);
   });

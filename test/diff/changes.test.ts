@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/decode/json.js";
 import { CHANGES, CHANGE_IDS, type ChangeId, type Severity, type Turn } from "../../src/diff/changes.js";
 import { diffUnverified } from "../../src/diff/diff.js";
 import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
-import { type LabBuild, LabSigstore, type ProvenanceOptions } from "../../src/lab/sigstore.js";
+import { type LabBuild, type LabRelease, LabSigstore, type ProvenanceOptions } from "../../src/lab/sigstore.js";
 import { memberSet } from "../../src/lab/qos.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { AT, bootProof, file, lab, policy, policyOf, policyWithout } from "./support.js";
@@ -314,7 +314,15 @@ const built = (build: Partial<LabBuild> = {}, options: Partial<ProvenanceOptions
   toUtf8(sigstore.attest({ at: AT, digest: lab.pivotHash, build, ...options }));
 const attest = "https://github.com/acme/builders/.github/workflows/attest.yml@refs/tags/v1";
 
+const releases = new LabSigstore({ kind: "private" });
+const released = (release: Partial<LabRelease> = {}): Uint8Array =>
+  toUtf8(releases.attest({ at: AT, digest: lab.pivotHash, release }));
+
 const OF_PROVENANCE: Case[] = [
+  ["provenance.repository", "changed", released(), released({ repository: "acme/other" })],
+  ["provenance.repository", "changed", released(), released({ repositoryId: "1" })],
+  ["provenance.ref", "changed", released(), released({ tag: "v1.2.4" })],
+  ["provenance.signer", "changed", released(), released({ tenant: "acme" })],
   ["provenance.issuer", "changed", built(), built({ issuer: "https://token.example.com" })],
   ["provenance.repository", "changed", built(), built({ repository: "https://github.com/acme/other" })],
   ["provenance.repository", "changed", built(), built({ repositoryId: "1" })],

@@ -1,4 +1,5 @@
 /** Runs one layer: changed inputs, one after the other, each judged by the layer's oracles. */
+import { leastCostMs } from "../support/cost.js";
 import { mutate } from "./mutate.js";
 import { Random } from "./random.js";
 
@@ -131,16 +132,9 @@ export async function outcomeOf(
   input: Uint8Array,
   maxMs = MAX_MS,
 ): Promise<[outcome: string, milliseconds: number]> {
-  let milliseconds = Infinity;
-  for (let tries = 0; tries < 3; tries++) {
-    const [start, used] = [performance.now(), process.cpuUsage()];
-    const outcome = await runOnce(layer, input);
-    const { user, system } = process.cpuUsage(used);
-    // By the processor: a busy machine makes nothing slower. By the clock, where threads work beside this one.
-    milliseconds = Math.min(milliseconds, performance.now() - start, (user + system) / 1000);
-    if (milliseconds <= maxMs) return [outcome, milliseconds];
-  }
-  return [`slow: ${Math.round(milliseconds)} ms`, milliseconds];
+  let outcome = "";
+  const milliseconds = await leastCostMs(maxMs, async () => (outcome = await runOnce(layer, input)));
+  return [milliseconds <= maxMs ? outcome : `slow: ${Math.round(milliseconds)} ms`, milliseconds];
 }
 
 async function runOnce(layer: Layer, input: Uint8Array): Promise<string> {

@@ -425,7 +425,8 @@ describe("the server", () => {
     const start = performance.now();
     for (const name of ["healthz", "metrics", "healthz"])
       expect((await get(`${health.url!}/${name}`)).status).toBe(200);
-    expect(performance.now() - start).toBeLessThan(1000);
+    // An idle socket is closed after ten seconds.
+    expect(performance.now() - start).toBeLessThan(5000);
     // The oldest ones were closed: 80 and three requests, and at most 64 at a time.
     while (closed < 16) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(sockets.slice(-60).filter(({ destroyed }) => destroyed)).toEqual([]);

@@ -564,6 +564,21 @@ describe("provenance", () => {
     expect(renderInspection(inspection)).toContain("repositoryId  123456789");
   });
 
+  it("is shown as that of a release", async () => {
+    const releases = new LabSigstore({ kind: "private" });
+    const released = releases.attest({ at, digest: new Uint8Array(32), release: {} });
+    const { says, faults } = (await inspectUnverified(toUtf8(released)))!;
+    const release = { repository: "acme/oracle", repositoryId: "123456789", tag: "v1.2.3" };
+    expect(faults).toEqual([]);
+    expect(says).toMatchObject({ githubRelease: release, identity: { san: "https://dotcom.releases.github.com" } });
+    const statement = (json: JsonObject): JsonObject => ({ ...json, predicate: { ...release, tag: 1 } });
+    const tagless = releases.attest({ at, digest: new Uint8Array(32), release: {}, alter: { statement } });
+    const malformed = (await inspectUnverified(toUtf8(tagless)))!;
+    expect(malformed.says).toMatchObject({ githubRelease: { repository: "acme/oracle", repositoryId: "123456789" } });
+    expect(malformed.faults.join()).toContain("statement.predicate.tag: expected a string, got a number");
+    expect((await inspectUnverified(toUtf8(bundle)))!.says).not.toHaveProperty("githubRelease");
+  });
+
   it("of several lines is shown line by line, with the faults of each", async () => {
     const extensions: ProvenanceAlterations["extensions"] = (all) => [...all, sigstoreExtension(11, "self-hosted")];
     const other = sigstore.attest({ at, digest: new Uint8Array(32), alter: { extensions } });

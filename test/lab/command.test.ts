@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { X509Certificate } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { openSignedPolicy, parsePolicy } from "../../src/index.js";
-import { FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
+import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type Lab } from "../../src/lab/index.js";
 import { bootproof } from "../cli/support.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { failing, query, renameWallet } from "./support.js";
@@ -158,8 +158,14 @@ describe("bootproof lab", () => {
     const { code, stdout } = await bootproof(["lab", "--list-faults"]);
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split("\n");
-    const names = [...FAULTS, ...FEED_FAULTS].map(({ name }) => name);
+    const names = [...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name);
     expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(names);
+    expect(lines.find((line) => line.startsWith("session-expired "))).toMatch(
+      / \(token\.expiry\) \[auth proxy: oauth_login, otp_login, otp_login_v2\]$/,
+    );
+    expect(lines.find((line) => line.startsWith("signup-proof-missing "))).toMatch(
+      / \(request\) \[auth proxy: signup, signup_v2\]$/,
+    );
     expect(lines.find((line) => line.startsWith("feed-gap "))).toMatch(
       / a version is missing \(version\) \[signed policy\]$/,
     );

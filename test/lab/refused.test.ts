@@ -38,7 +38,8 @@ const client = createClient({
   organizationId: lab.organizationId,
   stamper: await apiKeyStamper(lab.apiKey),
 });
-const shared = client.withVerification(lab.policy);
+const verifiedClient = (): VerifiedClient => client.withVerification(lab.policy, { pollIntervalMs: 10 });
+const shared = verifiedClient();
 
 type Call = (verified: VerifiedClient) => Promise<unknown>;
 const rename: Call = (verified) => verified.updateWallet({ walletId: lab.ids.walletId, walletName: "refused" });
@@ -90,7 +91,7 @@ describe("verified calls of a client with cached boot proofs", () => {
 describe("verified calls of a new client", () => {
   it.each(ofSubmits)("refuse $name", async (fault) => {
     lab.setFault(fault.name);
-    for (const call of callsOf(fault)) await expectRefused(call(client.withVerification(lab.policy)), fault);
+    for (const call of callsOf(fault)) await expectRefused(call(verifiedClient()), fault);
   });
 });
 

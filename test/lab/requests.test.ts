@@ -2,7 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { FAULTS, FEED_FAULTS, startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { AUTH_FAULTS, FAULTS, FEED_FAULTS, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { type Answer, type Json, envelope, query, send } from "./support.js";
 
 const lab = await startLab();
@@ -231,7 +231,7 @@ describe("the faults over HTTP", () => {
     expect(lab.faults).toEqual(["stale-manifest", "nonce-present"]);
     const read = (await (await fetch(lab.faultsUrl)).json()) as Json;
     expect(read["faults"]).toEqual(["stale-manifest", "nonce-present"]);
-    expect(read["known"]).toEqual([...FAULTS, ...FEED_FAULTS]);
+    expect(read["known"]).toEqual([...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS]);
     expect(await put('{"faults":[]}')).toMatchObject({ status: 200, body: { faults: [] } });
     expect(lab.faults).toEqual([]);
   });

@@ -12,6 +12,7 @@ import {
   rawSigstoreExtension,
 } from "../../src/lab/sigstore.js";
 import { sha256 } from "../../src/lab/qos.js";
+import { GENUINE_RELEASES } from "../support/github-releases.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const after = (minutes: number): Date => new Date(AT.getTime() + 60_000 * minutes);
@@ -77,6 +78,32 @@ describe.each(kinds)("an instance of the kind %s", (kind) => {
       dsseEnvelope: { ...(json["dsseEnvelope"] as JsonObject), payload },
     });
     expect(() => verify(sigstore.attest(altered({ bundle })), sigstore)).toThrow(/hash mismatch|signature/);
+  });
+});
+
+describe("a release", () => {
+  const { private: sigstore } = instances;
+  const payloadOf = (bundle: string): JsonObject => {
+    const { dsseEnvelope } = JSON.parse(bundle) as { dsseEnvelope: { payload: string } };
+    return JSON.parse(Buffer.from(dsseEnvelope.payload, "base64").toString()) as JsonObject;
+  };
+
+  it("verifies, by the name of GitHub's releases or of a tenant's", () => {
+    expect(verify(sigstore.attest({ ...OPTIONS, release: {} }), sigstore)).toBe("https://dotcom.releases.github.com");
+    const ofTenant = sigstore.attest({ ...OPTIONS, release: { tenant: "acme" } });
+    expect(verify(ofTenant, sigstore)).toBe("https://acme.releases.github.com");
+  });
+
+  it("has the members of the genuine statements", () => {
+    const [, genuine] = GENUINE_RELEASES;
+    const [own, real] = [sigstore.attest({ ...OPTIONS, release: {} }), genuine.text].map(payloadOf);
+    expect(Object.keys(own!)).toEqual(Object.keys(real!));
+    expect(Object.keys(own!["predicate"]!)).toEqual(Object.keys(real!["predicate"]!));
+    expect(own).toMatchObject({
+      predicateType: real!["predicateType"],
+      predicate: { repository: "acme/oracle", repositoryId: "123456789", tag: "v1.2.3" },
+      subject: [{ uri: "pkg:github/acme/oracle@v1.2.3" }, { name: "oracle" }],
+    });
   });
 });
 

@@ -2,6 +2,7 @@
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsonObject } from "../../src/decode/json.js";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import {
   type Evidence,
@@ -13,8 +14,8 @@ import {
   verifyAttestation,
   verifyEvidence,
 } from "../../src/index.js";
-import { ClientError, RejectedActivityError } from "../../src/client/index.js";
-import { verifiedFetch } from "../../src/adapters/index.js";
+import { type AddressRow, ClientError, RejectedActivityError, RejectedAddressesError } from "../../src/client/index.js";
+import { RejectedAuthProxyError, verifiedFetch } from "../../src/adapters/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { encodeManifest } from "../../src/lab/qos.js";
 import { pageWith } from "../../src/page/page.js";
@@ -32,7 +33,7 @@ import type { DOORS } from "./doors.js";
 import { type DoorName, type Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
-import { Service } from "./service.js";
+import { LISTS, SIGN_UP, Service, signUpClock } from "./service.js";
 import { ACTIVITY_ID, NOW, REQUEST } from "./worlds.js";
 
 export const service = await Service.start();
@@ -86,17 +87,15 @@ const bundle: Door = async (world, side) => {
 /** The class of the address that the evidence proves, in a folder that lists it. */
 const addresses: Door = async (world, side) => {
   const { activity, bootProof } = world[side];
-  const { organizationId, walletId, derivationPath: path, address } = LAB_ADDRESS;
+  const { organizationId } = LAB_ADDRESS;
   const question = { organizationId, suborgs: false, walletId: null, addresses: [], privateKeys: true };
   const at = join(mkdtempSync(join(tmpdir(), "bootproof-matrix-")), "evidence.d");
   const folder = new AddressFolder(at, question);
-  const wallets = [{ walletId, exported: false, imported: false }];
-  const account = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM", walletAccountId: "a" };
-  const accounts = [{ ...account, organizationId, walletId, path, address }];
-  const list = { kind: "list", organizationId, at: NOW.getTime() } as const;
   await folder.put({ kind: "start", organizationIds: [organizationId], parentOrganizationId: null });
-  await folder.put({ ...list, operation: "list_wallets", answer: { wallets } });
-  await folder.put({ ...list, operation: "list_wallet_accounts", answer: { accounts } });
+  for (const operation of ["list_wallets", "list_wallet_accounts"] as const) {
+    const answer = LISTS[operation]!(activity);
+    await folder.put({ kind: "list", organizationId, at: NOW.getTime(), operation, answer });
+  }
   await folder.put({
     kind: "activity",
     organizationId,
@@ -105,14 +104,42 @@ const addresses: Door = async (world, side) => {
     bootProofs: [{ key: "", bootProof }],
   });
   await folder.end([]);
-  const words = ["--from", at, "--organization-id", organizationId, "--policy", world.policyPath];
+  const own = world.words("addresses", side);
+  const words = ["--from", at, "--organization-id", organizationId, "--policy", world.policyPath, ...own];
   const { code, stdout, stderr } = await run("addresses", ...words, ...builds(world[side]), ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { rows } = JSON.parse(stdout) as { rows: { class: string; reason: string | null }[] };
-  const why = rows.flatMap(({ class: name, reason }) =>
-    name === "refused" ? reason!.split(", ") : [name, reason ?? ""],
-  );
-  return { accepted: code === 0, why: code === 0 ? [] : why };
+  const { rows } = JSON.parse(stdout) as { rows: AddressRow[] };
+  return { ...classified(rows), accepted: code === 0 };
+};
+
+function classified(rows: readonly AddressRow[]): Outcome {
+  const refused = rows.filter(({ class: name }) => name !== "derived");
+  const why = refused.flatMap(({ class: name, reason }) => (name === "refused" ? reason!.split(", ") : [name]));
+  return { accepted: rows.length > 0 && refused.length === 0, why };
+}
+
+const clientAddresses: Door = async (world, side) => {
+  const client = await service.serves(world[side]).client();
+  const rows: AddressRow[] = [];
+  for await (const row of client.withVerification(world.parsed(), verification(world, side)).addresses())
+    rows.push(row);
+  return classified(rows);
+};
+
+const verifyAddresses: Door = async (world, side) => {
+  const evidence = await service.serves(world[side]).client();
+  const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW, verifyAddresses: true };
+  const ask = verifiedFetch({ ...options, ...verification(world, side) });
+  const body = JSON.stringify({ organizationId });
+  const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(apiKey, body) };
+  const url = `${service.url}/public/v1/query/list_wallet_accounts`;
+  try {
+    const response = await ask(url, { method: "POST", body, headers });
+    return { accepted: response.status === 200, why: [] };
+  } catch (error) {
+    if (error instanceof RejectedAddressesError) return classified(error.rows);
+    throw error;
+  }
 };
 
 /** The ids in a message. */
@@ -285,9 +312,16 @@ export async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> 
       const failed = error.failures.map(({ id }) => id as string);
       return { accepted: false, why: failed.length === 0 ? ["warning"] : [...new Set(failed)] };
     }
+    if (error instanceof RejectedAuthProxyError) return signUpRefused(error);
     if (error instanceof ClientError) return { accepted: false, why: [error.code, error.message] };
     throw error;
   }
+}
+
+function signUpRefused({ report, message }: RejectedAuthProxyError): Outcome {
+  if (report === null) return { accepted: false, why: ["no report", message] };
+  const failed = report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+  return { accepted: false, why: failed.length === 0 ? ["warning"] : [...new Set(failed)] };
 }
 
 const { type, organizationId, parameters } = REQUEST;
@@ -367,6 +401,23 @@ const fetching: Door = async (world, side) => {
   });
 };
 
+/** A new user has no stamper, so the boot proofs come from a function. */
+const signUp: Door = async (world, side) => {
+  const { url: baseUrl, authProxyUrl } = service.serves(world[side]);
+  const evidence = (): JsonObject => world[side].bootProof;
+  const options = { policy: world.parsed(), baseUrl, authProxyUrl, evidence, now: signUpClock(world.fact) };
+  const ask = verifiedFetch({ ...options, ...verification(world, side) });
+  const headers = { "content-type": "application/json", "x-auth-proxy-config-id": "matrix" };
+  return outcomeOf(async () => {
+    const response = await ask(`${authProxyUrl}/v1/signup_v2`, {
+      method: "POST",
+      body: JSON.stringify(SIGN_UP),
+      headers,
+    });
+    if (response.headers.get("x-bootproof-verified") !== "sign-up") throw new Error("an answer that nobody verified");
+  });
+};
+
 type FastDoor = { [D in DoorName]: (typeof DOORS)[D] extends "fast" ? D : never }[DoorName];
 
 export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
@@ -375,6 +426,8 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   "verify of a page": verifyPage,
   bundle,
   addresses,
+  "addresses of a client": clientAddresses,
+  verifyAddresses,
   watch,
   "watch after SIGHUP": watchAfterHangup,
   review,
@@ -383,4 +436,5 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   client,
   proxy,
   verifiedFetch: fetching,
+  "sign-up by verifiedFetch": signUp,
 };

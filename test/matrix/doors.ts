@@ -9,6 +9,8 @@ export const DOORS = {
   "verify of a page": "fast",
   bundle: "fast",
   addresses: "fast",
+  "addresses of a client": "fast",
+  verifyAddresses: "fast",
   watch: "fast",
   "watch after SIGHUP": "fast",
   review: "fast",
@@ -18,6 +20,8 @@ export const DOORS = {
   adapters: "sdks",
   proxy: "fast",
   verifiedFetch: "fast",
+  "sign-up by verifiedFetch": "fast",
+  "sign-up by adapters": "sdks",
   "audit with threads": "built",
   "audit with a queue": "built",
   "page in Chromium": "built",
@@ -54,18 +58,32 @@ const LISTED_ADDRESSES = not(
 );
 const PROOFS_OF_CREATION = not("proofs of creation are as old as the wallet, and no nonce or key was asked of them");
 
+/** The same cell at each door that judges addresses. */
+export const ofAddresses = <C extends Cell>(cell: C) => ({
+  addresses: cell,
+  "addresses of a client": cell,
+  verifyAddresses: cell,
+});
+
+/** The same cell at each door of a sign-up. */
+export const ofSignUps = <C extends Cell>(cell: C) => ({
+  "sign-up by verifiedFetch": cell,
+  "sign-up by adapters": cell,
+});
+
 const EVERYWHERE = {
   verify: "checks",
   "verify of a bundle": "checks",
   "verify of a page": "checks",
   bundle: "checks",
-  addresses: "checks",
+  ...ofAddresses("checks"),
   watch: "checks",
   "watch after SIGHUP": "checks",
   client: "checks",
   adapters: "checks",
   proxy: "checks",
   verifiedFetch: "checks",
+  ...ofSignUps("checks"),
   "audit with threads": "checks",
   "audit with a queue": "checks",
   "page in Chromium": "checks",
@@ -85,6 +103,7 @@ const NO_EXCHANGE = {
   adapters: OWN_REQUEST,
   proxy: OWN_REQUEST,
   verifiedFetch: OWN_REQUEST,
+  ...ofSignUps(OWN_REQUEST),
 } as const;
 
 /** By class of facts; total, so that a new door needs its cells. */
@@ -103,22 +122,23 @@ export const CELLS = {
   /** A rule of app proofs. */
   "app proof": { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH },
   /** What the caller requested. */
-  request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH, addresses: LISTED_ADDRESSES },
+  request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH, ...ofAddresses(LISTED_ADDRESSES) },
   /** What the caller demands of each boot proof. */
-  demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE, addresses: PROOFS_OF_CREATION },
+  demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE, ...ofAddresses(PROOFS_OF_CREATION) },
   /** A pin of bare documents. */
   bare: {
     ...EVERYWHERE,
     ...BESIDE_EVIDENCE,
     "verify of a bundle": not("a bundle has boot proofs, and no bare documents"),
     bundle: not("a bundle has boot proofs, and no bare documents"),
-    addresses: NO_BARE,
+    ...ofAddresses(NO_BARE),
     watch: NO_BARE,
     "watch after SIGHUP": NO_BARE,
     client: NO_BARE,
     adapters: NO_BARE,
     proxy: NO_BARE,
     verifiedFetch: NO_BARE,
+    ...ofSignUps(NO_BARE),
     "GitHub action": { lacks: "attestation" },
   },
   /** An option of one command. */

@@ -4,18 +4,31 @@ import type { CheckId } from "../../src/checks.js";
 import type { OptionName } from "../../src/cli/option-table.js";
 import type { PinName } from "../../src/appraise/pins.js";
 import type { DeploymentFile, PolicyFile } from "../../src/appraise/policy.js";
-import type { ProvenanceFile } from "../../src/appraise/provenance.js";
+import type { WorkflowFile } from "../../src/appraise/provenance.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import type { Expected, VerifyOptions } from "../../src/index.js";
 import { customPayload } from "../../src/lab/enclave.js";
 import { Forge, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha256 } from "../../src/lab/qos.js";
-import { LAB_BUILD } from "../../src/lab/sigstore.js";
+import { LAB_BUILD, type LabRelease } from "../../src/lab/sigstore.js";
+import type { DemandedRelease } from "../../src/verify/provenance-demand.js";
 import { type Alterations, certificate, field, inManifest, manifest, otherLab, put } from "../attacks/support.js";
 import { fileOf } from "../cli/support.js";
+import { revocationList } from "../support/revocation.js";
 import { releaseSet } from "./releases.js";
-import type { Cell, DoorName, FactClass } from "./doors.js";
-import { ACTIVITY_ID, type Change, type Evidence, NOW, REQUEST, demandOfBuild, lab, otherSigstore } from "./worlds.js";
+import { type Cell, type DoorName, type FactClass, ofAddresses, ofSignUps } from "./doors.js";
+import {
+  ACTIVITY_ID,
+  type Change,
+  type Evidence,
+  NOW,
+  REQUEST,
+  demandOfBuild,
+  demandOfRelease,
+  lab,
+  otherSigstore,
+  privateSigstore,
+} from "./worlds.js";
 
 export interface Fact {
   readonly class: FactClass;
@@ -227,7 +240,23 @@ const PROVENANCE = {
     deployment: pinned({ provenance: [demandOfBuild()] }),
     other: { builder: otherSigstore },
   },
-} satisfies Readonly<Record<Exclude<keyof ProvenanceFile, "of" | "open">, Fact>>;
+} satisfies Readonly<Record<Exclude<keyof WorkflowFile, "githubRelease" | "of" | "open">, Fact>>;
+
+/** A statement of GitHub on another release. */
+const releasedBy = (release: Partial<LabRelease>, fails: CheckId, own: Partial<LabRelease> = {}): Fact => ({
+  class: "build",
+  fails: [fails],
+  deployment: pinned({ provenance: [demandOfRelease(own)] }),
+  both: { build: { release: own }, builder: privateSigstore },
+  other: { build: { release }, builder: privateSigstore },
+});
+
+const RELEASE = {
+  repository: releasedBy({ repository: "mallory/oracle" }, "provenance.subject"),
+  repositoryId: releasedBy({ repositoryId: "987654321" }, "provenance.subject"),
+  tag: releasedBy({ tag: "v1.2.2" }, "provenance.subject"),
+  tenant: releasedBy({ tenant: "mallory" }, "provenance.signer", { tenant: "acme" }),
+} satisfies Readonly<Record<keyof DemandedRelease, Fact>>;
 
 const OLD_PROOFS = not("proofs of creation are as old as the wallet");
 const EACH_ALONE = not("a bad proof refuses itself, and no other proof of its activity: test/addresses has those rows");
@@ -244,7 +273,7 @@ const POLICY = {
   maxAge: ofDocument(
     "policy.age",
     { at: new Date(NOW.getTime() - 2 * 3_600_000) },
-    { policy: { maxAge: "1h" }, cells: { addresses: OLD_PROOFS } },
+    { policy: { maxAge: "1h" }, cells: ofAddresses(OLD_PROOFS) },
   ),
   allowDebug: ofDocument("mode.debug", DEBUG, { cells: { review: { fails: ["debug-mode pivot.debugMode"] } } }),
 } satisfies Readonly<
@@ -269,11 +298,11 @@ const APP_PROOFS = {
     ...BY_APP_PROOF,
     policy: { appProofs: { types: TYPES } },
     other: greeting,
-    cells: { addresses: EACH_ALONE },
+    cells: ofAddresses(EACH_ALONE),
   },
   maxAge: {
     ...BY_APP_PROOF,
-    cells: { addresses: OLD_PROOFS },
+    cells: ofAddresses(OLD_PROOFS),
     policy: { appProofs: { maxAge: "1m" } },
     other: {
       payloads: (all) => all.map((one) => ({ ...one, timestampMs: String(NOW.getTime() - 120_000) })),
@@ -282,7 +311,7 @@ const APP_PROOFS = {
   },
   untimed: {
     ...BY_APP_PROOF,
-    cells: { addresses: EACH_ALONE },
+    cells: ofAddresses(EACH_ALONE),
     fails: ["app.payload"],
     policy: { appProofs: { untimed: [GREETING] } },
     both: untimed(GREETING),
@@ -293,7 +322,7 @@ const APP_PROOFS = {
     policy: { appProofs: { required: true } },
     other: { hasNoAnswer: true, activity: without("appProofs") },
     cells: {
-      addresses: { fails: ["service"] },
+      ...ofAddresses({ fails: ["service"] }),
       verify: not("who gives --boot-proof alone asks for boot proofs alone; the report lists the rule as not applied"),
       "GitHub action": not("who gives boot-proof alone asks for boot proofs alone, as with verify"),
       bundle: not("who gives --boot-proof alone asks for boot proofs alone, as with verify"),
@@ -302,11 +331,16 @@ const APP_PROOFS = {
       adapters: NO_PROOFS,
       proxy: NO_PROOFS,
       verifiedFetch: NO_PROOFS,
+      ...ofSignUps({ fails: ["no report"] }),
     },
   },
   coverage: {
     ...BY_APP_PROOF,
-    cells: { addresses: not("the class of each address says whether a proof covers it") },
+    cells: {
+      ...ofAddresses(not("the class of each address says whether a proof covers it")),
+      // Every policy demands coverage there: the answer is refused before the policy is applied.
+      ...ofSignUps({ fails: ["app.request"] }),
+    },
     fails: ["activity.coverage"],
     policy: { appProofs: { coverage: true } },
     other: { activity: withAddress },
@@ -323,7 +357,7 @@ const DEPLOYMENT = {
     ...BY_APP_PROOF,
     deployment: pinned({ appProofs: { types: TYPES } }),
     other: greeting,
-    cells: { addresses: EACH_ALONE },
+    cells: ofAddresses(EACH_ALONE),
   },
 } satisfies Readonly<Partial<Record<Exclude<keyof DeploymentFile, PinName>, Fact>>>;
 
@@ -338,12 +372,20 @@ const NO_VALUES = not(
 );
 const BY_ADDRESS = not("addresses follow from the request that it makes; others are compared by verifyActivity");
 const EXCHANGE_LACKS = (cell: Cell) => ({ adapters: cell, proxy: cell, verifiedFetch: cell });
+const NO_ACTIVITY = ofSignUps(
+  not("a sign-up is answered without an activity, so there is no id and no type to compare"),
+);
+const NO_NAME = ofSignUps(
+  not("no app proof names a wallet by its name: number and paths of accounts are compared (test/exchange/auth-proxy)"),
+);
 
 const EXPECTED = {
   organizationId: {
     class: "request",
     fails: ["activity.request"],
     other: { request: (request) => ({ ...request, organizationId: ANOTHER }) },
+    // The answer names one organization, and its app proofs another.
+    cells: ofSignUps({ fails: ["app.request"] }),
   },
   id: {
     class: "request",
@@ -352,7 +394,7 @@ const EXPECTED = {
     expected: { id: ACTIVITY_ID },
     other: { activity: (activity) => ({ ...activity, id: ANOTHER }) },
     asks: "past",
-    cells: lacking("activity-id", "bundle", "page in Chromium"),
+    cells: { ...lacking("activity-id", "bundle", "page in Chromium"), ...NO_ACTIVITY },
   },
   type: {
     class: "request",
@@ -360,7 +402,7 @@ const EXPECTED = {
     options: byRequest,
     expected: { type: REQUEST.type },
     other: { request: (request) => ({ ...request, type: "ACTIVITY_TYPE_CREATE_WALLET_V2" }) },
-    cells: lacking("request", "bundle", "page in Chromium"),
+    cells: { ...lacking("request", "bundle", "page in Chromium"), ...NO_ACTIVITY },
   },
   parameters: {
     class: "request",
@@ -370,7 +412,7 @@ const EXPECTED = {
     other: {
       request: (request) => ({ ...request, parameters: { ...request.parameters, walletName: "another" } }),
     },
-    cells: lacking("request", "bundle", "page in Chromium"),
+    cells: { ...lacking("request", "bundle", "page in Chromium"), ...NO_NAME },
   },
   requestedAt: {
     class: "request",
@@ -404,6 +446,7 @@ const EXPECTED = {
     cells: {
       ...lacking("address", "bundle", "GitHub action"),
       ...EXCHANGE_LACKS(BY_ADDRESS),
+      ...ofSignUps(not("nobody knows an address before the sign-up that makes it: each needs an app proof")),
     },
   },
   payload: {
@@ -414,7 +457,7 @@ const EXPECTED = {
     both: quote({ price: 1.5 }),
     other: quote({ price: 2.5 }),
     asks: "received",
-    cells: EXCHANGE_LACKS(NO_VALUES),
+    cells: { ...EXCHANGE_LACKS(NO_VALUES), ...ofSignUps(NO_VALUES) },
   },
 } satisfies Readonly<Record<keyof Expected, Fact>>;
 
@@ -427,12 +470,19 @@ const CHALLENGED = {
     both: quote({ challenge: CHALLENGE }),
     other: quote({ challenge: "another-challenge-of-mine" }),
     asks: "received",
-    cells: { ...EXCHANGE_LACKS(NO_VALUES), "GitHub action": { lacks: "challenge" } },
+    cells: { ...EXCHANGE_LACKS(NO_VALUES), ...ofSignUps(NO_VALUES), "GitHub action": { lacks: "challenge" } },
   },
 } satisfies Readonly<Record<string, Fact>>;
 
 const NONCE = "0102030405060708";
 const SOON = new Date(NOW.getTime() - 60_000);
+
+/** Names a zone, by a list of its region. */
+const REVOKED = Uint8Array.of(0x40, 1, 2, 3);
+const REVOKING = fileOf(
+  revocationList({ issuer: lab.pki.chainSpecs(NOW)[1]!, thisUpdate: SOON, serials: [REVOKED] }),
+  "region.crl",
+);
 
 /** What a caller demands beside what was requested. */
 const DEMANDS = {
@@ -472,6 +522,13 @@ const DEMANDS = {
     other: { forge: certificate(4, () => ({ notAfter: SOON })) },
     cells: lacking("at", "bundle", "page in Chromium", "GitHub action", ...WATCHES),
   },
+  crls: {
+    class: "demand",
+    fails: ["chain.revocation"],
+    options: () => ({ crl: REVOKING }),
+    other: { forge: certificate(2, () => ({ serial: REVOKED })) },
+    cells: lacking("crl", "bundle", "page in Chromium", "GitHub action", ...WATCHES, ...AUDITS),
+  },
   maxAgeMs: {
     class: "demand",
     fails: ["policy.age"],
@@ -483,6 +540,7 @@ const DEMANDS = {
       adapters: "checks",
       proxy: "checks",
       verifiedFetch: "checks",
+      ...ofSignUps("checks"),
       "watch after SIGHUP": not("the age is of the command line, which SIGHUP does not change"),
     },
   },
@@ -498,6 +556,7 @@ const DEMANDS = {
       adapters: "checks",
       proxy: "checks",
       verifiedFetch: "checks",
+      ...ofSignUps("checks"),
       "watch after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
     },
   },
@@ -550,6 +609,7 @@ export const FACTS = {
   ...named("pin ", PINS),
   ...named("pin ", PARTS_OF_PINS),
   ...named("pin provenance.", PROVENANCE),
+  ...named("pin provenance.githubRelease.", RELEASE),
   ...named("policy ", POLICY),
   ...named("policy appProofs.", APP_PROOFS),
   ...named("deployment ", DEPLOYMENT),

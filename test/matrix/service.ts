@@ -1,10 +1,42 @@
 /** A service on the loopback that answers every request with the evidence that it is given, whatever the stamp. */
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { JsonObject } from "../../src/decode/json.js";
+import { type JsonObject, isJsonObject } from "../../src/decode/json.js";
 import { type Client, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { apiKey } from "../client/support.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { type Evidence, ACTIVITY_ID, NOW, REQUEST, type Request } from "./worlds.js";
+
+const { organizationId, walletId, derivationPath: path, address } = LAB_ADDRESS;
+const ADDRESS = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHEREUM", path, address };
+const EMPTY = { wallets: [], accounts: [], privateKeys: [], activities: [] };
+
+/** The lists of an organization with the one address that the evidence proves. */
+export const LISTS: Readonly<Record<string, (activity: JsonObject) => JsonObject>> = {
+  whoami: () => ({ organizationId }),
+  list_wallets: () => ({ wallets: [{ walletId, exported: false, imported: false }] }),
+  list_wallet_accounts: () => ({ accounts: [{ ...ADDRESS, organizationId, walletId, walletAccountId: "a" }] }),
+  list_private_keys: () => ({}),
+  list_activities: (activity) => ({ activities: [activity] }),
+};
+
+const SIGN_UP_PATH = "/auth/v1/signup_v2";
+
+/** What is sent to sign up: the wallet that {@link REQUEST} asks for. */
+export const SIGN_UP: JsonObject = { userName: "new", apiKeys: [], authenticators: [], wallet: REQUEST.parameters };
+
+/** The activity's result and app proofs, as the auth proxy answers a sign-up that made the lab's organization. */
+function signUpAnswer({ result, appProofs }: JsonObject): JsonObject {
+  const { createWalletResult } = result as JsonObject;
+  const wallet = createWalletResult!;
+  return { organizationId, wallet, userId: "a-user", ...(appProofs !== undefined && { appProofs }) };
+}
+
+/** The time of a sign-up and of what follows. An answer about the past took three minutes. */
+export function signUpClock({ asks }: { readonly asks?: string }): () => Date {
+  const times = asks === "past" ? [new Date(NOW.getTime() - 180_000)] : [];
+  return () => times.shift() ?? NOW;
+}
 
 export class Service {
   #evidence: Evidence | undefined;
@@ -37,6 +69,10 @@ export class Service {
     return this;
   }
 
+  get authProxyUrl(): string {
+    return `${this.url}/auth`;
+  }
+
   async client(): Promise<Client> {
     const stamper = await apiKeyStamper(apiKey);
     const { organizationId } = REQUEST;
@@ -45,9 +81,13 @@ export class Service {
 
   #answer(path: string, body: JsonObject): JsonObject {
     const { bootProof, activity } = this.#evidence!;
+    if (path === SIGN_UP_PATH) return signUpAnswer(activity);
     if (path.endsWith("boot_proof")) return { bootProof };
     if (path === "query/get_activity") return { activity };
     if (path === "query/list_app_proofs") return { appProofs: [] };
+    const list = LISTS[path.replace("query/", "")];
+    const pages = body["paginationOptions"];
+    if (list !== undefined) return isJsonObject(pages) && "after" in pages ? EMPTY : { ...EMPTY, ...list(activity) };
     return { activity: this.#evidence!.answer(body as unknown as Request) };
   }
 

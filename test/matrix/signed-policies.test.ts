@@ -15,9 +15,13 @@ const CELLS = {
   "verify of a page": "checks",
   bundle: "checks",
   watch: "checks",
+  addresses: "checks",
+  "addresses of a client": "checks",
+  verifyAddresses: "checks",
   client: "checks",
   proxy: "checks",
   verifiedFetch: "checks",
+  "sign-up by verifiedFetch": "checks",
   review: "words",
   measure: "words",
 } as const satisfies Partial<Record<DoorName, "checks" | "words">>;

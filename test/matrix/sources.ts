@@ -59,6 +59,8 @@ const OF_LOG = not("of log, which compares a log with itself and with its notes,
 const OF_FEED = not("of policy sign, check and publish, which judge a feed: test/cli/policy-signed.test.ts");
 const OF_START = not("it accepts the head of a log once, and judges no evidence: test/watch/node-log.test.ts");
 
+const OF_TOKENS = not("of token, which judges tokens and no boot proofs: test/token and test/cli/token.test.ts");
+
 const OF_ADDRESSES = not(
   "which addresses are listed: test/cli/addresses.test.ts and test/cli/addresses-folder.test.ts",
 );
@@ -71,12 +73,14 @@ export const CLI_OPTIONS = {
   after: OF_LOG,
   "allow-debug": LOOSENS,
   "allow-unproven": LOOSENS,
+  "any-organization": OF_TOKENS,
   app: not("what is fetched, or which releases are read: each row of watch has it"),
   "app-proof-type": OF_PIN,
   at: "option at",
   binary: "review --binary",
   "bundle-policy": LOOSENS,
   challenge: "expected challenge",
+  crl: "option crls",
   checkpoint: OF_LOG,
   commitment: "pin commitment",
   drop: OF_PIN,
@@ -88,6 +92,7 @@ export const CLI_OPTIONS = {
   image: "option measurements",
   "instance-id": "pin pcrs of the instance",
   key: OF_LOG,
+  kind: OF_TOKENS,
   "manifest-set": "release check --manifest-set",
   "max-age": "option maxAgeMs",
   "max-gap": OF_LOG,
@@ -113,8 +118,12 @@ export const CLI_OPTIONS = {
   signers: OF_FEED,
   "skip-unapproved": LOOSENS,
   suborgs: OF_ADDRESSES,
+  tolerance: OF_TOKENS,
   "trust-anchor": LOOSENS,
   "trusted-root": OF_PIN,
+  "github-release": OF_PIN,
+  tenant: OF_PIN,
+  "user-id": OF_TOKENS,
   wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 
@@ -135,6 +144,7 @@ export const COMMAND_DOORS = {
   review: "review",
   measure: "measure",
   proxy: "proxy",
+  token: { not: "it judges tokens under quorum keys, and no boot proofs: test/token has a table of its own" },
 } satisfies Readonly<Record<JudgingCommand, DoorName | { readonly not: string }>>;
 
 /** Where the options of a column are declared. */
@@ -144,6 +154,8 @@ export const OPTIONS_OF_DOORS = {
   "verify of a page": "verify",
   bundle: "bundle",
   addresses: "addresses",
+  "addresses of a client": null,
+  verifyAddresses: null,
   watch: "watch",
   "watch after SIGHUP": "watch",
   review: "review",
@@ -153,6 +165,8 @@ export const OPTIONS_OF_DOORS = {
   adapters: null,
   proxy: "proxy",
   verifiedFetch: null,
+  "sign-up by verifiedFetch": null,
+  "sign-up by adapters": null,
   "audit with threads": "audit",
   "audit with a queue": "audit",
   "page in Chromium": "form",

@@ -11,7 +11,13 @@ import {
 import { fingerprintOf } from "../../src/lab/fingerprint.js";
 import { Forge, type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { extendedPcr, sha256 } from "../../src/lab/qos.js";
-import { type ProvenanceOptions, LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
+import {
+  type LabRelease,
+  type ProvenanceOptions,
+  LabSigstore,
+  labProvenancePin,
+  labReleasePin,
+} from "../../src/lab/sigstore.js";
 import { type Alterations, AT, forge } from "../attacks/support.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { fileOf } from "../cli/support.js";
@@ -58,6 +64,8 @@ function labOf(built: Built): Forge {
 export const lab = labOf(BUILT);
 export const sigstore = new LabSigstore();
 export const otherSigstore = new LabSigstore();
+/** Without logs, as releases of GitHub need. */
+export const privateSigstore = new LabSigstore({ kind: "private" });
 
 /** As an application submits it. */
 export interface Request {
@@ -203,4 +211,8 @@ export function policyFile(deployment: JsonObject, rest: JsonObject = {}): JsonO
 
 export function demandOfBuild(rest: JsonObject = {}, builder = sigstore): JsonValue {
   return { ...labProvenancePin({ json: JSON.stringify(builder.trustedRoot) }), ...rest };
+}
+
+export function demandOfRelease(release: Partial<LabRelease>): JsonValue {
+  return labReleasePin({ json: JSON.stringify(privateSigstore.trustedRoot) }, release);
 }

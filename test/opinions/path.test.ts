@@ -56,6 +56,8 @@ async function oursOf(path: Path): Promise<string> {
       trustAnchors: [{ name: "lab", certificate: certificates[0]! }],
       validationTime: AT,
       cache: new SignatureCache(),
+      crls: { given: [], applied: new Set() },
+      now: AT,
     },
     checklist,
   );

@@ -79,15 +79,15 @@ function loadedBy(
   return reached;
 }
 
-/** kB are of 1000 bytes; each is what was reached, and two percent. */
+/** kB are of 1000 bytes; each is what was reached. Own UTF-8 and base64, which phones need, are in each of them. */
 const BUDGETS: readonly [names: string, entry: string, kilobytes: number][] = [
-  ["verifyEvidence", "bootproof", 39],
+  ["verifyEvidence", "bootproof", 40.8],
   // Who has a policy has appraisal too, which comes with it.
-  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 52.2],
-  ["apiKeyStamper", "bootproof/client", 5.1],
-  ["verifyWebhook", "bootproof/client", 9.9],
+  ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 54.3],
+  ["apiKeyStamper", "bootproof/client", 6.5],
+  ["verifyWebhook", "bootproof/client", 11],
   // Widths of all scripts, a screen for whatever evidence, and what many pieces have in common are its own.
-  ["renderText", "bootproof", 15.4],
+  ["renderText", "bootproof", 16.8],
 ];
 
 describe.each(["browser", "neutral"] as const)("bundled for %s", (platform) => {
@@ -124,8 +124,8 @@ describe("an application that verified under a policy has loaded, each file gzip
   const appProof = readVectorJson<object>("boot-proofs/appproof-1.json");
 
   it.each([
-    ["at most 52.2 kB with a boot proof", 52.2, { bootProofs: [bootProof] }],
-    ["at most 61.9 kB with an app proof", 61.9, { bootProofs: [bootProof], appProofs: [appProof] }],
+    ["at most 54.5 kB with a boot proof", 54.5, { bootProofs: [bootProof] }],
+    ["at most 64.1 kB with an app proof", 64.1, { bootProofs: [bootProof], appProofs: [appProof] }],
   ])("%s", async (_, kilobytes, evidence) => {
     const verification = await verifyBootProof(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now });
     const policy = pinPolicy(requireAuthentic(verification).bootProof);

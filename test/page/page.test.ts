@@ -23,6 +23,7 @@ import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js
 import { shownReport } from "../../src/page/shown.js";
 import { plainOptions } from "../../src/plain-settings.js";
 import { bundleIn, withBlock, withBundle } from "./data-of.js";
+import { leastCostMs } from "../support/cost.js";
 
 const lab = new Forge();
 const at = new Date("2026-03-04T05:06:07.000Z");
@@ -380,13 +381,14 @@ describe("the evidence in a page", () => {
     expect(evidenceInPage(html.replace(/<h1.*<\/h1>/, "<h1>REJECTED</h1>"))).toEqual(own);
   });
 
-  it("is found in time, in pages that are made to take long", () => {
-    const start = performance.now();
-    for (const unit of ["<script", "<script bootproof-evidence", "<", "bootproof-evidence", START])
-      expect(() => evidenceInPage(unit.repeat(Math.floor((32 * 1024 * 1024) / unit.length)))).toThrow(
-        /expected exactly/,
-      );
-    expect(performance.now() - start).toBeLessThan(5000);
+  it("is found in time, in pages that are made to take long", async () => {
+    const find = (): void => {
+      for (const unit of ["<script", "<script bootproof-evidence", "<", "bootproof-evidence", START])
+        expect(() => evidenceInPage(unit.repeat(Math.floor((32 * 1024 * 1024) / unit.length)))).toThrow(
+          /expected exactly/,
+        );
+    };
+    expect(await leastCostMs(5000, find)).toBeLessThan(5000);
   });
 });
 

@@ -3,7 +3,7 @@ import { createECDH } from "node:crypto";
 import { createActivityPoller } from "@turnkey/http";
 import { ApiKeyStamper } from "@turnkey/core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { UnverifiedMethodError, reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
+import { reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
 import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
 import { FAULTS, startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
@@ -230,8 +230,10 @@ describe.each(SDKS)("$name", (sdk) => {
     expect(await allowing["stampUpdateWallet"]!(input)).toHaveProperty("stamp");
     expect(() => verified(sdk.client(place), { ...FAST, allowUnproven: ["stampNothing"] })).toThrow(TypeError);
     if (sdk.name !== "core") return;
-    expect(await rejectionOf(client["proxyGetAccount"]!({}))).toBeInstanceOf(UnverifiedMethodError);
-    expect(await rejectionOf(client["authProxyRequest"]!("/v1/account", {}))).toBeInstanceOf(UnverifiedMethodError);
+    // Core always has an authProxyUrl, its own by default, and sends nothing without authProxyConfigId.
+    await expect(client["proxyGetAccount"]!({})).rejects.toThrow(/Auth Proxy URL or ID is not configured/);
+    await expect(client["authProxyRequest"]!("/v1/account", {})).rejects.toThrow(/is not configured/);
+    expect(await rejectionOf(client["authProxyRequest"]!("/v1/other", {}))).toMatchObject({ code: "request" });
   });
 
   it("verifies request called directly", async () => {

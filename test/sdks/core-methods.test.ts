@@ -29,7 +29,9 @@ type Methods = Record<string, (input?: unknown) => Promise<unknown>>;
 function coreClient(apiBaseUrl = liar.url): CoreClient {
   const { publicKey: apiPublicKey, privateKey: apiPrivateKey } = lab.apiKey;
   const stamper = new ApiKeyStamper({ apiPublicKey, apiPrivateKey });
-  const core = new CoreClient({ apiBaseUrl, organizationId, authProxyConfigId: "id" }, stamper as never);
+  // Core's own default is the service's.
+  const { url: authProxyUrl } = lab.authProxy;
+  const core = new CoreClient({ apiBaseUrl, organizationId, authProxyUrl, authProxyConfigId: "id" }, stamper as never);
   Reflect.set(core, "storageManager", storage);
   const passkeys = { stamp: (body: string) => stamper.stamp(body), setPublicKey: () => {}, clear: () => {} };
   Reflect.set(core, "passkeyStamper", passkeys);
@@ -118,12 +120,19 @@ const QUERIES: Record<string, unknown> = {
 
 const UNVERIFIED: Record<string, unknown> = {
   loginWithPasskey: { publicKey: lab.apiKey.publicKey },
-  updateUserEmail: { email: "a@b.c", verificationToken: "t" },
-  updateUserPhoneNumber: { phoneNumber: "1", verificationToken: "t" },
-  addOauthProvider: { providerName: "p", oidcClaims: [{ iss: "i", sub: "s", aud: "a" }] },
-  initOtp: { otpType: "OTP_TYPE_EMAIL", contact: "a@b.c" },
-  completeOauth: { oidcToken: "t", publicKey: "02" },
-  signUpWithOauth: { oidcToken: "t", publicKey: "02", providerName: "p" },
+};
+
+/** Submits after a question to the auth proxy: whether another user has the contact. */
+const AFTER_QUESTIONS: Record<string, readonly [input: unknown, result: Json]> = {
+  updateUserEmail: [{ email: "a@b.c", verificationToken: "t" }, { updateUserEmailResult: { userId: "evil" } }],
+  updateUserPhoneNumber: [
+    { phoneNumber: "1", verificationToken: "t" },
+    { updateUserPhoneNumberResult: { userId: "evil" } },
+  ],
+  addOauthProvider: [
+    { providerName: "p", oidcClaims: [{ iss: "i", sub: "s", aud: "a" }] },
+    { createOauthProvidersResult: { providerIds: ["evil"] } },
+  ],
 };
 
 /** As a service answers that carries out what it likes, with the intent that was submitted. */
@@ -201,7 +210,7 @@ describe("core with a verified httpClient", () => {
     expect(returned === undefined || returned instanceof Error).toBe(true);
   });
 
-  it.each(Object.entries(OTHERS))(
+  it.each([OTHERS, AFTER_QUESTIONS].flatMap((table) => Object.entries(table)))(
     "asks for app proofs, and returns no unproven result: %s",
     async (name, [input, result]) => {
       liar.lie = answering(result);

@@ -141,15 +141,16 @@ describe("core over a wrapped global fetch", () => {
     expect([made.addresses.length, questions]).toEqual([2, ["request"]]);
   });
 
-  it("does not send requests to the auth proxy, unless its origin is named", async () => {
+  it("does not send requests to the auth proxy, unless its address or its origin is named", async () => {
     const config = { apiBaseUrl: liar.url, organizationId, authProxyUrl: lab.baseUrl, authProxyConfigId: "id" };
     const made = new CoreClient(config, new ApiKeyStamper(keys) as never);
-    const asking = made.createHttpClient().proxyGetAccount({ filterType: "EMAIL", filterValue: "a@b.c" } as never);
-    await expect(asking).rejects.toThrow(/x-auth-proxy-config-id to .*otherOrigins/);
-    const otherOrigins = [lab.baseUrl];
-    globalThis.fetch = verifiedFetch({ policy, baseUrl: liar.url, evidence, fetch: own, otherOrigins });
-    const passed = made.createHttpClient().proxyGetAccount({ filterType: "EMAIL", filterValue: "a@b.c" } as never);
-    await expect(passed).rejects.not.toThrow(/otherOrigins/);
+    const asking = async (): Promise<unknown> =>
+      made.createHttpClient().proxyGetAccount({ filterType: "EMAIL", filterValue: "a@b.c" } as never);
+    await expect(asking()).rejects.toThrow(/x-auth-proxy-config-id to .*otherOrigins/);
+    for (const named of [{ otherOrigins: [lab.baseUrl] }, { authProxyUrl: lab.baseUrl }]) {
+      globalThis.fetch = verifiedFetch({ policy, baseUrl: liar.url, evidence, fetch: own, ...named });
+      expect(await asking()).toEqual({});
+    }
   });
 });
 

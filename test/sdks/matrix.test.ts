@@ -1,10 +1,13 @@
-/** Each fact at the adapters' door (test/matrix/README.md): refused by its check, and its honest twin accepted. */
+/** Each fact at the doors of wrapped clients (test/matrix/README.md): refused by its check, and its twin accepted. */
 import { afterAll, expect, it } from "vitest";
-import { verified } from "../../src/adapters/index.js";
+import { isUnproven, reportOf, verified } from "../../src/adapters/index.js";
 import { apiKey } from "../client/support.js";
 import { type Door, cellsOf, expectRefused, judgedTwin, worldOf } from "../matrix/cells.js";
+import type { DOORS, DoorName } from "../matrix/doors.js";
 import { outcomeOf, service, verification } from "../matrix/doors-fast.js";
 import { ACTIVITY_ID, NOW, REQUEST } from "../matrix/worlds.js";
+import { SignedWorld } from "../matrix/signed.js";
+import { SIGN_UP, signUpClock } from "../matrix/service.js";
 import { SDKS } from "./support.js";
 
 afterAll(() => service.close());
@@ -20,8 +23,32 @@ const adapters: Door = async (world, side) => {
   return outcomeOf(() => wrapped["createWallet"]!(REQUEST));
 };
 
-it.each(cellsOf("sdks").map((cell) => [cell.door, cell.name, cell] as const))("%s: %s", async (door, __, cell) => {
+/** A new user has no stamper, so the boot proofs come from a function. */
+const signUp: Door = async (world, side) => {
+  const { url: baseUrl, authProxyUrl } = service.serves(world[side]);
+  const core = SDKS.find(({ name }) => name === "core")!.client({ baseUrl, organizationId, key: apiKey, authProxyUrl });
+  const evidence = (): unknown => world[side].bootProof;
+  const options = { policy: world.parsed(), evidence, now: signUpClock(world.fact), ...verification(world, side) };
+  const wrapped = verified(core, options);
+  return outcomeOf(async () => {
+    const value = await wrapped["proxySignupV2"]!(SIGN_UP);
+    if (reportOf(value) === undefined || isUnproven(value)) throw new Error("an answer that nobody verified");
+  });
+};
+
+type SdkDoor = { [D in DoorName]: (typeof DOORS)[D] extends "sdks" ? D : never }[DoorName];
+const SDK_DOORS: Readonly<Record<SdkDoor, Door>> = { adapters, "sign-up by adapters": signUp };
+
+it.each(cellsOf("sdks").map((cell) => [cell.door, cell.name, cell] as const))("%s: %s", async (_, __, cell) => {
   const world = worldOf(cell.name);
-  expectRefused(await adapters(world, "other"), cell);
-  expect(await judgedTwin(door, adapters, world)).toEqual({ accepted: true, why: [] });
+  const door = SDK_DOORS[cell.door as SdkDoor];
+  expectRefused(await door(world, "other"), cell);
+  expect(await judgedTwin(cell.door, door, world)).toEqual({ accepted: true, why: [] });
+});
+
+it.each(Object.entries(SDK_DOORS))("%s: a signed policy", async (_, door) => {
+  const judged = async (time: "current" | "expired" | "early") => door(await new SignedWorld(time).open(), "honest");
+  expect(await judged("current")).toEqual({ accepted: true, why: [] });
+  for (const time of ["expired", "early"] as const)
+    expect(await judged(time)).toEqual({ accepted: false, why: ["policy.current"] });
 });

@@ -13,6 +13,8 @@ interface Place {
   readonly baseUrl: string;
   readonly organizationId: string;
   readonly key: ApiKeyPair;
+  /** Only core has an auth proxy. */
+  readonly authProxyUrl?: string;
 }
 
 export interface Sdk {
@@ -49,9 +51,10 @@ export const SDKS: readonly Sdk[] = [
     name: "core",
     isFlat: true,
     client: (place) => {
-      const { baseUrl: apiBaseUrl, organizationId } = place;
+      const { baseUrl: apiBaseUrl, organizationId, authProxyUrl } = place;
+      const proxy = authProxyUrl === undefined ? {} : { authProxyUrl, authProxyConfigId: "id" };
       const stamper = new ApiKeyStamper(keysOf(place));
-      const core = new CoreClient({ apiBaseUrl, organizationId }, stamper as never);
+      const core = new CoreClient({ apiBaseUrl, organizationId, ...proxy }, stamper as never);
       return core.createHttpClient({ activityPoller: POLLER } as never) as object as AnyClient;
     },
   },

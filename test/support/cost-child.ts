@@ -18,6 +18,7 @@ import { Auditor, auditSetting, resultLine } from "../../src/audit/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
+import { costMs } from "./cost.js";
 
 const NOW = new Date("2026-03-04T06:00:00.000Z");
 const anyEnclave = { policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW } as const;
@@ -240,14 +241,9 @@ process.on("message", ({ door, file, url }: Wanted) => {
 });
 
 async function took(door: Door, input: Uint8Array, url: string): Promise<Took> {
-  const [start, used] = [performance.now(), process.cpuUsage()];
-  await DOORS[door](input, url);
-  const elapsed = performance.now() - start;
-  const { user, system } = process.cpuUsage(used);
+  const milliseconds = await costMs(() => DOORS[door](input, url));
   return {
-    // Garbage collection beside the work counts as processor time, and waiting counts as elapsed time: the smaller is
-    // the cost.
-    milliseconds: Math.round(Math.min(elapsed, (user + system) / 1000)),
+    milliseconds: Math.round(milliseconds),
     mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
   };
 }

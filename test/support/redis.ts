@@ -50,15 +50,18 @@ export async function redisServer({
 } = {}): Promise<RedisServer> {
   if (program === undefined) throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
   const folder = mkdtempSync(join(tmpdir(), "bootproof-redis-"));
-  const port = await freePort();
-  const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  let port = 0;
+  const args = ["--bind", "127.0.0.1", "--dir", folder, "--save", ""];
   if (keeps) args.push("--appendonly", "yes", "--appendfsync", "always");
   if (password !== undefined) args.push("--requirepass", password);
   args.push(...(typeof more === "function" ? more(folder) : more));
   let server: ChildProcess | undefined;
+  const listen = async (): Promise<void> => {
+    server = await listening(program, ["--port", `${port}`, ...args]);
+  };
   const start = async (): Promise<void> => {
-    server = spawn(program, args, { stdio: "ignore" });
-    await isListening(port);
+    await listen();
+    if (server === undefined) throw new Error(`${program} ended before it listened at ${port}`);
   };
   const kill = async (): Promise<void> => {
     if (server === undefined) return;
@@ -67,7 +70,12 @@ export async function redisServer({
     await ended;
     server = undefined;
   };
-  await start();
+  // Another test may take a port that was free.
+  for (let tries = 0; server === undefined && tries < 5; tries++) {
+    port = await freePort();
+    await listen();
+  }
+  if (server === undefined) throw new Error(`${program} ended each time before it listened`);
   const client = new Redis({
     port,
     host: "127.0.0.1",
@@ -98,15 +106,17 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function isListening(port: number): Promise<void> {
-  const isUp = (): Promise<boolean> =>
-    new Promise((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      socket.once("connect", () => resolve(true));
-      socket.once("error", () => resolve(false));
-      socket.once("connect", () => socket.destroy());
+/** The server, once it says that it listens, or `undefined` where it ended before. */
+async function listening(program: string, args: readonly string[]): Promise<ChildProcess | undefined> {
+  const server = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
+  return new Promise((resolve) => {
+    server.once("exit", () => resolve(undefined));
+    let text = "";
+    server.stdout.on("data", (piece: Buffer) => {
+      text = `${text}${piece.toString()}`.slice(-1000);
+      if (text.includes("Ready to accept connections")) resolve(server);
     });
-  while (!(await isUp())) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
 }
 
 export interface Proxy {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { AddressDerivationProof } from "../../src/decode/app-proof.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import { type Coverage, coverageOf } from "../../src/verify/addresses.js";
+import { leastCostMs } from "../support/cost.js";
 
 const W = "w1";
 const proof = (path: string | null, address: string, walletId: string | null = W): AddressDerivationProof => ({
@@ -296,16 +297,17 @@ describe("coverage", () => {
     );
   });
 
-  it("costs time in proportion to what it reads", () => {
+  it("costs time in proportion to what it reads", async () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `m/${index}`);
-    const started = performance.now();
-    const { covered } = cover(
-      accounts(...many),
-      { addresses: many.map((path) => `A${path}`) },
-      many.slice(0, 2000).map((path) => proof(path, `A${path}`)),
-    );
-    expect(covered).toHaveLength(2000);
-    expect(performance.now() - started).toBeLessThan(2000);
+    const coverAll = (): void => {
+      const { covered } = cover(
+        accounts(...many),
+        { addresses: many.map((path) => `A${path}`) },
+        many.slice(0, 2000).map((path) => proof(path, `A${path}`)),
+      );
+      expect(covered).toHaveLength(2000);
+    };
+    expect(await leastCostMs(2000, coverAll)).toBeLessThan(2000);
   });
 });
 

@@ -23,7 +23,7 @@ import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
 import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { signerFaults } from "../../src/verify/build-signer.js";
-import type { ProvenanceDemand } from "../../src/verify/provenance-demand.js";
+import type { WorkflowDemand } from "../../src/verify/provenance-demand.js";
 import {
   ARTIFACT,
   CREDULOUS,
@@ -223,7 +223,7 @@ describe("who signed", () => {
     signer: own,
     san: own,
   };
-  const demand = (members: Partial<ProvenanceDemand>): ProvenanceDemand => ({
+  const demand = (members: Partial<WorkflowDemand>): WorkflowDemand => ({
     workload: null,
     issuer: genuine.issuer!,
     repository,
@@ -234,7 +234,7 @@ describe("who signed", () => {
     trustedRoots: [],
     ...members,
   });
-  const faults = (identity: Partial<BuildIdentity>, members: Partial<ProvenanceDemand> = {}): string[] =>
+  const faults = (identity: Partial<BuildIdentity>, members: Partial<WorkflowDemand> = {}): string[] =>
     signerFaults({ ...plain, ...identity }, demand(members)).map(({ detail }) => detail);
   const attest = "https://github.com/acme/builders/.github/workflows/attest.yml";
   const commit = "0123456789012345678901234567890123456789";
@@ -273,9 +273,9 @@ describe("who signed", () => {
         ref: undefined,
       },
     ],
-  ] as [string, Partial<BuildIdentity>, Partial<ProvenanceDemand>][])("%s passes", (_, identity, members) => {
+  ] as [string, Partial<BuildIdentity>, Partial<WorkflowDemand>][])("%s passes", (_, identity, members) => {
     const wanted = Object.fromEntries(Object.entries(demand(members)).filter(([, value]) => value !== undefined));
-    expect(signerFaults({ ...plain, ...identity }, wanted as unknown as ProvenanceDemand)).toEqual([]);
+    expect(signerFaults({ ...plain, ...identity }, wanted as unknown as WorkflowDemand)).toEqual([]);
   });
 
   const fork = "https://github.com/mallory/oracle";
@@ -318,7 +318,7 @@ describe("who signed", () => {
     ["a signer at a branch name", signedBy(`${attest}@main`), { signer: attest }, [SIGNED]],
     ["a signer in a ref", signedBy(`${attest}@refs/x/.github/workflows/a.yml@refs/y`), { signer: attest }, [SIGNED]],
     ["no signer", { signer: null }, { signer: attest }, [SIGNED]],
-  ] as [string, Partial<BuildIdentity>, Partial<ProvenanceDemand>, string[]][])(
+  ] as [string, Partial<BuildIdentity>, Partial<WorkflowDemand>, string[]][])(
     "%s does not",
     (_, identity, members, says) => expect(faults(identity, members)).toEqual(says),
   );

@@ -63,7 +63,12 @@ const genuinely = (details: unknown, options: Partial<VerifyOptions> = {}) =>
 describe("genuine provisioning details", () => {
   it("are authentic, and nothing is compared with a manifest beside the envelope", async () => {
     const { report, bootProof, fails, warns, skips, check } = await genuinely(genuineDetails());
-    expect([report.verdict, fails, warns, skips]).toEqual(["authentic", [], [], ["envelope.manifest"]]);
+    expect([report.verdict, fails, warns, skips]).toEqual([
+      "authentic",
+      [],
+      [],
+      ["chain.revocation", "envelope.manifest"],
+    ]);
     expect(check("envelope.manifest").detail).toContain("there is no separate manifest to compare");
     expect(check("manifest.decode")).toMatchObject({ status: "pass", detail: "version v1" });
     expect(check("boot.decode")).toMatchObject({ status: "pass", detail: expect.stringContaining("no labels") });
@@ -149,7 +154,12 @@ describe.each(DETAIL_FORMS)("details of form %s", (form: DetailForm) => {
     const details = detailsOf(setup.bootProof, form);
     for (const given of [details, { bootProof: details }, JSON.stringify(details), toUtf8(JSON.stringify(details))]) {
       const { report, fails, warns, skips } = await judged(given);
-      expect([report.verdict, fails, warns, skips]).toEqual(["authentic", [], ["chain.anchor"], ["envelope.manifest"]]);
+      expect([report.verdict, fails, warns, skips]).toEqual([
+        "authentic",
+        [],
+        ["chain.anchor"],
+        ["chain.revocation", "envelope.manifest"],
+      ]);
     }
     const { report } = await verifyEvidence(
       { bootProofs: [details, setup.bootProof] },
@@ -257,6 +267,7 @@ it("a remembered manifest is that of the same form only", async () => {
     expectation: null,
     untimed: [],
     cache: new SignatureCache(),
+    crls: { given: [], applied: new Set<string>() },
     manifests,
   };
   const check = async (proof: JsonObject): Promise<Checklist> => {

@@ -16,6 +16,7 @@ import { certificatePem, isAwsNitroRoot } from "../../src/verify/trust-anchor.js
 import { AT, forge, idsOf, lab, optionsOf, otherLab } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";
 import { documentVectors, readVector, readVectorText } from "../support/vectors.js";
+import { leastCostMs } from "../support/cost.js";
 
 const AWS_SHA256 = "641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b";
 const labRoot = lab.pki.rootCertificate;
@@ -109,12 +110,13 @@ describe("parseTrustAnchor", () => {
     expect(isAwsNitroRoot(parseTrustAnchor("aws-nitro-root-g1", awsPem))).toBe(true);
   });
 
-  it("is quick with a long text of beginnings", () => {
-    const start = performance.now();
-    refusalOf(() => parseTrustAnchor("lab", "-----BEGIN CERTIFICATE-----A".repeat(40_000)));
-    refusalOf(() => parseTrustAnchor("lab", `-----BEGIN CERTIFICATE-----${"A".repeat(1_000_000)}`));
-    refusalOf(() => parseTrustAnchor("lab", pem("A \n".repeat(300_000))));
-    expect(performance.now() - start).toBeLessThan(1000);
+  it("is quick with a long text of beginnings", async () => {
+    const refuse = (): void => {
+      refusalOf(() => parseTrustAnchor("lab", "-----BEGIN CERTIFICATE-----A".repeat(40_000)));
+      refusalOf(() => parseTrustAnchor("lab", `-----BEGIN CERTIFICATE-----${"A".repeat(1_000_000)}`));
+      refusalOf(() => parseTrustAnchor("lab", pem("A \n".repeat(300_000))));
+    };
+    expect(await leastCostMs(1000, refuse)).toBeLessThan(1000);
   });
 });
 

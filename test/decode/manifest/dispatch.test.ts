@@ -34,6 +34,7 @@ import {
 } from "../../support/manifest.js";
 import { anyBytes, fc, mutated } from "../../support/property.js";
 import { readVector } from "../../support/vectors.js";
+import { leastCostMs } from "../../support/cost.js";
 
 const VERSIONS = MANIFEST_VERSIONS;
 const PIVOT_VERSIONS = ["v0", "v0-tail", "v1", "v2"] as const;
@@ -345,16 +346,14 @@ describe("JSON of a manifest whose borsh bytes are one of another version too", 
   });
 });
 
-it("JSON of more values than any manifest has is refused; as many as there may be are read, and hashed", () => {
+it("JSON of more values than any manifest has is refused; as many as there may be are read, and hashed", async () => {
   const withArguments = (count: number): Uint8Array =>
     jsonBytes(withMember(manifestJson("v1"), "pivot.args", Array<string>(count).fill("")));
   expect(() => decodeManifest(withArguments(10_000))).toThrow("more than 10000 values");
   const bytes = withArguments(9900);
-  const start = performance.now();
-  const manifest = decodeManifest(bytes);
-  const hashed = manifestHashInput(manifest);
-  expect(performance.now() - start).toBeLessThan(3000);
-  expect(decodeManifest(hashed)).toEqual(manifest);
+  const hash = (): Uint8Array => manifestHashInput(decodeManifest(bytes));
+  expect(await leastCostMs(3000, hash)).toBeLessThan(3000);
+  expect(decodeManifest(hash())).toEqual(decodeManifest(bytes));
 });
 
 describe("the row of a version", () => {

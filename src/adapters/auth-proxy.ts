@@ -1,0 +1,231 @@
+/** Verifies the answers of the auth proxy: sign-ups by app proofs, log-ins by the tokens that quorum keys sign. */
+import type { JsonValue } from "../decode/json.js";
+import { cut, listed } from "../errors.js";
+import type { ActivityVerifier } from "../client/activity-verifier.js";
+import { namedBootProofs } from "../client/boot-proof-cache.js";
+import { ClientError, answerError, requestError } from "../client/errors.js";
+import { type EvidenceSource, fetchEvidence } from "../client/evidence.js";
+import type { Signal } from "../client/platform.js";
+import { untilAborted } from "../client/transport.js";
+import { type ReadAnswer, answerOfLiterals, readUnverifiedAnswer } from "../exchange/answer.js";
+import {
+  type AuthQuestion,
+  type SignUpAnswer,
+  type SignUpQuestion,
+  type TokenQuestion,
+  authQuestionOf,
+  coverageContradictions,
+  readSignUpAnswer,
+  readTokenAnswer,
+  walletContradictions,
+} from "../exchange/auth-proxy.js";
+import { type AllowUnproven, type Proven, isAllowedUnproven } from "../exchange/http.js";
+import type { Check } from "../checks.js";
+import type { Report } from "../report/report.js";
+import { SIGNED_KINDS } from "../token/decode.js";
+import { noKeyText, tokenKeys } from "../token/keys.js";
+import { type TokenReport, verifyOtpToken, verifySessionToken, verifySignedBundle } from "../token/verify.js";
+import { isAcceptedReport } from "../verification.js";
+import { verifyAnswer } from "../bootproof.js";
+
+/** An answer of the auth proxy was rejected. A sign-up may have made an organization, whose addresses are not safe. */
+export class RejectedAuthProxyError extends Error {
+  override readonly name = "RejectedAuthProxyError";
+  readonly code = "rejected";
+  /** Name of the operation, such as `signup_v2`. */
+  readonly operation: string;
+  /** The report of the sign-up or of the token, or null if there was nothing to verify. */
+  declare readonly report: Report | TokenReport<object> | null;
+
+  constructor(operation: string, reasons: readonly string[], report: Report | TokenReport<object> | null) {
+    const words = reasons.map((reason) => cut(reason, 1000));
+    super(`rejected: ${operation}: ${listed(words, "; ")}. Do not use what the auth proxy returned.`);
+    this.operation = operation;
+    Object.defineProperty(this, "report", { value: report });
+  }
+}
+
+/** A question to the auth proxy, and when it was asked. */
+interface AskedAuthProxy {
+  readonly question: AuthQuestion;
+  readonly requestedAt: Date;
+  /** Whether an answer without a proof is handed on. */
+  readonly isAllowed: boolean;
+}
+
+type Asked<Q extends AuthQuestion> = AskedAuthProxy & { readonly question: Q };
+
+interface SettledAuthProxy {
+  /** What is handed on. */
+  readonly value: JsonValue;
+  readonly proven: Proven;
+  readonly report: Report | null;
+  readonly tokenReport: TokenReport<object> | null;
+}
+
+interface AuthProxyCall {
+  readonly signal?: Signal | undefined;
+  /** Used instead of the verifier's own source. */
+  readonly query?: EvidenceSource["query"];
+}
+
+/** Organizations that are remembered. A replay of an older sign-up fails by its time. */
+const MAX_ORGANIZATIONS = 10_000;
+
+export class AuthProxyVerifier {
+  readonly #verifier: ActivityVerifier;
+  readonly #allowed: AllowUnproven;
+  readonly #organizations = new Set<string>();
+
+  constructor(verifier: ActivityVerifier, allowed: AllowUnproven) {
+    this.#verifier = verifier;
+    this.#allowed = allowed;
+  }
+
+  /**
+   * Returns the question of a request before it is sent. `isAllowed` is whether its answer needs no proof; by default
+   * the options decide. Throws {@link ClientError} (`request`).
+   */
+  ask(
+    operation: string,
+    body: JsonValue | undefined,
+    isAllowed = isAllowedUnproven(this.#allowed, operation),
+  ): AskedAuthProxy {
+    const question = authQuestionOf(operation, body, isAllowed);
+    if (typeof question === "string") throw requestError(operation, [{ path: "", message: question }]);
+    const fault = isAllowed ? null : this.#unprovable(question);
+    if (fault !== null) throw requestError(operation, [{ path: "", message: fault }]);
+    return { question, requestedAt: this.#verifier.source.now(), isAllowed };
+  }
+
+  /** Verifies an answer. Rejects with {@link RejectedAuthProxyError} and {@link ClientError}. */
+  async settle(
+    asked: AskedAuthProxy,
+    { value: answer, faults }: ReadAnswer,
+    call: AuthProxyCall,
+  ): Promise<SettledAuthProxy> {
+    const { question } = asked;
+    const plain = answerOfLiterals(answer);
+    const messages = [...faults, ...plain.faults].map((message) => ({ path: "", message }));
+    if (messages.length > 0) throw answerError(question.operation, messages, "unknown");
+    if (question.kind === "sign-up") return this.#settleSignUp({ ...asked, question }, plain.value, call);
+    if (question.kind === "token") return this.#settleToken({ ...asked, question }, plain.value);
+    const read = readUnverifiedAnswer({ ...question, kind: "query", organizationId: null }, answer);
+    const proven = question.kind === "unknown" ? "unproven" : "none";
+    if ("value" in read) return { ...UNPROVEN, value: read.value, proven };
+    throw answerError(question.operation, [{ path: "", message: read.fault }], "unknown");
+  }
+
+  /** Returns why no answer to the question could be verified, or null. */
+  #unprovable(question: AuthQuestion): string | null {
+    if (question.kind === "sign-up" && question.accounts === 0) return NOTHING_TO_VERIFY;
+    if (question.kind !== "token" || this.#hasKey(question)) return null;
+    return `${noKeyText(this.#verifier.policy, namespaceOf(question))}. ${PIN_THE_KEY}`;
+  }
+
+  #hasKey(question: TokenQuestion): boolean {
+    return tokenKeys(this.#verifier.policy, namespaceOf(question)).length > 0;
+  }
+
+  async #settleSignUp(asked: Asked<SignUpQuestion>, value: JsonValue, call: AuthProxyCall): Promise<SettledAuthProxy> {
+    const { question, isAllowed } = asked;
+    const { operation } = question;
+    const { value: answer, faults } = readSignUpAnswer(value);
+    if (answer === undefined) throw answerError(operation, faults, "unknown");
+    // Before anything is awaited, so that of two answers with one organization only the first counts.
+    const refusals = [...walletContradictions(question, answer), ...this.#repeated(answer)];
+    if (answer.appProofs.length > 0) return this.#verifySignUp(asked, answer, refusals, call);
+    if (!isAllowed) refusals.push("the answer has no app proofs");
+    if (refusals.length > 0) throw new RejectedAuthProxyError(operation, refusals, null);
+    return { ...UNPROVEN, value: answer.value };
+  }
+
+  /** Returns a refusal if this organization answered another sign-up, and remembers it. */
+  #repeated({ organizationId }: SignUpAnswer): string[] {
+    if (this.#organizations.has(organizationId)) return ["the organization answered another sign-up before"];
+    this.#organizations.add(organizationId);
+    if (this.#organizations.size > MAX_ORGANIZATIONS)
+      this.#organizations.delete(this.#organizations.values().next().value!);
+    return [];
+  }
+
+  async #verifySignUp(
+    { question, requestedAt }: Asked<SignUpQuestion>,
+    answer: SignUpAnswer,
+    refusals: readonly string[],
+    { signal, query = this.#verifier.source.query }: AuthProxyCall,
+  ): Promise<SettledAuthProxy> {
+    const { operation } = question;
+    const { organizationId, wallet, appProofs } = answer;
+    const verifier = this.#verifier;
+    const all = [...refusals, ...coverageContradictions(question, answer)];
+    const held = await untilAborted(verifier.begin(), signal);
+    const fetched = fetchEvidence({ appProofs: [...appProofs] }, (key) => verifier.bootProofs.find(key, held, query));
+    const { bootProofs } = await untilAborted(fetched, signal).catch((error: Error) => {
+      if (!(error instanceof ClientError)) throw error;
+      // The answer is refused in any case, so missing evidence does not matter.
+      if (all.length > 0 && error.code !== "aborted") return { bootProofs: [] };
+      throw evidenceError(operation, error);
+    });
+    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
+    const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
+    const options = { ...verifier.options(held), expected: { organizationId, requestedAt } };
+    const { walletId = null, addresses = [] } = wallet ?? {};
+    const { report } = await verifyAnswer(evidence, options, all, { organizationId, walletId, addresses });
+    // Without an account no address is proven, whatever other app proofs the answer has.
+    const isProven = question.accounts > 0;
+    if (isAcceptedReport(report))
+      return { ...UNPROVEN, value: answer.value, ...(isProven && { proven: "sign-up" as const, report }) };
+    throw new RejectedAuthProxyError(operation, reasonsOf(report.checks, report.refusedFor), report);
+  }
+
+  async #settleToken({ question, isAllowed }: Asked<TokenQuestion>, given: JsonValue): Promise<SettledAuthProxy> {
+    const { operation, members } = question;
+    const { value, faults } = readTokenAnswer(question, given);
+    if (value === undefined) throw answerError(operation, faults, "unknown");
+    if (isAllowed && !this.#hasKey(question)) return { ...UNPROVEN, value };
+    const tokenReport = await this.#verifyToken(question, value[members[0]] as string);
+    const isStrict = this.#verifier.strictness.acceptance === "strict";
+    const warned = isStrict ? tokenReport.checks.filter(({ status }) => status === "warn") : [];
+    if (tokenReport.verdict === "verified" && warned.length === 0)
+      return { ...UNPROVEN, value, proven: "token", tokenReport };
+    const reasons = reasonsOf(
+      tokenReport.checks,
+      warned.map(({ detail }) => detail),
+    );
+    throw new RejectedAuthProxyError(operation, reasons, tokenReport);
+  }
+
+  /** A request that names no organization lets the auth proxy find it. */
+  async #verifyToken({ token, organizationId, publicKey }: TokenQuestion, text: string): Promise<TokenReport<object>> {
+    const { policy } = await this.#verifier.begin();
+    const common = { policy, now: this.#verifier.source.now() };
+    const expected = { organizationId: organizationId ?? "any", ...(publicKey !== null && { publicKey }) };
+    if (token === "session") return verifySessionToken(text, { ...common, expected });
+    if (token === "otp") return verifyOtpToken(text, { ...common, expected });
+    return verifySignedBundle(text, { ...common, kind: token, expected: { organizationId: "any", userId: "any" } });
+  }
+}
+
+/** What a settled answer has if nothing of it was verified. */
+const UNPROVEN = { proven: "unproven", report: null, tokenReport: null } as const;
+
+const NOTHING_TO_VERIFY =
+  "the sign-up requests no account of a wallet, so its answer has nothing that can be verified. Request a wallet, or " +
+  "name the operation in allowUnproven";
+const PIN_THE_KEY = "Pin the application (`bootproof pin --release`), or name the operation in allowUnproven";
+
+function namespaceOf({ token }: TokenQuestion): string {
+  return SIGNED_KINDS[token].namespace;
+}
+
+function reasonsOf(checks: readonly Check[], others: readonly string[] = []): string[] {
+  const failed = checks.filter(({ status }) => status === "fail");
+  return [...failed.map(({ id, detail }) => `${id}: ${detail}`), ...others];
+}
+
+function evidenceError(operation: string, cause: ClientError): ClientError {
+  const code = cause.code === "aborted" ? "aborted" : "evidence";
+  const message = `the boot proofs of the sign-up could not be fetched (${cause.message}). An organization was made.`;
+  return new ClientError(code, message, { operation, cause, effect: "unknown" });
+}

@@ -1,0 +1,724 @@
+/** The auth proxy through a wrapped fetch, against the lab's own faults and a proxy on the wire. */
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  RejectedAuthProxyError,
+  type VerifiedFetchOptions,
+  isUnproven,
+  reportOf,
+  tokenReportOf,
+  verifiedFetch,
+} from "../../src/adapters/index.js";
+import { AuthProxyVerifier } from "../../src/adapters/auth-proxy.js";
+import { ActivityVerifier } from "../../src/client/activity-verifier.js";
+import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { parsePolicy, renderText, verifyBootProof } from "../../src/index.js";
+import { AUTH_FAULTS, type FaultName, stampWithApiKey, startLab } from "../../src/lab/index.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
+import { rejectionOf } from "../client/support.js";
+import { type Json, TWO_ACCOUNTS, envelope, query } from "../lab/support.js";
+import { REFUSED } from "./auth-faults.js";
+
+let now = new Date("2026-03-04T05:06:07.000Z");
+const lab = await startLab({ now: () => now });
+const { policy, url: authProxyUrl } = lab.authProxy;
+afterAll(() => lab.close());
+beforeEach(() => lab.setFault(null));
+
+const CONFIGURED = { "Content-Type": "application/json", "X-Auth-Proxy-Config-ID": "lab" };
+const KEY = generateApiKey().publicKey;
+const asked: string[] = [];
+const byKey = async (ephemeralKey: string): Promise<unknown> => {
+  asked.push(ephemeralKey);
+  return (await query(lab, "get_boot_proof", { ephemeralKey })).body["bootProof"];
+};
+const OPTIONS: VerifiedFetchOptions = { policy, baseUrl: lab.baseUrl, authProxyUrl, evidence: byKey, now: () => now };
+const wrapped = (more: Partial<VerifiedFetchOptions> = {}) => verifiedFetch({ ...OPTIONS, ...more });
+const post = (through: typeof fetch, name: string, body: unknown, more: RequestInit = {}): Promise<Response> =>
+  through(`${authProxyUrl}/v1/${name}`, { method: "POST", body: JSON.stringify(body), headers: CONFIGURED, ...more });
+const PERSON = { userName: "new", apiKeys: [], authenticators: [], oauthProviders: [] };
+const signUp = (through = wrapped(), name = "signup_v2", more: Json = { wallet: TWO_ACCOUNTS }): Promise<Response> =>
+  post(through, name, { ...PERSON, ...more });
+const jsonOf = async (response: Promise<Response>): Promise<Json> => (await (await response).json()) as Json;
+const failedOf = async (answer: Promise<unknown>): Promise<readonly (string | null)[]> => {
+  const error = await rejectionOf<RejectedAuthProxyError>(answer);
+  expect(error).toBeInstanceOf(RejectedAuthProxyError);
+  const { report } = error;
+  return [...new Set(report?.checks.filter(({ status }) => status === "fail").map(({ id }) => id) ?? [])];
+};
+const notSent = async (answer: Promise<unknown>): Promise<string> => {
+  const { name, code, effect, message } = await rejectionOf<ClientError>(answer);
+  expect([name, code, effect]).toEqual(["ClientError", "request", "none"]);
+  return message;
+};
+
+/** The lab's answers, changed on the wire. */
+const changing = (change: (json: Json, name: string) => unknown, more: Partial<VerifiedFetchOptions> = {}) =>
+  wrapped({
+    ...more,
+    fetch: (async (url: string, init: RequestInit) => {
+      const answer = await fetch(url, init);
+      const json = change((await answer.json()) as Json, new URL(url).pathname);
+      return new Response(typeof json === "string" ? json : JSON.stringify(json));
+    }) as typeof fetch,
+  });
+
+describe.each(["signup", "signup_v2"])("%s", (name) => {
+  it("is verified by its app proofs, and says what is not proven", async () => {
+    const response = await signUp(wrapped(), name);
+    const report = reportOf(response)!;
+    expect([response.headers.get("x-bootproof-verified"), report.verdict]).toEqual(["sign-up", "verified"]);
+    const answer = (await response.clone().json()) as Json;
+    expect(Object.keys(answer)).toEqual(["organizationId", "wallet", "userId", "appProofs"]);
+    expect(report.claims!.signUp).toEqual({
+      organizationId: answer["organizationId"],
+      walletId: answer["wallet"].walletId,
+      addresses: answer["wallet"].addresses,
+    });
+    const text = renderText(report, { width: 4000 });
+    expect(text).toContain(`That the organization is new and yours ("${answer["organizationId"]}")`);
+    expect(text).toContain("The user and the credentials of the organization: the auth proxy's word");
+    expect(text).toContain("That the wallet was made by your request");
+    expect(text).toContain(`seed ("${answer["wallet"].walletId}")`);
+    expect(isUnproven(response)).toBe(false);
+  });
+
+  it("takes accounts of one path in two formats", async () => {
+    const [first] = TWO_ACCOUNTS.accounts;
+    const accounts = [first, { ...first, addressFormat: "ADDRESS_FORMAT_COMPRESSED" }];
+    const answer = await jsonOf(signUp(wrapped(), name, { wallet: { ...TWO_ACCOUNTS, accounts } }));
+    expect(answer["wallet"].addresses).toHaveLength(2);
+  });
+});
+
+describe("a fault of the lab", () => {
+  const ask = (name: string, through: typeof fetch): Promise<Response> => {
+    if (name.startsWith("signup")) return signUp(through);
+    if (name.startsWith("otp-target")) return post(through, "otp_init_v2", OTP);
+    return post(through, "oauth_login", { oidcToken: "any", publicKey: KEY, organizationId: lab.organizationId });
+  };
+
+  it("is in this table", () => {
+    expect(Object.keys(REFUSED).sort()).toEqual(AUTH_FAULTS.map(({ name }) => name).sort());
+  });
+
+  it.each(Object.entries(REFUSED))(
+    "%s is refused, and honestly it is not, with and without allowUnproven",
+    async (fault, why) => {
+      for (const allowUnproven of [false, true]) {
+        const through = wrapped({ allowUnproven });
+        await signUp(through);
+        expect(isUnproven(await ask(fault, through))).toBe(false);
+        lab.setFault(fault as FaultName);
+        const refused = ask(fault, through);
+        await refused.catch(() => {});
+        lab.setFault(null);
+        // Allowed passes what has no proof, and never a missing wallet or a proof that is wrong.
+        if (fault === "signup-proofs-missing" && allowUnproven) expect(isUnproven(await refused)).toBe(true);
+        else if (Array.isArray(why)) expect(await failedOf(refused)).toEqual(why);
+        else if (!allowUnproven) await expect(refused).rejects.toThrow(why as RegExp);
+        else
+          await expect(refused).rejects.toThrow(
+            /^rejected: signup_v2: a wallet was requested, and the answer has none\./,
+          );
+      }
+    },
+  );
+});
+
+const OTP = { otpType: "OTP_TYPE_EMAIL", contact: "customer@lab.example" };
+
+describe("a sign-up", () => {
+  it("without a wallet is not sent, unless that is allowed, and then is marked", async () => {
+    for (const more of [{}, { wallet: null }, { wallet: { walletName: "w", accounts: [] } }])
+      expect(await notSent(signUp(wrapped(), "signup", more))).toMatch(/nothing that can be verified.*allowUnproven/);
+    for (const allowUnproven of [true, ["signup"]] as const) {
+      const response = await signUp(wrapped({ allowUnproven }), "signup", {});
+      expect([response.headers.get("x-bootproof"), isUnproven(response), reportOf(response)]).toEqual([
+        "unproven",
+        true,
+        undefined,
+      ]);
+    }
+    await notSent(signUp(wrapped({ allowUnproven: ["signup"] }), "signup_v2", {}));
+    await notSent(signUp(wrapped({ allowUnproven: [] }), "signup", {}));
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ["a wallet that is no object", { ...PERSON, wallet: "w" }, /wallet: expected an object/],
+    ["accounts that are no list", { ...PERSON, wallet: { accounts: {} } }, /wallet\.accounts: expected/],
+    ["an account without a path", { ...PERSON, wallet: { accounts: [{ curve: "x" }] } }, /accounts\[0\]\.path/],
+    ["no object", [], /expected an object/],
+  ])("is not sent with %s", async (_, body, message) => {
+    expect(await notSent(post(wrapped({ allowUnproven: true }), "signup", body))).toMatch(message);
+  });
+
+  it("is not sent with a member twice", async () => {
+    const text = JSON.stringify({ ...PERSON, wallet: TWO_ACCOUNTS }).replace("{", '{"wallet":null,');
+    await notSent(wrapped()(`${authProxyUrl}/v1/signup`, { method: "POST", headers: CONFIGURED, body: text }));
+  });
+
+  it.each<[string, (json: Json) => unknown, RegExp]>([
+    ["no organization", (json) => ({ ...json, organizationId: undefined }), /organizationId: /],
+    ["an empty organization", (json) => ({ ...json, organizationId: "" }), /organizationId: /],
+    [
+      "an address that is no text",
+      (json) => ({ ...json, wallet: { ...json["wallet"], addresses: [1] } }),
+      /addresses\[0\]/,
+    ],
+    ["app proofs that are no list", (json) => ({ ...json, appProofs: {} }), /appProofs: /],
+    ["a member twice", (json) => JSON.stringify(json).replace("{", '{"organizationId":"a",'), /appears twice/],
+  ])("whose answer has %s is an answer that does not match", async (_, change, message) => {
+    const error = await rejectionOf<ClientError>(signUp(changing(change)));
+    expect([error.name, error.code, error.effect]).toEqual(["ClientError", "answer", "unknown"]);
+    expect(error.message).toMatch(message);
+  });
+
+  it.each<[string, (json: Json) => unknown, RegExp]>([
+    [
+      "an address twice",
+      (json) => ({
+        ...json,
+        wallet: { ...json["wallet"], addresses: [...json["wallet"].addresses, json["wallet"].addresses[0]] },
+      }),
+      /the wallet has 3 addresses, and 2 accounts were requested/,
+    ],
+    [
+      "another wallet",
+      (json) => ({ ...json, wallet: { ...json["wallet"], walletId: "mine" } }),
+      /no app proof of this wallet, at the path requested, covers 0x.*names another wallet/,
+    ],
+    ["another organization", (json) => ({ ...json, organizationId: "mine" }), /mine is expected/],
+    [
+      "the app proof of one address for both",
+      (json) => ({ ...json, appProofs: [json["appProofs"][0], json["appProofs"][0]] }),
+      /covers 0x/,
+    ],
+    [
+      "an app proof of no account",
+      (json) => ({ ...json, wallet: { ...json["wallet"], addresses: [json["wallet"].addresses[0], "0x01"] } }),
+      /covers 0x01.*is of no account that was requested/,
+    ],
+  ])("whose answer has %s is refused", async (_, change, message) => {
+    const error = await rejectionOf<RejectedAuthProxyError>(signUp(changing(change)));
+    expect([error.code, error.operation, error.report?.verdict]).toEqual(["rejected", "signup_v2", "rejected"]);
+    expect(error.message).toMatch(/^rejected: signup_v2: /);
+    expect(error.message).toMatch(message);
+    expect(Object.keys(error)).not.toContain("report");
+  });
+
+  it("hands on only known members, and drops others", async () => {
+    const answer = await jsonOf(
+      signUp(changing((json) => ({ ...json, extra: 1, wallet: { ...json["wallet"], seed: "s" } }))),
+    );
+    expect(Object.keys(answer)).toEqual(["organizationId", "wallet", "userId", "appProofs"]);
+    expect(Object.keys(answer["wallet"])).toEqual(["walletId", "addresses"]);
+  });
+
+  it("without an account is unproven, also with a genuine app proof of something else", async () => {
+    const body = envelope(
+      lab,
+      "ACTIVITY_TYPE_UPDATE_WALLET",
+      { walletId: lab.ids.walletId, walletName: "decided" },
+      { timestampMs: String(now.getTime()), generateAppProofs: true },
+    );
+    const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
+    const url = `${lab.baseUrl}/public/v1/submit/update_wallet`;
+    const { activity } = await jsonOf(fetch(url, { method: "POST", body, headers }));
+    const { organizationId } = activity;
+    const appProofs = activity.appProofs.filter(({ proofPayload }: Json) =>
+      proofPayload.includes("policyOutcomeProof"),
+    );
+    expect(appProofs.length).toBeGreaterThan(0);
+    const through = changing(() => ({ organizationId, userId: "u", appProofs }), { allowUnproven: true });
+    const response = await signUp(through, "signup", {});
+    expect([isUnproven(response), reportOf(response)]).toEqual([true, undefined]);
+  });
+
+  it("of more accounts than an answer can prove is not sent", async () => {
+    const accounts = Array.from({ length: 2049 }, () => TWO_ACCOUNTS.accounts[0]);
+    expect(await notSent(signUp(wrapped(), "signup", { wallet: { ...TWO_ACCOUNTS, accounts } }))).toMatch(/accounts/);
+  });
+
+  it("of a wallet that was not requested is refused, also where it is allowed", async () => {
+    const through = wrapped();
+    const whole = await jsonOf(signUp(through));
+    const lying = changing(() => ({ ...whole, organizationId: "other" }), { allowUnproven: true });
+    await expect(signUp(lying, "signup", {})).rejects.toThrow(/has a wallet, and none was requested/);
+    const bare = changing(() => ({ ...whole, appProofs: [] }), { allowUnproven: true });
+    await expect(signUp(bare, "signup", {})).rejects.toThrow(/has a wallet, and none was requested/);
+  });
+
+  it("has one answer to two questions refused the second time, while both are open", async () => {
+    const whole = await jsonOf(signUp());
+    const through = changing(() => whole);
+    const both = await Promise.allSettled([signUp(through), signUp(through)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    await expect(signUp(through)).rejects.toThrow(/the organization answered another sign-up before/);
+  });
+
+  it("may be as old as a clock is wrong, and no older", async () => {
+    const whole = await jsonOf(signUp());
+    const at = now;
+    now = new Date(at.getTime() + 59_000);
+    expect((await signUp(changing(() => whole))).status).toBe(200);
+    now = new Date(at.getTime() + 61_000);
+    expect(await failedOf(signUp(changing(() => whole)))).toEqual(["app.time"]);
+    now = at;
+  });
+
+  it("is authentic at most for another deployment, and refused", async () => {
+    const deployments = lab.authProxy.policyFile.deployments.map((one) => ({ ...one, namespace: "other" }));
+    const other = parsePolicy(JSON.stringify({ ...lab.authProxy.policyFile, deployments }));
+    expect(await failedOf(signUp(wrapped({ policy: other })))).toContain("policy.deployment");
+  });
+
+  it("passes a policy that demands coverage, without a warning about it", async () => {
+    const file = { ...lab.authProxy.policyFile, appProofs: { coverage: true } };
+    const response = await signUp(wrapped({ policy: parsePolicy(JSON.stringify(file)) }));
+    expect(reportOf(response)).toMatchObject({ verdict: "verified" });
+    expect(reportOf(response)!.notApplied).toBeUndefined();
+  });
+
+  it("passes an error of the auth proxy on", async () => {
+    const response = await wrapped()(`${authProxyUrl}/v1/signup`, {
+      method: "POST",
+      body: JSON.stringify({ ...PERSON, wallet: TWO_ACCOUNTS }),
+    });
+    expect([response.status, isUnproven(response)]).toEqual([401, false]);
+  });
+});
+
+describe("evidence by a function", () => {
+  it("is asked once for each key, in lower-case hex", async () => {
+    asked.length = 0;
+    const through = wrapped();
+    await signUp(through);
+    await signUp(through);
+    const each = asked.filter((key) => /^[0-9a-f]{260}$/.test(key));
+    expect([each.length > 0, new Set(each).size]).toEqual([true, asked.length]);
+  });
+
+  it.each([null, undefined, {}, "no JSON", { ephemeralPublicKeyHex: "00" }])(
+    "that returns %j is a missing or wrong proof",
+    async (bootProof) => {
+      await expect(signUp(wrapped({ evidence: () => bootProof }))).rejects.toBeInstanceOf(RejectedAuthProxyError);
+    },
+  );
+
+  it("that rejects is an error of evidence, which says that an organization was made", async () => {
+    const evidence = () => Promise.reject(new Error("no network"));
+    const error = await rejectionOf<ClientError>(signUp(wrapped({ evidence })));
+    expect([error.code, error.effect]).toEqual(["evidence", "unknown"]);
+    expect(error.message).toMatch(/no network.*An organization was made/);
+  });
+
+  it("that rejects changes nothing about an answer that is refused anyway", async () => {
+    const evidence = () => Promise.reject(new Error("no network"));
+    const other = changing((json) => ({ ...json, wallet: { ...json["wallet"], walletId: "mine" } }), { evidence });
+    expect(await failedOf(signUp(other))).toContain("app.request");
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ["an error", () => new Error("boom"), "boom"],
+    ["a text", () => "boom", "no error was given"],
+    ["nothing", () => undefined, "no error was given"],
+  ])("that throws %s at once is an error of evidence", async (_, thrown, words) => {
+    const evidence = (): never => {
+      throw thrown();
+    };
+    const error = await rejectionOf<ClientError>(signUp(wrapped({ evidence })));
+    expect([error.code, error.message]).toEqual(["evidence", expect.stringContaining(words)]);
+  });
+
+  it("that throws a long message has it cut", async () => {
+    const evidence = () => Promise.reject(new Error("x".repeat(100_000)));
+    expect((await rejectionOf(signUp(wrapped({ evidence })))).message.length).toBeLessThan(2000);
+  });
+
+  it.each<[string, (bootProof: object) => unknown]>([
+    ["a frozen object", (one) => Object.freeze(one)],
+    ["a promise of a promise", (one) => Promise.resolve(Promise.resolve(one))],
+    ["another thenable", (one) => ({ then: (resolve: (value: object) => void) => void resolve(one) })],
+    ["a proxy", (one) => new Proxy(one, {})],
+    ["its JSON text", (one) => JSON.stringify(one)],
+  ])("may return %s", async (_, made) => {
+    const evidence = async (key: string): Promise<unknown> => made((await byKey(key)) as object);
+    expect(reportOf(await signUp(wrapped({ evidence })))!.verdict).toBe("verified");
+  });
+
+  it.each<[string, (bootProof: object) => unknown]>([
+    ["members that only a prototype has", (one) => Object.create(one) as object],
+    ["a boot proof in a list", (one) => [one]],
+    ["a proxy whose members throw", (one) => new Proxy(one, { get: fails, ownKeys: fails })],
+    ["a function", (one) => () => one],
+    ["a text of 3 MiB", () => "x".repeat(3 * 1024 * 1024)],
+  ])("that returns %s is refused", async (_, made) => {
+    const evidence = async (key: string): Promise<unknown> => {
+      const value = made((await byKey(key)) as object);
+      return value;
+    };
+    const error = await rejectionOf(signUp(wrapped({ evidence })));
+    expect(error.name).toMatch(/^(?:RejectedAuthProxyError|ClientError)$/);
+  });
+
+  it("that never resolves ends with the caller's signal", async () => {
+    const [controller, reason] = [new AbortController(), new Error("mine")];
+    const evidence = (): Promise<never> => {
+      controller.abort(reason);
+      return new Promise(() => {});
+    };
+    const { signal } = controller;
+    const asking = post(wrapped({ evidence }), "signup", { ...PERSON, wallet: TWO_ACCOUNTS }, { signal });
+    await expect(asking).rejects.toBe(reason);
+  });
+
+  it("cannot pass a boot proof that was verified under another policy", async () => {
+    const root = lab.authProxy.policyFile;
+    const loose = parsePolicy(JSON.stringify({ ...root, deployments: root.deployments.map((one) => ({ ...one })) }));
+    const evidence = async (key: string): Promise<unknown> =>
+      (await verifyBootProof(await byKey(key), { policy: loose, now })).bootProof;
+    const deployments = root.deployments.map((one) => ({ ...one, namespace: "other" }));
+    const strict = parsePolicy(JSON.stringify({ ...root, deployments }));
+    expect(await failedOf(signUp(wrapped({ evidence, policy: strict })))).toContain("policy.deployment");
+  });
+
+  it("verifies activities, too, and cannot list what verifyAddresses needs", () => {
+    expect(() => wrapped({ verifyAddresses: true })).toThrow(/verifyAddresses lists wallets/);
+  });
+
+  it("may be a client, or the boot proofs", async () => {
+    const client = createClient({
+      baseUrl: lab.baseUrl,
+      organizationId: lab.organizationId,
+      stamper: await apiKeyStamper(lab.apiKey),
+      maxRetries: 0,
+    });
+    expect((await signUp(wrapped({ evidence: client }))).status).toBe(200);
+    const { appProofs } = await jsonOf(signUp());
+    const keys = new Set<string>(appProofs.map(({ publicKey }: Json) => publicKey));
+    const bootProofs = (await Promise.all([...keys].map(byKey))) as object[];
+    expect((await signUp(wrapped({ evidence: bootProofs }))).status).toBe(200);
+  });
+});
+
+function fails(): never {
+  throw new Error("read");
+}
+
+describe("an auth proxy on the wire", () => {
+  const answering = (answer: () => Response, more: Partial<VerifiedFetchOptions> = {}) =>
+    wrapped({ fetch: async () => answer(), ...more });
+
+  it.each<[string, () => Response, RegExp]>([
+    ["an error with status 200", () => Response.json({ code: 3, message: "no", details: [] }), /organizationId: /],
+    ["status 204", () => new Response(null, { status: 204 }), /HTTP 204/],
+    ["status 201", () => Response.json({ organizationId: "o" }, { status: 201 }), /HTTP 201/],
+    ["an empty body", () => new Response(""), /not strict JSON/],
+    ["no JSON", () => new Response("<html>"), /not strict JSON/],
+    ["20 MiB", () => new Response(new Uint8Array(20 * 1024 * 1024).fill(32)), /longer than/],
+    ["a body that never ends", () => new Response(endless()), /longer than/],
+    ["a number that no double holds", () => new Response('{"organizationId":"o","a":9007199254740993}'), /a: /],
+    ["a number in place of the organization", () => new Response('{"organizationId":1e999}'), /organizationId: /],
+    ["2,049 app proofs", () => Response.json({ organizationId: "o", appProofs: Array(2049).fill({}) }), /2049 entries/],
+    [
+      "2,049 addresses",
+      () => Response.json({ organizationId: "o", wallet: { walletId: "w", addresses: Array(2049).fill("0x") } }),
+      /2049 entries/,
+    ],
+  ])("that answers with %s is refused, also where it is allowed", async (_, answer, message) => {
+    for (const allowUnproven of [false, true]) {
+      const error = await rejectionOf<ClientError>(signUp(answering(answer, { allowUnproven })));
+      expect([error.name, error.code, error.effect]).toEqual(["ClientError", "answer", "unknown"]);
+      expect(error.message).toMatch(message);
+    }
+  });
+
+  it("that is redirected to by the fetch is refused", async () => {
+    const redirected = Object.defineProperty(Response.json({ organizationId: "o" }), "redirected", { value: true });
+    await expect(signUp(answering(() => redirected, { allowUnproven: true }))).rejects.toThrow(/redirects/);
+  });
+
+  it("that answers with an error and a sign-up in it hands on the error alone", async () => {
+    const body = { organizationId: "o", code: 7, message: "m", wallet: { walletId: "w" } };
+    const response = await signUp(answering(() => Response.json(body, { status: 403 })));
+    expect([response.status, await response.json()]).toEqual([403, { code: 7, message: "m", details: [] }]);
+    expect([isUnproven(response), response.headers.get("x-bootproof-verified")]).toEqual([false, "none"]);
+  });
+
+  it("that repeats members in other spellings has these dropped, and the genuine ones verified", async () => {
+    const lies = { Wallet: { walletId: "mine", addresses: [] }, organization_id: "mine", __Proto__: {}, APPPROOFS: [] };
+    const through = changing(
+      (json) => `{"__proto__":{"userId":"mine"},${JSON.stringify({ ...json, ...lies }).slice(1)}`,
+    );
+    const response = await signUp(through);
+    expect(Object.keys((await response.json()) as Json)).toEqual(["organizationId", "wallet", "userId", "appProofs"]);
+    expect(reportOf(response)!.verdict).toBe("verified");
+  });
+
+  it("that writes an address in another case is verified, and its organization in another form is not", async () => {
+    const upper = changing(({ wallet, ...json }) => ({
+      ...json,
+      wallet: { ...wallet, addresses: wallet.addresses.map((one: string) => `0x${one.slice(2).toUpperCase()}`) },
+    }));
+    expect((await signUp(upper)).status).toBe(200);
+    const spaced = changing((json) => ({ ...json, organizationId: `${json["organizationId"]}\u200b` }));
+    expect(await failedOf(signUp(spaced))).toEqual(["app.request"]);
+    const loud = changing((json) => ({ ...json, organizationId: String(json["organizationId"]).toUpperCase() }));
+    expect(await failedOf(signUp(loud))).toEqual(["app.request"]);
+  });
+
+  it("that answers many questions with one organization and no proof is refused the second time", async () => {
+    const through = answering(() => Response.json({ organizationId: "o" }), { allowUnproven: true });
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => signUp(through, "signup", {})));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("is remembered with the last 10,000 organizations", async () => {
+    const source = { now: () => now, query: () => Promise.reject(new Error("a query")) };
+    const verifier = new AuthProxyVerifier(new ActivityVerifier(source, policy, {}), true);
+    const answered = async (at: number): Promise<boolean> => {
+      const value = { organizationId: `o${at}` };
+      const settled = verifier.settle(verifier.ask("signup", {}), { value, faults: [] }, {});
+      return settled.then(
+        () => true,
+        (error: unknown) => !(error instanceof RejectedAuthProxyError),
+      );
+    };
+    for (let at = 0; at < 10_001; at++) if (!(await answered(at))) throw new Error(`refused ${at}`);
+    expect([await answered(1), await answered(10_000), await answered(0)]).toEqual([false, false, true]);
+  });
+
+  it("gets nothing where the signal is aborted before", async () => {
+    const sent: unknown[] = [];
+    const through = wrapped({ fetch: async (url) => (sent.push(url), Response.json({})) });
+    const signal = AbortSignal.abort(new Error("mine"));
+    await expect(post(through, "signup", { ...PERSON, wallet: TWO_ACCOUNTS }, { signal })).rejects.toBe(signal.reason);
+    expect(sent).toEqual([]);
+  });
+
+  it("gets no body that is larger than 8 MiB", async () => {
+    expect(await notSent(signUp(wrapped(), "otp_init", { more: "x".repeat(8 * 1024 * 1024) }))).toMatch(/larger than/);
+  });
+
+  it("has at most 1,000 characters of each reason quoted", () => {
+    const { message } = new RejectedAuthProxyError("signup", ["x".repeat(100_000), "y"], null);
+    expect([message.length < 2000, message.includes("; y. Do not use")]).toEqual([true, true]);
+  });
+});
+
+/** Spaces, as many as are read. */
+function endless(): ReadableStream<Uint8Array> {
+  const piece = new Uint8Array(1024 * 1024).fill(32);
+  return new ReadableStream({ pull: (controller) => controller.enqueue(piece) });
+}
+
+describe("log-ins and one-time passwords", () => {
+  const verifiedOtp = async (through = wrapped(), version = ""): Promise<Response> => {
+    const { otpId } = await jsonOf(post(through, "otp_init", OTP));
+    const more = version === "" ? { otpCode: "000000", publicKey: KEY } : { encryptedOtpBundle: "00" };
+    return post(through, `otp_verify${version}`, { otpId, ...more });
+  };
+  const login = (through = wrapped(), more: Json = {}): Promise<Response> =>
+    post(through, "oauth_login", { oidcToken: "any", publicKey: KEY, organizationId: lab.organizationId, ...more });
+
+  it.each(["", "_v2"])("otp_verify%s has its token verified", async (version) => {
+    const response = await verifiedOtp(wrapped(), version);
+    expect([response.headers.get("x-bootproof-verified"), tokenReportOf(response)?.verdict]).toEqual([
+      "token",
+      "verified",
+    ]);
+    expect(Object.keys((await response.json()) as Json)).toEqual(["verificationToken"]);
+    expect(reportOf(response)).toBeUndefined();
+  });
+
+  it("otp_init_v2 has its bundle verified, and hands on otpId", async () => {
+    const response = await post(wrapped(), "otp_init_v2", OTP);
+    expect(tokenReportOf(response)).toMatchObject({ kind: "otp-target", verdict: "verified" });
+    expect(Object.keys((await response.json()) as Json).sort()).toEqual(["otpEncryptionTargetBundle", "otpId"]);
+  });
+
+  it("log-ins have their session verified, for the key and organization that were requested", async () => {
+    const through = wrapped();
+    await signUp(through, "signup", { wallet: TWO_ACCOUNTS, userEmail: OTP.contact });
+    const { verificationToken } = await jsonOf(verifiedOtp(through));
+    for (const name of ["otp_login", "otp_login_v2"]) {
+      const response = await post(through, name, { verificationToken, publicKey: KEY, clientSignature: {} });
+      expect(tokenReportOf(response)).toMatchObject({
+        kind: "session",
+        verdict: "verified",
+        claims: { publicKey: KEY },
+      });
+    }
+    expect(tokenReportOf(await login())!.verdict).toBe("verified");
+    const session = ((await (await login()).json()) as Json)["session"] as string;
+    expect(
+      await failedOf(
+        login(
+          changing(() => ({ session })),
+          { publicKey: generateApiKey().publicKey },
+        ),
+      ),
+    ).toEqual(["token.expected"]);
+    expect(
+      await failedOf(
+        login(
+          changing(() => ({ session })),
+          { organizationId: "mine" },
+        ),
+      ),
+    ).toEqual(["token.expected"]);
+  });
+
+  it("is refused with a token of another key than was sent to otp_verify", async () => {
+    const { verificationToken } = await jsonOf(verifiedOtp());
+    const other = post(
+      changing(() => ({ verificationToken })),
+      "otp_verify",
+      { otpId: "o", otpCode: "1", publicKey: generateApiKey().publicKey },
+    );
+    expect(await failedOf(other)).toEqual(["token.expected"]);
+  });
+
+  it.each<[string, string, Json, RegExp]>([
+    ["oauth_login", "no publicKey", { publicKey: undefined }, /publicKey: expected a P-256 key/],
+    ["oauth_login", "a publicKey that is none", { publicKey: "00" }, /publicKey: expected a P-256 key/],
+    ["oauth_login", "an empty organizationId", { organizationId: "" }, /organizationId: /],
+    ["otp_verify", "a publicKey that is none", { publicKey: 1 }, /publicKey: expected a P-256 key/],
+  ])("%s is not sent with %s", async (name, _, more, message) => {
+    expect(await notSent(post(wrapped(), name, { oidcToken: "any", publicKey: KEY, ...more }))).toMatch(message);
+  });
+
+  it.each(["session", "other"])("whose answer has no %s is an answer that does not match", async (name) => {
+    const through = changing(() => ({ [name]: name === "session" ? "" : "x" }));
+    expect((await rejectionOf<ClientError>(login(through))).code).toBe("answer");
+  });
+
+  it("are not sent where the policy pins no key, unless that is allowed, and then are marked", async () => {
+    const { policy: keyless } = lab;
+    expect(await notSent(login(wrapped({ policy: keyless })))).toMatch(
+      /prod\/notarizer.*bootproof pin --release.*allowUnproven/,
+    );
+    const response = await login(wrapped({ policy: keyless, allowUnproven: ["oauth_login"] }));
+    expect([isUnproven(response), tokenReportOf(response)]).toEqual([true, undefined]);
+    expect(
+      await notSent(post(wrapped({ policy: keyless, allowUnproven: ["oauth_login"] }), "otp_init_v2", OTP)),
+    ).toContain("prod/tls-fetcher");
+  });
+
+  it("are refused with a warning under acceptance strict", async () => {
+    const { policyFile } = lab.authProxy;
+    const deployments = policyFile.deployments.map((one) =>
+      one.namespace === "prod/notarizer" ? { ...one, commitment: "legacy" } : one,
+    );
+    const legacy = parsePolicy(JSON.stringify({ ...policyFile, deployments }));
+    expect(tokenReportOf(await login(wrapped({ policy: legacy })))!.verdict).toBe("verified");
+    await expect(login(wrapped({ policy: legacy, acceptance: "strict" }))).rejects.toThrow(
+      /^rejected: oauth_login: .*legacy/,
+    );
+  });
+});
+
+describe("other requests to the auth proxy", () => {
+  it.each<[string, Json]>([
+    ["account", { filterType: "EMAIL", filterValue: "nobody@lab.example" }],
+    ["wallet_kit_config", {}],
+    ["wallet_kit_client_params", {}],
+    ["otp_init", OTP],
+    ["oauth2_authenticate", { nonce: "n", clientId: "c" }],
+  ])("%s is sent, and not verified", async (name, body) => {
+    const response = await post(wrapped(), name, body);
+    expect([response.status, response.headers.get("x-bootproof-verified"), isUnproven(response)]).toEqual([
+      200,
+      "none",
+      false,
+    ]);
+  });
+
+  it("are refused with an activity's result in the answer", async () => {
+    const activity = { id: "a", result: { createWalletResult: { walletId: "w" } } };
+    await expect(
+      post(
+        changing(() => ({ activity })),
+        "account",
+        {},
+      ),
+    ).rejects.toThrow(/holds an activity with a result/);
+  });
+
+  it("are not sent to an unknown operation, unless that is allowed, and then are marked", async () => {
+    expect(await notSent(post(wrapped(), "signup_v3", { ...PERSON, wallet: TWO_ACCOUNTS }))).toMatch(
+      /no such operation; got signup_v3/,
+    );
+    const through = wrapped({
+      allowUnproven: ["signup_v3"],
+      fetch: async () => new Response('{"organizationId":"o"}'),
+    });
+    expect(isUnproven(await post(through, "signup_v3", {}))).toBe(true);
+  });
+
+  it.each<[string, string, RequestInit]>([
+    ["another spelling of the path", "/v1//signup", {}],
+    ["a query string", "/v1/signup?x=1", {}],
+    ["an encoded letter", "/v1/%73ignup", {}],
+    ["another method", "/v1/signup", { method: "PUT" }],
+    ["no /v1", "/signup", {}],
+  ])("are not sent with %s", async (_, path, more) => {
+    const body = JSON.stringify({ ...PERSON, wallet: TWO_ACCOUNTS });
+    const init = { method: "POST", body, headers: CONFIGURED, ...more };
+    expect(await notSent(wrapped()(`${authProxyUrl}${path}`, init))).toMatch(/only POST \/v1\/NAME|exactly one stamp/);
+  });
+
+  it("are not sent with a stamp, and no redirect is followed", async () => {
+    const headers = { ...CONFIGURED, "X-Stamp": "s" };
+    expect(
+      await notSent(signUp(((url: string, init: RequestInit) => wrapped()(url, { ...init, headers })) as typeof fetch)),
+    ).toContain("takes no stamp");
+    const through = wrapped({ fetch: async () => new Response(null, { status: 302, headers: { location: "/" } }) });
+    await expect(signUp(through)).rejects.toThrow(/redirects are not followed/);
+  });
+
+  it("are refused as those of another origin without authProxyUrl", async () => {
+    const { authProxyUrl: own, ...without } = OPTIONS;
+    const through = verifiedFetch({ ...without, baseUrl: "https://service.example" });
+    expect(own).toBe(authProxyUrl);
+    await expect(signUp(through)).rejects.toThrow(/x-auth-proxy-config-id/);
+  });
+
+  it("leave other paths of the auth proxy's origin alone", async () => {
+    const sent: string[] = [];
+    const through = wrapped({
+      authProxyUrl: "https://app.example/auth",
+      fetch: async (url) => (sent.push(String(url)), new Response("own")),
+    });
+    expect(await (await through("https://app.example/api/v1/users")).text()).toBe("own");
+    expect(sent).toEqual(["https://app.example/api/v1/users"]);
+    await notSent(through("https://app.example/AUTH/v1/signup", { method: "POST", body: "{}" }));
+    await notSent(through("https://app.example/auth/other", { method: "POST", body: "{}" }));
+  });
+});
+
+describe("options", () => {
+  it.each<[string, Partial<Record<keyof VerifiedFetchOptions, unknown>>]>([
+    ["allowUnproven", { allowUnproven: "signup" }],
+    ["allowUnproven", { allowUnproven: [1] }],
+    ["allowUnproven", { allowUnproven: [""] }],
+    ["authProxyUrl", { authProxyUrl: "" }],
+    ["baseUrl", { authProxyUrl: "ftp://x" }],
+    ["baseUrl", { authProxyUrl: "https://x/?a=1" }],
+    ["evidence", { evidence: "key" }],
+  ])("%s of another type is a TypeError: %j", (name, more) => {
+    expect(() => wrapped(more as Partial<VerifiedFetchOptions>)).toThrow(TypeError);
+    expect(() => wrapped(more as Partial<VerifiedFetchOptions>)).toThrow(name);
+  });
+
+  it("allowUnproven with operations lets only these submits go without generateAppProofs", async () => {
+    const parameters = { walletId: lab.ids.walletId, walletName: "renamed" };
+    const timestampMs = String(now.getTime());
+    const body = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", parameters, { timestampMs });
+    const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
+    const rename = (allowUnproven: readonly string[]): Promise<Response> =>
+      wrapped({ allowUnproven })(`${lab.baseUrl}/public/v1/submit/update_wallet`, { method: "POST", body, headers });
+    expect(await notSent(rename(["create_wallet"]))).toContain("generateAppProofs");
+    expect(isUnproven(await rename(["update_wallet"]))).toBe(true);
+  });
+});

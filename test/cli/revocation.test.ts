@@ -1,0 +1,68 @@
+/** `verify --crl`: files and folders of lists, and what is wrong usage. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AT, NOW, forge, lab } from "../attacks/support.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { revocationList } from "../support/revocation.js";
+import { type Answer, bootproof, fileOf, refused } from "./support.js";
+
+const { bootProof, anchorPem } = forge();
+const boot = fileOf(bootProof, "boot.json");
+const policy = fileOf(labPolicy(anchorPem, [labDeployment(lab)]));
+const [root, region, zone] = lab.pki.chainSpecs(AT);
+const list = (issuer = region!, serials: Uint8Array[] = []): Uint8Array =>
+  revocationList({ issuer, thisUpdate: AT, serials });
+const run = (...args: string[]): Promise<Answer> =>
+  bootproof(["verify", "--boot-proof", boot, "--policy", policy, "--now", NOW.toISOString(), ...args]);
+
+function folderOf(...lists: Uint8Array[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "bootproof-lists-"));
+  lists.forEach((bytes, index) => writeFileSync(join(folder, `list-${index}.crl`), bytes));
+  return folder;
+}
+
+describe("verify --crl", () => {
+  it("passes with lists that name nothing, by file and by folder", async () => {
+    for (const words of [
+      [fileOf(list(), "region.crl"), fileOf(list(root), "root.crl")],
+      [folderOf(list(), list(root))],
+    ]) {
+      const { code, stdout } = await run("--crl", ...words);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/ok +chain\.revocation/)]);
+    }
+  });
+
+  it("rejects a revoked zone, also where its list is one of a folder", async () => {
+    const { code, stdout } = await run("--crl", folderOf(list(root), list(region, [zone!.serial])));
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/FAIL +chain\.revocation/)]);
+  });
+
+  it("is wrong usage with --format html, whose page verifies again without the lists", async () => {
+    await refused(
+      2,
+      run("--crl", fileOf(list(root), "root.crl"), "--format", "html"),
+      "a page cannot carry revocation lists",
+    );
+  });
+
+  it("skips without lists, and says why", async () => {
+    const { code, stdout } = await run();
+    expect([code, stdout]).toEqual([0, expect.stringContaining("no revocation list was given")]);
+  });
+
+  it.each<[string, () => string[], string]>([
+    ["PEM", () => [fileOf("-----BEGIN X509 CRL-----\n", "list.pem")], "PEM, expected DER"],
+    ["a certificate", () => [fileOf(lab.pki.rootCertificate, "root.der")], "no revocation list in DER"],
+    ["a file that is not there", () => ["none.crl"], "no such file"],
+    ["an empty folder", () => [folderOf()], "an empty folder"],
+    [
+      "no list of an issuer of the path",
+      () => [fileOf(list(lab.pki.chainSpecs(AT)[4]), "leaf.crl")],
+      "none is of an issuer in the certificate path",
+    ],
+  ])("is wrong usage: %s", async (_, words, says) => {
+    await refused(2, run("--crl", ...words()), says);
+  });
+});

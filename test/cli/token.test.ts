@@ -1,0 +1,123 @@
+/** `bootproof token`: what it accepts, what it refuses, and how it says so. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  FETCHER,
+  GENUINE,
+  NOTARIZER,
+  NOW,
+  ORG,
+  OTP_TARGET_DATA,
+  SIGNER,
+  USER,
+  BEARER,
+  otpToken,
+  pinning,
+  sessionToken,
+  signedBundle,
+} from "../token/support.js";
+import { ROOT } from "../tracked.mjs";
+import { type Answer, bootproof, fileOf, refused } from "./support.js";
+
+const deployments = [
+  pinning("prod/notarizer", NOTARIZER),
+  pinning("prod/tls-fetcher", FETCHER),
+  pinning("prod/signer", SIGNER),
+];
+const policy = fileOf({ policy: "bootproof/1", name: "tokens", deployments });
+const AT = ["--now", NOW.toISOString()];
+const OWN = ["--organization-id", ORG];
+const run = (word: string, ...args: string[]): Promise<Answer> =>
+  bootproof(["token", word, "--policy", policy, ...AT, ...args]);
+const kept = (text: string): string => `@${fileOf(text, "token.txt")}`;
+
+describe("bootproof token", () => {
+  it.each<[string, string, string[]]>([
+    ["a session", sessionToken(), [...OWN, "--user-id", USER, "--public-key", BEARER]],
+    ["an OTP token", otpToken(), ["--kind", "otp", ...OWN]],
+    ["an import bundle", signedBundle(), ["--kind", "import", ...OWN, "--user-id", USER]],
+    ["a target", signedBundle({ data: OTP_TARGET_DATA, key: FETCHER }), ["--kind", "otp-target", "--any-organization"]],
+  ])("verifies %s, with one line break behind it or none", async (_, token, args) => {
+    for (const end of ["", "\n", "\r\n"]) {
+      const { code, stdout, stderr } = await run(kept(token + end), ...args);
+      expect([code, stdout.split("\n")[0], stderr]).toEqual([0, expect.stringMatching(/^VERIFIED: /), ""]);
+    }
+    const { code, stdout } = await run(kept(token), ...args, "--format", "json");
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { format: "bootproof-token/1", verdict: "verified" }]);
+    // A bundle is JSON, which may have white space around it.
+    if (token.startsWith("{")) return;
+    for (const end of ["\n\n", " ", "\t\n"]) expect((await run(kept(token + end), ...args)).code).toBe(1);
+  });
+
+  it("verifies the genuine session under the key of the notarizer's genuine release", async () => {
+    const release = join(ROOT, "test-vectors/releases/2026.9.0");
+    const pinned = await bootproof(["pin", "--release", release, "--app", "notarizer"]);
+    const args = [
+      "token",
+      kept(GENUINE.session.token),
+      "--policy",
+      fileOf(pinned.stdout, "policy.json"),
+      "--any-organization",
+    ];
+    const during = await bootproof([...args, "--now", "2025-06-02T15:07:16Z"]);
+    expect([pinned.code, during.code, during.stdout]).toEqual([0, 0, expect.stringContaining("notarizer 2026.9.0")]);
+    expect((await bootproof([...args, "--now", "2025-06-02T15:07:17Z"])).code).toBe(1);
+  });
+
+  it("reads stdin", async () => {
+    const surroundings = { stdin: sessionToken() };
+    const answer = await bootproof(["token", "-", "--policy", policy, ...AT, ...OWN], surroundings);
+    expect([answer.code, answer.stderr]).toEqual([0, ""]);
+  });
+
+  it("refuses a token of somebody else, of another kind, or that expired, with exit code 1", async () => {
+    for (const [token, args, id] of [
+      [sessionToken(), ["--organization-id", USER], "token.expected"],
+      [sessionToken(), [...OWN, "--user-id", ORG], "token.expected"],
+      [otpToken(), OWN, "token.decode"],
+      [sessionToken({ key: SIGNER }), OWN, "token.signature"],
+      [sessionToken(), [...OWN, "--namespace", "prod/signer"], "token.signature"],
+    ] as const) {
+      const { code, stdout } = await run(kept(token), ...args);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`FAIL +${id.replace(".", "\\.")}`))]);
+    }
+    const late = ["--now", "2026-03-04T05:21:17Z", ...OWN];
+    const file = kept(sessionToken());
+    expect((await bootproof(["token", file, "--policy", policy, ...late])).code).toBe(1);
+    expect((await bootproof(["token", file, "--policy", policy, ...late, "--tolerance", "1m"])).code).toBe(0);
+  });
+
+  it("takes no token as an argument, and does not repeat it", async () => {
+    const token = sessionToken();
+    const answer = await run(token, ...OWN);
+    expect([answer.code, answer.stdout]).toEqual([2, ""]);
+    expect(answer.stderr).toContain("expected @FILE, or - for stdin");
+    expect(answer.stderr).not.toContain(token.slice(0, 20));
+  });
+
+  it.each<[string, string[], string]>([
+    ["no organization", [], "--organization-id ID is required, or --any-organization"],
+    ["both", [...OWN, "--any-organization"], "exclude each other"],
+    [
+      "an unknown kind",
+      [...OWN, "--kind", "jwt"],
+      "--kind jwt: expected one of session, otp, import, export, otp-target",
+    ],
+    ["an import bundle without a user", [...OWN, "--kind", "import"], "--user-id ID is required"],
+    ["the user of an export", [...OWN, "--kind", "export", "--user-id", USER], "--user-id: export has none"],
+    ["the key of a bundle", [...OWN, "--kind", "export", "--public-key", BEARER], "--public-key: export has none"],
+    ["a key that is none", [...OWN, "--public-key", "02ab"], "--public-key: expected a P-256 key in hex"],
+    ["an empty user", [...OWN, "--user-id", ""], "--user-id: empty"],
+    ["a duration without a unit", [...OWN, "--tolerance", "30"], "--tolerance 30: expected a duration"],
+    ["a date alone", [...OWN, "--now", "2026-03-04"], "--now 2026-03-04: expected"],
+  ])("refuses %s with exit code 2", async (_, args, words) => {
+    const own = args.includes("--now") ? args : [...AT, ...args];
+    await refused(2, bootproof(["token", kept(sessionToken()), "--policy", policy, ...own]), words);
+  });
+
+  it("refuses a command line without a policy, and files that are not there", async () => {
+    await refused(2, bootproof(["token", "-", ...OWN]), "--policy FILE is required");
+    await refused(2, run("@none.jwt", ...OWN), "no such file");
+    await refused(2, run("@", ...OWN), "expected @FILE");
+  });
+});

@@ -1,0 +1,259 @@
+/** The auth proxy: sign-ups whose app proofs verify, tokens of pinned quorum keys, and each of its faults alone. */
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { verifyEvidence } from "../../src/index.js";
+import { AUTH_FAULTS, type FaultName, type Lab, startLab } from "../../src/lab/index.js";
+import { generateApiKey } from "../../src/lab/api-key.js";
+import { bundleData, claimsOf } from "../../src/lab/tokens.js";
+import { verifyOtpToken, verifySessionToken, verifySignedBundle } from "../../src/token/verify.js";
+import { type Answer, type Json, TWO_ACCOUNTS, query } from "./support.js";
+
+let now = new Date("2026-03-04T05:06:07.000Z");
+const lab = await startLab({ now: () => now });
+const { policy } = lab.authProxy;
+afterAll(() => lab.close());
+beforeEach(() => lab.setFault(null));
+
+const CONFIGURED = { "X-Auth-Proxy-Config-ID": "lab" };
+const KEY = generateApiKey().publicKey;
+const CONTACT = "customer@lab.example";
+const HOUR = 3_600_000;
+
+async function post(name: string, body: Json = {}, headers: Record<string, string> = CONFIGURED): Promise<Answer> {
+  const answer = await fetch(`${lab.authProxy.url}/v1/${name}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers,
+  });
+  return { status: answer.status, body: (await answer.json()) as Json };
+}
+
+async function good(name: string, body: Json = {}): Promise<Json> {
+  const answer = await post(name, body);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body;
+}
+
+function signUp(name = "signup", more: Json = { wallet: TWO_ACCOUNTS }): Promise<Json> {
+  return good(name, { userName: "new", apiKeys: [], authenticators: [], oauthProviders: [], ...more });
+}
+
+const target = async (): Promise<string> =>
+  (await good("otp_init_v2", { otpType: "OTP_TYPE_EMAIL", contact: CONTACT }))["otpEncryptionTargetBundle"] as string;
+
+async function verified(contact = CONTACT): Promise<string> {
+  const { otpId } = await good("otp_init", { otpType: "OTP_TYPE_EMAIL", contact });
+  return (await good("otp_verify", { otpId, otpCode: "000000", publicKey: KEY }))["verificationToken"] as string;
+}
+
+const proofPayload = (proof: Json): Json => JSON.parse(proof["proofPayload"]) as Json;
+const claims = (answer: Json): Json[] =>
+  answer["appProofs"].map((one: Json) => proofPayload(one)["addressDerivationProof"]);
+
+async function evidence(answer: Json, from: Lab = lab): Promise<Json[]> {
+  const keys = new Set<string>(answer["appProofs"].map((proof: Json) => proof["publicKey"]));
+  const asked = [...keys].map((ephemeralKey) => query(from, "get_boot_proof", { ephemeralKey }));
+  return (await Promise.all(asked)).map(({ body }) => body["bootProof"] as Json);
+}
+
+/** The checks that fail for the app proofs of a sign-up. */
+async function failingOf(answer: Json): Promise<string[]> {
+  const pieces = { bootProofs: await evidence(answer), appProofs: answer["appProofs"] };
+  const { report } = await verifyEvidence(pieces, { policy, now });
+  return failing(report);
+}
+
+function failing(report: { readonly checks: readonly { readonly id: string; readonly status: string }[] }): string[] {
+  return [...new Set(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id))].sort();
+}
+
+const sessionReport = (token: string) =>
+  verifySessionToken(token, { policy, now, expected: { organizationId: lab.childOrganizationId, publicKey: KEY } });
+const targetReport = (bundle: string) =>
+  verifySignedBundle(bundle, {
+    ...{ policy, now, kind: "otp-target" },
+    expected: { organizationId: lab.organizationId, userId: "any" },
+  });
+
+describe("an honest auth proxy", () => {
+  it("wants the id of its configuration, and no stamp", async () => {
+    expect(await post("account", {}, {})).toMatchObject({ status: 401, body: { code: 16 } });
+    expect(await post("signup_v3")).toMatchObject({ status: 404, body: { code: 5 } });
+    expect(await post("signup", { apiKeys: 1 })).toMatchObject({ status: 400 });
+    expect(await good("wallet_kit_client_params")).toEqual({});
+    expect(await good("wallet_kit_config")).toMatchObject({
+      sessionExpirationSeconds: "900",
+      organizationId: lab.organizationId,
+    });
+    const claims = { nonce: "n", clientId: "c" };
+    expect(claimsOf((await good("oauth2_authenticate", claims))["oidcToken"])).toMatchObject({ nonce: "n", aud: "c" });
+  });
+
+  it.each(["signup", "signup_v2"])("proves each address of %s", async (name) => {
+    now = new Date(now.getTime() + 60_000);
+    const key = generateApiKey();
+    const apiKeys = [{ apiKeyName: "k", publicKey: key.publicKey, curveType: "API_KEY_CURVE_P256" }];
+    const answer = await signUp(name, { apiKeys, userEmail: `${name}@example.org`, wallet: TWO_ACCOUNTS });
+    const { organizationId, wallet, userId, appProofs } = answer;
+    expect(claims(answer)).toEqual(
+      TWO_ACCOUNTS.accounts.map(({ path: derivationPath }, index) => ({
+        ...{ organizationId, walletId: wallet.walletId, derivationPath, address: wallet.addresses[index] },
+      })),
+    );
+    expect(appProofs.map((one: Json) => proofPayload(one)["timestampMs"])).toEqual(
+      Array(2).fill(String(now.getTime())),
+    );
+    expect(await failingOf(answer)).toEqual([]);
+    const asked = await query(lab, "get_user", { userId }, { key, organizationId, timestampMs: String(now.getTime()) });
+    expect(asked).toMatchObject({ status: 200, body: { user: { userName: "new" } } });
+    const filter = { filterType: "EMAIL", filterValue: `${name}@example.org` };
+    expect(await good("account", filter)).toEqual({ organizationId });
+  });
+
+  it("makes no wallet that was not requested", async () => {
+    const answer = await signUp("signup", {});
+    expect(answer).toEqual({ organizationId: expect.any(String), userId: expect.any(String), appProofs: [] });
+    expect(await good("account", { filterType: "EMAIL", filterValue: "nobody" })).toEqual({});
+  });
+
+  it("has sessions and OTP tokens of the quorum keys that its policy pins", async () => {
+    const verificationToken = await verified();
+    const expected = { organizationId: lab.organizationId, contact: CONTACT, publicKey: KEY };
+    const otp = await verifyOtpToken(verificationToken, { policy, now, expected });
+    expect(otp).toMatchObject({ verdict: "verified", deployment: "tls-fetcher lab.1" });
+    expect(otp.claims!.expiresAt).toBe(new Date(now.getTime() + HOUR).toISOString());
+    for (const [name, body] of [
+      ["otp_login", { verificationToken }],
+      ["otp_login_v2", { verificationToken, clientSignature: {} }],
+      ["oauth_login", { oidcToken: "t", organizationId: lab.childOrganizationId }],
+    ] as const) {
+      const { session } = await good(name, { publicKey: KEY, ...body });
+      const report = await sessionReport(session);
+      expect(report).toMatchObject({ verdict: "verified", deployment: "notarizer lab.1" });
+      expect(report.claims).toMatchObject({ userId: lab.child.userId, sessionType: "SESSION_TYPE_READ_WRITE" });
+      expect(claimsOf(session)["exp"]).toBe(Math.floor(now.getTime() / 1000) + 900);
+    }
+    const { otpId } = await good("otp_init_v2", { otpType: "OTP_TYPE_SMS", contact: "+1" });
+    const second = await good("otp_verify_v2", { otpId, encryptedOtpBundle: "sealed" });
+    expect(failing(await verifyOtpToken(second["verificationToken"], { policy, now, expected }))).toEqual([
+      "token.expected",
+    ]);
+    expect(await targetReport(await target())).toMatchObject({ verdict: "verified", deployment: "tls-fetcher lab.1" });
+    // The policy of evidence pins no key of tokens.
+    const bare = await verifyOtpToken(verificationToken, { policy: lab.policy, now, expected });
+    expect(failing(bare)).toEqual(["token.key"]);
+  });
+
+  it("refuses unknown passwords, contacts and organizations", async () => {
+    expect(await post("otp_verify", { otpId: "none" })).toMatchObject({ status: 404 });
+    const unknown = await verified("nobody@example.org");
+    expect(await post("otp_login", { publicKey: KEY, verificationToken: unknown })).toMatchObject({ status: 404 });
+    expect(await post("otp_login", { publicKey: KEY, verificationToken: "t" })).toMatchObject({ status: 400 });
+    expect(await post("otp_login", { publicKey: KEY, organizationId: "none" })).toMatchObject({ status: 404 });
+    expect((await post("oauth_login", { oidcToken: "t", publicKey: KEY })).status).toBe(200);
+  });
+});
+
+describe("the faults of the auth proxy", () => {
+  const named = (prefix: string) => AUTH_FAULTS.filter(({ name }) => name.startsWith(prefix));
+
+  it("are those of sign-ups, sessions and targets", () => {
+    expect([...named("signup-"), ...named("session-"), ...named("otp-target-")]).toEqual(AUTH_FAULTS);
+    expect(AUTH_FAULTS).toHaveLength(17);
+  });
+
+  const withProofs = named("signup-").filter(({ name }) => name !== "signup-proofs-missing");
+  it.each(withProofs)("$name: the app proofs fail $fails alone", async ({ name, fails }) => {
+    lab.setFault(name);
+    const answer = await signUp();
+    if (answer["appProofs"].length > 0) expect(await failingOf(answer)).toEqual(fails);
+    const bare = await signUp("signup_v2", {});
+    expect(Object.keys(bare)).not.toContain("wallet");
+  });
+
+  /** Which parts of the answer are not as in an honest one with these claims. */
+  const differing = (answer: Json): string[] => {
+    const { organizationId, wallet = { addresses: [] }, appProofs = [] } = answer;
+    const all: Json[] = "appProofs" in answer ? claims(answer) : [];
+    const times: number[] = appProofs.map((one: Json) => Number(proofPayload(one)["timestampMs"]));
+    return Object.entries({
+      "no wallet": !("wallet" in answer),
+      "no member": !("appProofs" in answer),
+      addresses: wallet.addresses.length !== 2,
+      proofs: all.length !== 2,
+      order: all.some(({ address }, index) => address !== wallet.addresses[index]),
+      paths: all.some((one, index) => one["derivationPath"] !== TWO_ACCOUNTS.accounts[index]!["path"]),
+      organization: all.some((one) => one["organizationId"] !== organizationId),
+      wallet: all.some(({ walletId }) => walletId !== wallet.walletId),
+      time: times.some((time) => time !== now.getTime()),
+    }).flatMap(([name, isOther]) => (isOther ? name : []));
+  };
+
+  it.each([
+    ["signup-of-another", ["time"]],
+    ["signup-without-wallet", ["no wallet", "addresses", "proofs"]],
+    ["signup-account-missing", ["addresses", "proofs"]],
+    ["signup-addresses-exchanged", ["order"]],
+    ["signup-proof-of-another-organization", ["organization"]],
+    ["signup-proof-of-another-wallet", ["wallet"]],
+    ["signup-proof-missing", ["proofs"]],
+    ["signup-proofs-missing", ["no member", "proofs"]],
+    ["signup-proof-broken", []],
+    ["signup-organization-again", []],
+  ] satisfies [FaultName, string[]][])("%s differs in %j", async (name, parts) => {
+    expect(differing(await signUp())).toEqual([]);
+    lab.setFault(name);
+    expect(differing(await signUp())).toEqual(parts);
+  });
+
+  it("signup-organization-again has the organization and user of the sign-up before", async () => {
+    const first = await signUp();
+    lab.setFault("signup-organization-again");
+    const second = await signUp();
+    expect([second["organizationId"], second["userId"]]).toEqual([first["organizationId"], first["userId"]]);
+    expect(second["wallet"].walletId).not.toBe(first["wallet"].walletId);
+  });
+
+  it("signup-of-another is of an hour ago, by an enclave that ran then", async () => {
+    lab.setFault("signup-of-another");
+    const answer = await signUp();
+    expect(Number(proofPayload(answer["appProofs"][0])["timestampMs"])).toBe(now.getTime() - HOUR);
+    lab.setFault(null);
+    expect(await good("account", { filterType: "USERNAME", filterValue: "new" })).not.toMatchObject({
+      organizationId: answer["organizationId"],
+    });
+  });
+
+  it.each(named("session-").flatMap((fault) => fault.operations.map((operation) => ({ ...fault, operation }))))(
+    "$name of $operation fails $fails alone",
+    async ({ name, fails, operation }) => {
+      const body = { publicKey: KEY, organizationId: lab.childOrganizationId, verificationToken: "t" };
+      lab.setFault(name);
+      const { session } = await good(operation, body);
+      expect(failing(await sessionReport(session))).toEqual([...fails]);
+    },
+  );
+
+  it("session-is-otp-token is a genuine OTP token", async () => {
+    lab.setFault("session-is-otp-token");
+    const { session } = await good("oauth_login", { publicKey: KEY, oidcToken: "t" });
+    const report = await verifyOtpToken(session, { policy, now, expected: { organizationId: "any", publicKey: KEY } });
+    expect(report.verdict).toBe("verified");
+  });
+
+  it.each(named("otp-target-"))("$name fails $fails alone", async ({ name, fails }) => {
+    lab.setFault(name);
+    const bundle = await target();
+    expect(failing(await targetReport(bundle))).toEqual([...fails]);
+    expect("userId" in bundleData(bundle)).toBe(name === "otp-target-with-user");
+  });
+
+  it.each(["tampered-payload", "another-signer", "stale-manifest", "dropped-app-proofs"] satisfies FaultName[])(
+    "%s, which is not of the auth proxy, alters sign-ups too",
+    async (name) => {
+      lab.setFault(name);
+      const answer = await signUp();
+      const failed = answer["appProofs"].length === 0 ? ["none"] : await failingOf(answer);
+      expect(failed).not.toEqual([]);
+    },
+  );
+});
