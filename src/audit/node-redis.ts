@@ -21,13 +21,14 @@ const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
  */
 const LONG = 6;
 
-function messageOf(error: unknown, { password }: QueueAddress): string {
+function messageOf(error: unknown, { password, isTls }: QueueAddress): string {
   // The error of a cluster wraps the error of a node.
   const { lastNodeError = error } = error as { readonly lastNodeError?: unknown };
   const { message, code, name } = lastNodeError as NodeJS.ErrnoException;
   const text = (message || code || name || String(lastNodeError)).replace(QUOTED_ARGUMENTS, "");
   const shown = withoutPassword(text, password);
-  const advice = ADVICE.find(([pattern]) => pattern.test(`${code ?? ""} ${text}`))?.[1];
+  const told = `${code ?? ""} ${text}`;
+  const advice = isTls && RESET.test(told) ? RESET_ADVICE : ADVICE.find(([pattern]) => pattern.test(told))?.[1];
   return advice === undefined ? shown : `${shown} (${advice})`;
 }
 
@@ -58,6 +59,15 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [CERTIFICATE, "its certificate is not trusted: give the authority that issued it with --queue-ca"],
 ];
+
+/**
+ * A reset after the handshake of TLS. In TLS 1.3 a server refuses the certificate of a client only then, and its alert
+ * is lost if the client has already written (RFC 8446, sections 2 and 6; RFC 9293, section 3.10.7).
+ */
+const RESET = /^(?:ECONNRESET|EPIPE) (?!.*before secure TLS)/;
+const RESET_ADVICE =
+  "it closed the connection after the handshake: if it demands a certificate of each client, check --queue-cert and " +
+  "--queue-key";
 
 const START_MS = 10_000;
 const RETRY_MS = 2000;

@@ -1,13 +1,16 @@
 /** The server of a queue, or the network before it, that goes wrong: what audit --queue and worker make of it. */
 import { execFileSync, spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TLSSocket } from "node:tls";
 import { type TestContext, describe, expect, it } from "vitest";
 import type { Batch } from "../../src/audit/batch.js";
 import { localJudge } from "../../src/audit/judge.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
 import { threadJudge } from "../../src/audit/node-threads.js";
+import type { QueueTls } from "../../src/audit/queue-options.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
 import { batchesOf, entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, VALKEY, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
@@ -67,8 +70,8 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
 };
 
 describe.concurrent("the server of a queue", () => {
-  const refusalOf = async (url: string): Promise<Error> => {
-    const error: unknown = await connectRedis(url, () => {}, { startMs: START_MS }).then(
+  const refusalOf = async (url: string, tls: QueueTls = {}): Promise<Error> => {
+    const error: unknown = await connectRedis(url, () => {}, { startMs: START_MS, tls }).then(
       (connection) => connection.close(),
       (refused: unknown) => refused,
     );
@@ -94,6 +97,24 @@ describe.concurrent("the server of a queue", () => {
     ["that is not there", async () => `127.0.0.1:${await freePort()}`, /ECONNREFUSED/],
   ] as const)("%s is told, without the password", async (_, host, said) => {
     expect((await refusalOf(`redis://me:${PASSWORD}@${await host()}`)).message).toMatch(said);
+  });
+
+  it("that resets connections after the handshake of TLS is told, with what to check", async (test) => {
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-queue-"));
+    test.onTestFinished(() => rmSync(folder, { recursive: true }));
+    makeCertificates(folder);
+    const text = (name: string): string => readFileSync(join(folder, name), "utf8");
+    const own = { isServer: true, cert: text("redis.pem"), key: text("redis.key") };
+    const server = await faultyServer({
+      connected: (socket) => {
+        const secure = new TLSSocket(socket, own).on("error", () => {});
+        secure.once("data", () => socket.resetAndDestroy());
+      },
+    });
+    test.onTestFinished(() => server.close());
+    const url = `rediss://127.0.0.1:${server.port}`;
+    const { message } = await refusalOf(url, { ca: text("ca.pem") });
+    test.expect(message).toMatch(/it closed the connection after the handshake: .*check --queue-cert and --queue-key/);
   });
 
   it("that has no TLS is told, and never sees the password", async () => {
