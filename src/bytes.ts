@@ -122,8 +122,8 @@ let utf8: Utf8 | undefined;
 
 /** Returns the platform's UTF-8, if it is there and passes known answers, or our own. It is chosen at the first use. */
 function chosenUtf8(): Utf8 {
-  const { TextEncoder: Encoder, TextDecoder: Decoder } = globalThis as Partial<typeof globalThis>;
   try {
+    const { TextEncoder: Encoder, TextDecoder: Decoder } = globalThis as Partial<typeof globalThis>;
     const [encoder, decoder] = [new Encoder!(), new Decoder!("utf-8", { fatal: true, ignoreBOM: true })];
     const own: Utf8 = { encode: (text) => encoder.encode(text), decode: (bytes) => decoder.decode(bytes) };
     if (isRightUtf8(own)) return own;
@@ -136,8 +136,11 @@ function chosenUtf8(): Utf8 {
 /** One character of each length after a byte order mark, and a lone surrogate, which becomes U+FFFD. */
 const KNOWN_TEXT = "\ufeffA\u00e9\u20ac\u{1f600}";
 const KNOWN_BYTES = "efbbbf41c3a9e282acf09f9880";
-/** A stray byte, an overlong form, a surrogate, a value above the last one, and a character that is cut off. */
-const NO_UTF8 = ["80", "c080", "eda080", "f4908080", "e282"];
+/** Stray bytes, forms that are too long, surrogates, values above the last one, and characters that are cut off. */
+const NO_UTF8 =
+  "80 c080 c0af c1bf e08080 f0808080 f8888080 fc8480808080 eda080 edb080 f4908080 f5808080 fe ff c3 e282 f0 f09f98".split(
+    " ",
+  );
 
 function isRightUtf8({ encode, decode }: Utf8): boolean {
   const isRefused = (hex: string): boolean => {
@@ -148,8 +151,10 @@ function isRightUtf8({ encode, decode }: Utf8): boolean {
     }
   };
   const encoded = encode(`${KNOWN_TEXT}\ud800`);
-  const isEncoded = equalBytes(encoded, fromHex(`${KNOWN_BYTES}efbfbd`)!);
-  return isEncoded && decode(fromHex(KNOWN_BYTES)!) === KNOWN_TEXT && NO_UTF8.every(isRefused);
+  const isEncoded = ArrayBuffer.isView(encoded) && equalBytes(encoded, fromHex(`${KNOWN_BYTES}efbfbd`)!);
+  // A view, whose buffer has other bytes around it; decoded last, because a decoder may keep bytes of a refusal.
+  const known = fromHex(`80${KNOWN_BYTES}80`)!.subarray(1, -1);
+  return isEncoded && NO_UTF8.every(isRefused) && decode(known) === KNOWN_TEXT;
 }
 
 // Own UTF-8 by the functions of ECMAScript that encode URIs: strict both ways, and in every engine.

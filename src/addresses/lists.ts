@@ -147,8 +147,10 @@ const ADDRESS_ACTIVITIES: Readonly<Record<string, AddressActivityRow>> = {
 const PREFIX = "ACTIVITY_TYPE_";
 
 /** The types that decide classes, for `filterByType` of `list_activities`. */
-export const ADDRESS_ACTIVITY_TYPES: readonly string[] = /* @__PURE__ */ Object.entries(ADDRESS_ACTIVITIES).flatMap(
-  ([name, { versions }]) => versions.map((version) => `${PREFIX}${name}${version === 1 ? "" : `_V${version}`}`),
+export const ADDRESS_ACTIVITY_TYPES: readonly string[] = /* @__PURE__ */ ([] as string[]).concat(
+  ...Object.entries(ADDRESS_ACTIVITIES).map(([name, { versions }]) =>
+    versions.map((version) => `${PREFIX}${name}${version === 1 ? "" : `_V${version}`}`),
+  ),
 );
 
 /** What an activity says about addresses. Every member is the service's word. */

@@ -24,6 +24,7 @@ import {
   type TrustAnchor,
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
+import { requireRuntime } from "../verify/runtime.js";
 import { appraise, provenanceDemands } from "./appraise.js";
 import {
   type AppProofRules,
@@ -194,6 +195,7 @@ export function policySchema(): JsonObject {
  * ```
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
+  requireRuntime();
   const own = ownParseOptions(options);
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));

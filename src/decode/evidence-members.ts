@@ -108,7 +108,7 @@ const OTHERS = ["bundle", "attestation"];
 
 /** Folded names of evidence. `app_proofs` and `AppProofs` name app proofs, too. */
 const NAMES: ReadonlySet<string> = new Set(
-  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...ENVELOPES, ...OTHERS].map(folded),
+  OTHERS.concat(...Object.values(PIECES).map(({ one, list, own }) => [one, list, ...own]), ENVELOPES).map(folded),
 );
 /** Members that make their object evidence, whatever name the object has. */
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];

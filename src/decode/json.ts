@@ -192,7 +192,7 @@ export function memberPath(path: string, name: string, index: number): string {
 
 /** Returns the name that decoders read if they ignore letter case, `_` and `-`. U+017F is s, and U+212A is k. */
 export function folded(name: string): string {
-  return name.toUpperCase().toLowerCase().replaceAll(/[_-]/g, "");
+  return name.toUpperCase().toLowerCase().replace(/[_-]/g, "");
 }
 
 export function jsonKind(value: unknown): string {

@@ -112,9 +112,10 @@ const OTHERS: Rows<Others> = {
 /** The names that `accept` takes, in the order of a manifest, without names of single workloads. */
 export const ACCEPTABLE: readonly string[] = [
   ...new Set(
-    [NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].flatMap((rows) =>
-      Object.values(rows as Rows<object>).flatMap((row: Row | null) => row?.name ?? []),
-    ),
+    ([] as (Row | null)[])
+      .concat(...[NAMESPACE, PIVOT, WORKLOAD, ENCLAVE, OTHERS].map((rows) => Object.values<Row | null>(rows)))
+      .filter((row) => row !== null)
+      .map(({ name }) => name),
   ),
 ];
 

@@ -15,6 +15,7 @@ import {
   walkFeed,
 } from "./feed.js";
 import { policyOf } from "./payload.js";
+import { requireRuntime } from "../verify/runtime.js";
 
 /** Where a consumer keeps what it accepted. `fileState` of `bootproof/signed-policy/node` keeps it in a file. */
 export interface SignedPolicyState {
@@ -162,6 +163,7 @@ const TOKEN = Symbol();
  * ```
  */
 export async function openSignedPolicy(options: SignedPolicyOptions): Promise<SignedPolicy> {
+  requireRuntime();
   const own = typedOptions("options", options, OPTIONS);
   const pinned = await readPinnedSigners(own.signers);
   return new SignedPolicy(own, pinned, await readNewest(own, pinned, null), TOKEN);

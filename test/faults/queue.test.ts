@@ -19,7 +19,7 @@ import { type FaultyServer, faultyServer, writeForever } from "./servers.js";
 if (NO_REDIS) console.warn(WITHOUT_REDIS);
 
 const PASSWORD = "hunter2";
-const START_MS = 1500;
+const START_MS = 5000;
 
 /** The words of each command that a client sends, one command after the other. */
 function commandsIn(text: string): string[][] {

@@ -71,26 +71,26 @@ const queued: Door = async (world, side) => {
 };
 
 let browser: Promise<Browser> | undefined;
+let page: Promise<Page> | undefined;
 let verifierPage: Promise<string> | undefined;
 
-/** The page that verifies what it is given, its form filled in. */
+async function offlinePage(): Promise<Page> {
+  browser = launchChromium();
+  return (await (await browser).newContext({ offline: true })).newPage();
+}
+
+/** The page that verifies what it is given, its form filled in. It is loaded anew for each evidence. */
 const inChromium: Door = async (world, side) => {
-  browser ??= launchChromium();
+  const loaded = await (page ??= offlinePage());
   verifierPage ??= run("page").then(({ stdout }) => fileOf(stdout, "verifier.html"));
-  const context = await (await browser).newContext({ offline: true });
-  try {
-    const page = await context.newPage();
-    await page.goto(pathToFileURL(await verifierPage).href);
-    await given(page, world, side);
-    await page.locator(`#${IDS.verify}`).click();
-    await page.locator(`#${IDS.result} header, #${IDS.faults} li`).first().waitFor();
-    return await shown(page);
-  } finally {
-    await context.close();
-  }
+  await loaded.goto(pathToFileURL(await verifierPage).href);
+  await fillIn(loaded, world, side);
+  await loaded.locator(`#${IDS.verify}`).click();
+  await loaded.locator(`#${IDS.result} header, #${IDS.faults} li`).first().waitFor();
+  return shown(loaded);
 };
 
-async function given(page: Page, world: World, side: Side): Promise<void> {
+async function fillIn(page: Page, world: World, side: Side): Promise<void> {
   const evidence = world[side];
   const parts = world.isBare
     ? (["document"] as const)

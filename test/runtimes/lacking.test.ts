@@ -1,4 +1,7 @@
 /** Runtimes that lack a function, or have a wrong one: verification is the same, or says what is missing. */
+import { fileURLToPath } from "node:url";
+import { createContext, runInContext } from "node:vm";
+import { build } from "esbuild";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readVectorText } from "../support/vectors.js";
 
@@ -106,6 +109,94 @@ it.each([
   expect(error).toBeInstanceOf(library.MissingFunctionError);
   expect(error).toMatchObject({ name: "MissingFunctionError", code: "runtime", missing: [missing] });
   expect((error as Error).message).toContain(`this runtime has no ${missing}`);
+});
+
+describe("a wrong TextDecoder or TextEncoder is not used", () => {
+  const decoder = () => new RealDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const withDecode = (decode: (bytes: Uint8Array) => string) => ({
+    TextDecoder: class {
+      decode = decode;
+    },
+  });
+  const bytesWith = async (globals: Readonly<Record<string, unknown>>) => {
+    vi.resetModules();
+    const bytes = await import("../../src/bytes.js");
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+    return bytes;
+  };
+
+  it.each(
+    (
+      "80 c080 c0af c1bf e08080 f0808080 f8888080 fc8480808080 eda080 edb080 f4908080 f5808080 fe ff c3 e282 f0 " +
+      "f09f98"
+    ).split(" "),
+  )("one that takes only %s", async (hex) => {
+    const decode = (bytes: Uint8Array): string =>
+      Buffer.from(bytes).toString("hex") === hex ? "\ufffd" : decoder().decode(bytes);
+    const { fromHex, fromUtf8 } = await bytesWith(withDecode(decode));
+    expect(fromUtf8(fromHex(hex)!)).toBeNull();
+  });
+
+  it("one that reads the whole buffer of a view", async () => {
+    const { fromUtf8 } = await bytesWith(withDecode((bytes) => decoder().decode(new Uint8Array(bytes.buffer))));
+    expect(fromUtf8(Uint8Array.of(0x80, 0x41, 0x80).subarray(1, 2))).toBe("A");
+  });
+
+  it("one that keeps bytes of what it refused", async () => {
+    let kept: number[] = [];
+    const decode = (bytes: Uint8Array): string => {
+      const all = Uint8Array.from([...kept, ...bytes]);
+      kept = [...all];
+      const text = decoder().decode(all);
+      kept = [];
+      return text;
+    };
+    const { fromUtf8 } = await bytesWith(withDecode(decode));
+    expect(fromUtf8(Uint8Array.of(0xff))).toBeNull();
+    expect(fromUtf8(Uint8Array.of(0x41))).toBe("A");
+  });
+
+  it("an encoder that returns an array", async () => {
+    const TextEncoder = class {
+      encode = (text: string): number[] => [...new RealEncoder().encode(text)];
+    };
+    const { toUtf8 } = await bytesWith({ TextEncoder });
+    expect(toUtf8("A")).toEqual(Uint8Array.of(0x41));
+  });
+
+  it("one that cannot be read", async () => {
+    const { fromUtf8 } = await bytesWith({});
+    vi.spyOn(globalThis, "TextDecoder", "get").mockImplementation(() => {
+      throw new Error("lazy");
+    });
+    expect(fromUtf8(Uint8Array.of(0x41))).toBe("A");
+    vi.restoreAllMocks();
+  });
+});
+
+describe("a runtime without one function", () => {
+  // Modules of noble need BigInt and Object.hasOwn to be loaded, but are loaded by a verification only.
+  const AT_LOAD = ["Array.prototype.flatMap", "String.prototype.replaceAll"];
+  let bundle: Promise<string> | undefined;
+  const bundled = async (): Promise<string> => {
+    const contents = `export * from "./src/index.js"; export * as adapters from "./src/adapters/index.js";`;
+    const stdin = { contents, resolveDir: fileURLToPath(new URL("../../", import.meta.url)) };
+    const options = { bundle: true, write: false, format: "iife", globalName: "library", target: "es2020" } as const;
+    return (await build({ stdin, ...options, logLevel: "error" })).outputFiles[0]!.text;
+  };
+
+  it.each([...AT_LOAD, "BigInt", "DataView.prototype.getBigUint64", "Object.hasOwn"])(
+    "is told so by whatever makes a policy or verifies: %s",
+    async (name) => {
+      const context = createContext({ setTimeout, clearTimeout }) as Record<string, unknown>;
+      const [first, then] = AT_LOAD.includes(name) ? [`delete ${name}`, ""] : ["", `delete ${name}`];
+      runInContext(`${first}; ${await (bundle ??= bundled())}; ${then}`, context);
+      for (const call of ["parsePolicy('{}')", "openSignedPolicy({})", "verifyEvidence({}, {})"]) {
+        const code = `(async () => library.${call})().then(String, ({ name, missing }) => name + " " + missing)`;
+        expect(await runInContext(code, context)).toBe(`MissingFunctionError ${name}`);
+      }
+    },
+  );
 });
 
 describe("own UTF-8, where the runtime has none", () => {
