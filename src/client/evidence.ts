@@ -156,8 +156,15 @@ export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date
 }
 
 /**
+ * Milliseconds that the caller's function may take. Without a limit, one call that never ends would hold every answer
+ * with the same key.
+ */
+const FIND_TIMEOUT_MS = 60_000;
+
+/**
  * Returns a source whose boot proofs come from the caller's function, which gets a key in lower-case hex and returns or
- * resolves to its boot proof, or null. Other queries go to `others`; without it, app proofs cannot be fetched.
+ * resolves to its boot proof, or null, within a minute. Other queries go to `others`; without it, app proofs cannot be
+ * fetched.
  */
 export function evidenceByKey(find: FindBootProof, now: () => Date, others?: EvidenceSource["query"]): EvidenceSource {
   const given = others ?? givenEvidence([], now).query;
@@ -165,15 +172,34 @@ export function evidenceByKey(find: FindBootProof, now: () => Date, others?: Evi
     now,
     query: async (name, parameters, options) => {
       if (name !== "get_boot_proof") return given(name, parameters, options);
-      try {
-        const bootProof = (await find(String(parameters["ephemeralKey"]))) ?? null;
-        return { bootProof: copyInput(bootProof).value ?? (bootProof as JsonValue) };
-      } catch (error) {
-        const why = error instanceof Error ? error.message.slice(0, 500) : "no error was given";
-        throw new ClientError("unreachable", `options.evidence rejected: ${why}`, { operation: name });
-      }
+      return { bootProof: await withinTime(found(find, String(parameters["ephemeralKey"]))) };
     },
   };
+}
+
+const OF_FIND = { operation: "get_boot_proof" };
+
+async function found(find: FindBootProof, key: string): Promise<JsonValue> {
+  try {
+    const bootProof = (await find(key)) ?? null;
+    return copyInput(bootProof).value ?? (bootProof as JsonValue);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.slice(0, 500) : "no error was given";
+    throw new ClientError("unreachable", `options.evidence rejected: ${why}`, OF_FIND);
+  }
+}
+
+async function withinTime<T>(work: Promise<T>): Promise<T> {
+  const message = `options.evidence did not answer within ${FIND_TIMEOUT_MS} ms`;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ClientError("timeout", message, OF_FIND)), FIND_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A caller's own way from an ephemeral key, in lower-case hex, to a boot proof. */

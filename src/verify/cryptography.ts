@@ -146,7 +146,7 @@ function offers<T>(
   ofNode: (node: NodeCrypto, isGenuine: boolean) => T,
   ofWeb: (subtle: SubtleCrypto) => T,
 ): Offer<T>[] {
-  const { process, crypto, navigator } = globalThis as Runtime;
+  const { process, navigator } = globalThis as Runtime;
   // Node before 21 has no userAgent, so a runtime without one counts as Node. Other runtimes offer WebCrypto first,
   // because it is better tested than their imitations of `node:crypto`.
   const isNode = /^Node\.js\//.test(navigator?.userAgent ?? "Node.js/");
@@ -154,7 +154,10 @@ function offers<T>(
     const module = process?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
     return module && ofNode(module, isNode);
   };
-  const web: Offer<T> = () => crypto?.subtle && ofWeb(crypto.subtle);
+  const web: Offer<T> = () => {
+    const { crypto } = globalThis as Runtime;
+    return crypto?.subtle && ofWeb(crypto.subtle);
+  };
   return isNode ? [node, web] : [web, node];
 }
 

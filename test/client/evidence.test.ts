@@ -1,5 +1,5 @@
 /** Boot proofs that a caller's function finds by their keys. */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type FindBootProof, evidenceByKey } from "../../src/client/evidence.js";
 
@@ -47,6 +47,21 @@ it.each([
       code: "unreachable",
       message: `get_boot_proof: ${message}`,
     });
+});
+
+it("are an error after a minute, and the next call asks again", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const never = ask(() => new Promise(() => {}))("get_boot_proof", KEY);
+  const refused = expect(never).rejects.toMatchObject({
+    code: "timeout",
+    message: "get_boot_proof: options.evidence did not answer within 60000 ms",
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await refused;
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await ask(async () => null)("get_boot_proof", KEY)).toEqual({ bootProof: null });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 function raise(thrown: unknown): never {
