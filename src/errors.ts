@@ -158,7 +158,7 @@ export function faultsIn(place: string, faults: readonly Fault[], separator = ".
   return faults.map(({ path, message }) => ({ path: [place, path].filter(Boolean).join(separator), message }));
 }
 
-type Attempt<T> = { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] };
+export type Attempt<T> = { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] };
 
 /** Runs a decoder. Returns its value, or the faults of the {@link MalformedError} it threw. */
 export function attempt<T>(decode: () => T): Attempt<T> {

@@ -1,6 +1,6 @@
 /** Verifies the answers of the auth proxy: sign-ups by app proofs, log-ins by the tokens that quorum keys sign. */
 import type { JsonValue } from "../decode/json.js";
-import { cut, listed } from "../errors.js";
+import { type Attempt, cut, faultText, listed } from "../errors.js";
 import type { ActivityVerifier } from "../client/activity-verifier.js";
 import { namedBootProofs } from "../client/boot-proof-cache.js";
 import { ClientError, answerError, requestError } from "../client/errors.js";
@@ -84,18 +84,24 @@ export class AuthProxyVerifier {
 
   /**
    * Returns the question of a request before it is sent. `isAllowed` is whether its answer needs no proof; by default
-   * the options decide. Throws {@link ClientError} (`request`).
+   * the options decide. Throws {@link ClientError} (`request`), and TypeError for a clock that gives no time.
    */
   ask(
     operation: string,
-    body: JsonValue | undefined,
+    { value: body, faults }: Attempt<JsonValue>,
     isAllowed = isAllowedUnproven(this.#allowed, operation),
   ): AskedAuthProxy {
     const question = authQuestionOf(operation, body, isAllowed);
-    if (typeof question === "string") throw requestError(operation, [{ path: "", message: question }]);
-    const fault = isAllowed ? null : this.#unprovable(question);
+    if (typeof question === "string") {
+      const unread = body === undefined ? `the body is not strict JSON: ${faultText(faults)}` : question;
+      throw requestError(operation, [{ path: "", message: unread }]);
+    }
+    const fault = this.#unprovable(question, isAllowed);
     if (fault !== null) throw requestError(operation, [{ path: "", message: fault }]);
-    return { question, requestedAt: this.#verifier.source.now(), isAllowed };
+    const requestedAt = this.#verifier.source.now();
+    if (!(requestedAt instanceof Date) || Number.isNaN(requestedAt.getTime()))
+      throw new TypeError("options.now: expected a function that returns a valid Date. Nothing was sent");
+    return { question, requestedAt, isAllowed };
   }
 
   /** Verifies an answer. Rejects with {@link RejectedAuthProxyError} and {@link ClientError}. */
@@ -117,9 +123,12 @@ export class AuthProxyVerifier {
   }
 
   /** Returns why no answer to the question could be verified, or null. */
-  #unprovable(question: AuthQuestion): string | null {
-    if (question.kind === "sign-up" && question.accounts === 0) return NOTHING_TO_VERIFY;
-    if (question.kind !== "token" || this.#hasKey(question)) return null;
+  #unprovable(question: AuthQuestion, isAllowed: boolean): string | null {
+    if (question.kind === "sign-up" && question.accounts === 0) return isAllowed ? null : NOTHING_TO_VERIFY;
+    if (question.kind !== "token") return null;
+    // A token that binds no key is refused, even if tokens without a pinned key are allowed.
+    if (this.#hasKey(question)) return question.lacksKey ? NAME_THE_KEY : null;
+    if (isAllowed) return null;
     return `${noKeyText(this.#verifier.policy, namespaceOf(question))}. ${PIN_THE_KEY}`;
   }
 
@@ -165,6 +174,8 @@ export class AuthProxyVerifier {
       if (!(error instanceof ClientError)) throw error;
       // The answer is refused in any case, so missing evidence does not matter.
       if (all.length > 0 && error.code !== "aborted") return { bootProofs: [] };
+      // Nothing was handed on, so the same answer may be verified later.
+      this.#organizations.delete(organizationId);
       throw evidenceError(operation, error);
     });
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
@@ -213,6 +224,7 @@ const UNPROVEN = { proven: "unproven", report: null, tokenReport: null } as cons
 const NOTHING_TO_VERIFY =
   "the sign-up requests no account of a wallet, so its answer has nothing that can be verified. Request a wallet, or " +
   "name the operation in allowUnproven";
+const NAME_THE_KEY = "name publicKey in the request: a token that binds no key is refused";
 const PIN_THE_KEY = "Pin the application (`bootproof pin --release`), or name the operation in allowUnproven";
 
 function namespaceOf({ token }: TokenQuestion): string {

@@ -2,7 +2,7 @@
 import { lastOf } from "../bytes.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
-import { attempt } from "../errors.js";
+import { attempt, faultText } from "../errors.js";
 import type { AccountVerifier } from "../client/account-verifier.js";
 import type { ActivityVerifier } from "../client/activity-verifier.js";
 import { type EvidenceSource, type FindBootProof, evidenceByKey } from "../client/evidence.js";
@@ -106,10 +106,14 @@ export class Call {
     this.#begin();
     const verifier = this.#setting.authProxy!;
     const operation = authOperationOf(path);
-    const body = attempt(() => copyJson(given)).value;
-    if (operation === null || !isJsonObject(body))
-      throw new TypeError(`${path}: not sent: expected /v1/NAME and an object`);
-    const asked = verifier.ask(operation, body, isAllowed);
+    const copied = attempt(() => copyJson(given));
+    const body = copied.value;
+    if (operation === null) throw new TypeError(`${path}: not sent: expected /v1/NAME`);
+    if (!isJsonObject(body)) {
+      const fault = body === undefined ? faultText(copied.faults) : "not an object";
+      throw new TypeError(`${operation}: not sent: expected a JSON object (${fault})`);
+    }
+    const asked = verifier.ask(operation, copied, isAllowed);
     const answer = await send.call(this.#setting.client, path, plainJson(body), ...more);
     const query = this.#queriesOf(this.#setting.organizationId ?? "", []);
     const settled = await verifier.settle(asked, answerOfValue(answer), { query });

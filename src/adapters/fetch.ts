@@ -36,6 +36,7 @@ import {
 import type { SignedPolicy } from "../signed-policy/open.js";
 import { type ForeignClient, queriesOf } from "./foreign.js";
 import type { TokenReport } from "../token/verify.js";
+import { requireRuntime } from "../verify/runtime.js";
 import { AuthProxyVerifier } from "./auth-proxy.js";
 import { keepProof, rejected } from "./results.js";
 
@@ -151,17 +152,20 @@ class FetchDoor {
       authProxyUrl,
     } = options;
     if (typeof fetch !== "function") throw new TypeError("options.fetch: required, as there is no global fetch");
+    // Before anything is sent: a sign-up whose answer cannot be read has made an organization all the same.
+    requireRuntime(["URL.canParse"]);
+    if (options.fetch === undefined && !("body" in Response.prototype)) throw new TypeError(NO_BODY);
     this.#base = new URL(checkedBaseUrl(baseUrl));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
     this.#verifier = new ActivityVerifier(sourceOf(options), policy, options);
     this.#accounts = accountVerifierOf(this.#verifier, options);
     this.#rules = { bindings: new Bindings(), allowUnproven };
-    this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin)).origin);
+    this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin, "otherOrigins")).origin);
     this.#authProxy =
       authProxyUrl === undefined
         ? null
         : {
-            base: new URL(checkedBaseUrl(authProxyUrl)),
+            base: new URL(checkedBaseUrl(authProxyUrl, "authProxyUrl")),
             verifier: new AuthProxyVerifier(this.#verifier, allowUnproven),
           };
   }
@@ -195,7 +199,9 @@ class FetchDoor {
     const operation = auth === null ? null : authOperationOf(auth);
     if (operation !== null) return (sent) => this.#askAuthProxy(operation, sent);
     const path = pathWithin(url, this.#base);
-    if (path !== null) return (sent) => this.#askService(path, sent);
+    // On one origin with the service, a path is the auth proxy's unless it may be the service's.
+    if (path !== null && (auth === null || plainPath(path).includes("/public/v1/")))
+      return (sent) => this.#askService(path, sent);
     return auth === null ? null : refuseAuthPath;
   }
 
@@ -222,7 +228,10 @@ class FetchDoor {
         `not sent: ${operation}: the auth proxy takes no stamp, such as ${stamped}`,
       );
     requireSize(body);
-    const asked = verifier.ask(operation, attempt(() => parseJson(body)).value);
+    const asked = verifier.ask(
+      operation,
+      attempt(() => parseJson(body)),
+    );
     const reply: Asked["reply"] = (answer, call) =>
       replyWith(answer, async (read) => {
         const { value, proven, report, tokenReport } = await verifier.settle(asked, read, call);
@@ -279,6 +288,10 @@ class FetchDoor {
     }
   }
 }
+
+const NO_BODY =
+  "options.fetch: required, as answers of the global fetch have no body that can be read as a stream. Pass a fetch " +
+  "whose answers have one, such as that of expo/fetch";
 
 function refuseAuthPath(): never {
   throw new HttpFault("not-found", "not sent: only POST /v1/NAME is sent to the auth proxy");

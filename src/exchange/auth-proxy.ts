@@ -2,7 +2,18 @@
 import { type AddressDerivationProof, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { type Shape, anything, either, hex, list, nonEmptyText, nullish, object, readShape } from "../decode/shapes.js";
+import {
+  type Shape,
+  anything,
+  either,
+  hex,
+  list,
+  nonEmptyText,
+  nullish,
+  object,
+  readShape,
+  text,
+} from "../decode/shapes.js";
 import { faultText, shownName } from "../errors.js";
 import { coverageOf } from "../verify/addresses.js";
 
@@ -27,6 +38,8 @@ export interface TokenQuestion {
   readonly organizationId: string | null;
   /** The key that the request names, or null. */
   readonly publicKey: string | null;
+  /** Whether the token of the answer would bind no key, because the request may name one and does not. */
+  readonly lacksKey: boolean;
 }
 
 /** A request whose answer has nothing that can be verified. `unknown` is one that the caller allows by its name. */
@@ -121,14 +134,16 @@ function tokenQuestion(
   const { value, faults } = readShape(shape, body);
   if (value === undefined) return faultText(faults);
   const { organizationId = null, publicKey = null } = value;
-  return { kind: "token", operation, token, members, organizationId, publicKey };
+  const lacksKey = names === "perhaps a key" && publicKey === null;
+  return { kind: "token", operation, token, members, organizationId, publicKey, lacksKey };
 }
 
 const RESULT = object(
   {
     organizationId: nonEmptyText,
-    wallet: nullish(object({ walletId: nonEmptyText, addresses: list(nonEmptyText, 0, MAX_APP_PROOFS) }, IGNORED)),
-    userId: nullish(nonEmptyText),
+    // JSON of Protobuf writes what is missing as empty.
+    wallet: nullish(object({ walletId: text, addresses: list(nonEmptyText, 0, MAX_APP_PROOFS) }, IGNORED)),
+    userId: nullish(text),
     appProofs: nullish(list(anything as Shape<JsonValue>, 0, MAX_APP_PROOFS)),
   },
   IGNORED,
@@ -147,9 +162,13 @@ export interface SignUpAnswer {
 export function readSignUpAnswer(answer: JsonValue): ReturnType<typeof readShape<SignUpAnswer>> {
   const read = readShape(RESULT, answer);
   if (read.value === undefined) return read;
-  const { organizationId, wallet, appProofs } = read.value;
+  const { organizationId, appProofs } = read.value;
+  const wallet = read.value.wallet ?? null;
+  const isEmpty = wallet?.walletId === "";
+  if (isEmpty && wallet.addresses.length > 0)
+    return { value: undefined, faults: [{ path: "wallet.walletId", message: "empty" }] };
   const value = read.value as JsonObject;
-  return { value: { organizationId, wallet: wallet ?? null, appProofs: appProofs ?? [], value }, faults: [] };
+  return { value: { organizationId, wallet: isEmpty ? null : wallet, appProofs: appProofs ?? [], value }, faults: [] };
 }
 
 /** Reads the answer of a token's question: its known members, which are texts, or the faults. */

@@ -146,7 +146,8 @@ export async function replyWith(
   if (status !== 200 && (status < 400 || status > 599)) throw invalidAnswer(statusFault(status));
   if (body === null) throw invalidAnswer(`it is longer than ${MAX_ANSWER_BYTES} bytes`);
   const { value: read, faults } = attempt(() => answerOfBytes(body));
-  if (read === undefined) throw invalidAnswer(`it is not strict JSON: ${faultText(faults)}`);
+  const shown = status === 200 ? "" : `HTTP ${status}, and `;
+  if (read === undefined) throw invalidAnswer(`${shown}it is not strict JSON: ${faultText(faults)}`);
   const made = status === 200 ? await settle(read) : { ...provenReply(errorOf(read.value), "none"), status };
   return { ...made, headers: { ...passedBack(answer), ...made.headers } };
 }

@@ -27,14 +27,14 @@ function adviceFor(name: string): string {
   const path = name
     .replace(".prototype", "")
     .replace(".", "/")
-    .replace(/\B[A-Z]/g, "-$&");
+    .replace(/([a-z])([A-Z])/g, "$1-$2");
   return `add core-js/actual/${path.toLowerCase()}`;
 }
 
-/** Throws {@link MissingFunctionError} if the runtime lacks what verification needs. */
-export function requireRuntime(): void {
+/** Throws {@link MissingFunctionError} if the runtime lacks what is needed: by default what verification needs. */
+export function requireRuntime(needed: readonly string[] = NEEDED): void {
   const valueOf = (name: string): unknown =>
     name.split(".").reduce<unknown>((holder, member) => (holder as Record<string, unknown>)[member], globalThis);
-  const missing = NEEDED.filter((name) => typeof valueOf(name) !== "function");
+  const missing = needed.filter((name) => typeof valueOf(name) !== "function");
   if (missing.length > 0) throw new MissingFunctionError(missing);
 }

@@ -1,5 +1,5 @@
 /** The auth proxy through a wrapped fetch, against the lab's own faults and a proxy on the wire. */
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   RejectedAuthProxyError,
   type VerifiedFetchOptions,
@@ -77,6 +77,7 @@ describe.each(["signup", "signup_v2"])("%s", (name) => {
     const text = renderText(report, { width: 4000 });
     expect(text).toContain(`That the organization is new and yours ("${answer["organizationId"]}")`);
     expect(text).toContain("The user and the credentials of the organization: the auth proxy's word");
+    expect(text).toContain("The curve and the format of each address: app proofs contain neither.");
     expect(text).toContain("That the wallet was made by your request");
     expect(text).toContain(`seed ("${answer["wallet"].walletId}")`);
     expect(isUnproven(response)).toBe(false);
@@ -467,6 +468,63 @@ describe("an auth proxy on the wire", () => {
     expect(await failedOf(signUp(loud))).toEqual(["app.request"]);
   });
 
+  it("that writes what is missing as empty is verified", async () => {
+    expect((await signUp(changing((json) => ({ ...json, userId: "" })))).status).toBe(200);
+    const none = { walletId: "", addresses: [] };
+    const through = changing((json) => ({ ...json, wallet: none }), { allowUnproven: true });
+    expect(isUnproven(await signUp(through, "signup_v2", {}))).toBe(true);
+    await expect(signUp(through)).rejects.toThrow("a wallet was requested, and the answer has none");
+    const unnamed = changing(({ wallet, ...json }) => ({ ...json, wallet: { ...wallet, walletId: "" } }));
+    expect((await rejectionOf<ClientError>(signUp(unnamed))).message).toMatch(/wallet\.walletId: empty/);
+  });
+
+  it("whose evidence could not be fetched may give the same answer again", async () => {
+    let answer: Json | undefined;
+    let isAway = true;
+    const evidence = async (key: string): Promise<unknown> => (isAway ? Promise.reject(new Error("away")) : byKey(key));
+    const through = changing((json) => (answer ??= json), { evidence });
+    expect((await rejectionOf<ClientError>(signUp(through))).code).toBe("evidence");
+    isAway = false;
+    expect((await signUp(through)).status).toBe(200);
+    expect(await failedOf(signUp(through))).toEqual(["app.request"]);
+  });
+
+  it("that gives an error which is no JSON is told with its status", async () => {
+    const through = answering(() => new Response("<html>", { status: 502 }));
+    expect((await rejectionOf<ClientError>(signUp(through))).message).toMatch(/HTTP 502, and it is not strict JSON/);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["no valid Date", () => new Date(NaN)],
+    ["a text", () => "2026"],
+  ])("gets nothing where the clock gives %s", async (_, clock) => {
+    const sent: unknown[] = [];
+    const fetch = async (url: unknown) => (sent.push(url), Response.json({}));
+    const through = wrapped({ fetch: fetch as typeof globalThis.fetch, now: clock as () => Date });
+    await expect(signUp(through)).rejects.toThrow(/options\.now: .*Nothing was sent/);
+    expect(sent).toEqual([]);
+  });
+
+  it("gets no body that is not JSON, and no path but its own on the service's origin", async () => {
+    const broken = wrapped()(`${authProxyUrl}/v1/signup_v2`, { method: "POST", body: "{", headers: CONFIGURED });
+    expect(await notSent(broken)).toMatch(/signup_v2: not sent: the body is not strict JSON: /);
+    for (const path of ["signup_v2/", "signup_v2?x=1"]) {
+      const same = wrapped({ authProxyUrl: lab.baseUrl });
+      const call = same(`${lab.baseUrl}/v1/${path}`, { method: "POST", body: "{}", headers: CONFIGURED });
+      expect(await notSent(call)).toMatch(/only POST \/v1\/NAME is sent to the auth proxy/);
+    }
+  });
+
+  it("has an address, and a fetch whose answers can be read", () => {
+    expect(() => wrapped({ authProxyUrl: "authproxy" })).toThrow("authProxyUrl: expected an http or https address");
+    vi.stubGlobal("Response", class {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(() => wrapped()).toThrow("options.fetch: required, as answers of the global fetch have no body");
+    expect(() => wrapped({ fetch })).not.toThrow();
+    vi.stubGlobal("URL", class {});
+    expect(() => wrapped({ fetch })).toThrow("this runtime has no URL.canParse (add core-js/actual/url/can-parse)");
+  });
+
   it("that answers many questions with one organization and no proof is refused the second time", async () => {
     const through = answering(() => Response.json({ organizationId: "o" }), { allowUnproven: true });
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => signUp(through, "signup", {})));
@@ -478,7 +536,7 @@ describe("an auth proxy on the wire", () => {
     const verifier = new AuthProxyVerifier(new ActivityVerifier(source, policy, {}), true);
     const answered = async (at: number): Promise<boolean> => {
       const value = { organizationId: `o${at}` };
-      const settled = verifier.settle(verifier.ask("signup", {}), { value, faults: [] }, {});
+      const settled = verifier.settle(verifier.ask("signup", { value: {}, faults: [] }), { value, faults: [] }, {});
       return settled.then(
         () => true,
         (error: unknown) => !(error instanceof RejectedAuthProxyError),
@@ -584,6 +642,7 @@ describe("log-ins and one-time passwords", () => {
     ["oauth_login", "a publicKey that is none", { publicKey: "00" }, /publicKey: expected a P-256 key/],
     ["oauth_login", "an empty organizationId", { organizationId: "" }, /organizationId: /],
     ["otp_verify", "a publicKey that is none", { publicKey: 1 }, /publicKey: expected a P-256 key/],
+    ["otp_verify", "no publicKey", { publicKey: undefined }, /name publicKey in the request/],
   ])("%s is not sent with %s", async (name, _, more, message) => {
     expect(await notSent(post(wrapped(), name, { oidcToken: "any", publicKey: KEY, ...more }))).toMatch(message);
   });
@@ -703,8 +762,8 @@ describe("options", () => {
     ["allowUnproven", { allowUnproven: [1] }],
     ["allowUnproven", { allowUnproven: [""] }],
     ["authProxyUrl", { authProxyUrl: "" }],
-    ["baseUrl", { authProxyUrl: "ftp://x" }],
-    ["baseUrl", { authProxyUrl: "https://x/?a=1" }],
+    ["authProxyUrl", { authProxyUrl: "ftp://x" }],
+    ["authProxyUrl", { authProxyUrl: "https://x/?a=1" }],
     ["evidence", { evidence: "key" }],
   ])("%s of another type is a TypeError: %j", (name, more) => {
     expect(() => wrapped(more as Partial<VerifiedFetchOptions>)).toThrow(TypeError);

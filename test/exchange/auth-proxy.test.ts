@@ -161,7 +161,6 @@ describe("the answer to a sign-up", () => {
     ["an error with status 200", { code: 3, message: "no", details: [] }, /organizationId: /],
     ["a number as organization", { ...ANSWER, organizationId: 1 }, /organizationId: /],
     ["an organization that only __proto__ has", parseJson('{"__proto__":{"organizationId":"o"}}'), /organizationId: /],
-    ["an empty user", { ...ANSWER, userId: "" }, /userId: /],
     ["a user that is an object", { ...ANSWER, userId: {} }, /userId: /],
     ["no id of the wallet", { ...ANSWER, wallet: { addresses: [A] } }, /wallet\.walletId: /],
     ["no addresses", { ...ANSWER, wallet: { walletId: "w" } }, /wallet\.addresses: /],
