@@ -111,7 +111,9 @@ export class AuthProxyVerifier {
     call: AuthProxyCall,
   ): Promise<SettledAuthProxy> {
     const { question } = asked;
-    const plain = answerOfLiterals(answer);
+    const isVerified = question.kind === "sign-up" || question.kind === "token";
+    // Numbers of an answer that is handed on unverified stay as they are written.
+    const plain = isVerified ? answerOfLiterals(answer) : { value: null, faults: [] };
     const messages = [...faults, ...plain.faults].map((message) => ({ path: "", message }));
     if (messages.length > 0) throw answerError(question.operation, messages, "unknown");
     if (question.kind === "sign-up") return this.#settleSignUp({ ...asked, question }, plain.value, call);

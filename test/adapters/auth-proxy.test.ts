@@ -489,6 +489,11 @@ describe("an auth proxy on the wire", () => {
     expect(await failedOf(signUp(through))).toEqual(["app.request"]);
   });
 
+  it("keeps numbers of an unverified answer as they are written", async () => {
+    const through = answering(() => new Response('{"n":9007199254740993}'));
+    expect(await (await signUp(through, "wallet_kit_config", {})).text()).toBe('{"n":9007199254740993}');
+  });
+
   it("that gives an error which is no JSON is told with its status", async () => {
     const through = answering(() => new Response("<html>", { status: 502 }));
     expect((await rejectionOf<ClientError>(signUp(through))).message).toMatch(/HTTP 502, and it is not strict JSON/);
