@@ -64,14 +64,24 @@ interface Found {
 type Lists = Pick<VerifyContext, "now" | "cache"> & { readonly lists: readonly GivenList[] };
 
 async function lookUp({ certificate, place }: PathEntry, issuer: Certificate, lists: Lists): Promise<Found> {
-  const points = attempt(() => distributionPointsOf(certificate.extensions)).value ?? [null];
-  const { valid, faults } = await listsOf(issuer, points, lists);
+  const { value: points } = attempt(() => distributionPointsOf(certificate.extensions));
+  const { valid, faults } = await listsOf(issuer, points ?? [], lists);
   const naming = valid.filter(({ list }) => list.revoked.has(toHex(certificate.serialNumber)));
   if (naming.length > 0) return { is: "revoked", text: `${place} is revoked by ${listed(naming.map(wordsOf))}` };
-  const current = valid.filter(({ list }) => certificate.notAfter >= list.thisUpdate);
+  // A list covers no certificate that expects its entry elsewhere. Entries count in any case, as above.
+  const elsewhere = elsewhereText(points);
+  const current = valid.filter(({ list }) => elsewhere === null && certificate.notAfter >= list.thisUpdate);
   if (current.length > 0) return { is: "covered", text: `${place} is not in ${listed(current.map(wordsOf))}` };
-  const isOpen = points.length > 0 || faults.length > 0;
-  return { is: isOpen ? "open" : "nothing", text: `${place}: ${openText(valid.length > 0, faults)}` };
+  const isOpen = points?.length !== 0 || faults.length > 0;
+  const why = elsewhere === null ? openText(valid.length > 0, faults) : listed([...faults, elsewhere], "; ");
+  return { is: isOpen ? "open" : "nothing", text: `${place}: ${why}` };
+}
+
+/** Returns why no list of the issuer can cover a certificate with these points, or null. Malformed ones are absent. */
+function elsewhereText(points: readonly (Uint8Array | null)[] | undefined): string | null {
+  if (points === undefined) return "its cRLDistributionPoints is malformed";
+  const isElsewhere = points.length > 0 && points.every((point) => point === null);
+  return isElsewhere ? "the certificate names another issuer of lists, or lists of some reasons" : null;
 }
 
 /** Lists that were decoded before, since several boot proofs are looked up in the same ones. */
@@ -136,11 +146,9 @@ function formFaults(list: RevocationList, issuer: Certificate, points: readonly 
   const mayIssue = usage && attempt(() => decodeKeyUsage(usage.value)).value?.cRLSign === true;
   const { distributionPoint: own } = list;
   const isWhole = own === null || points.some((point) => point !== null && equalBytes(point, own));
-  const isElsewhere = points.length > 0 && points.every((point) => point === null);
   return [
     ...(mayIssue ? [] : [`the keyUsage of ${nameText(issuer.subject)} does not allow cRLSign`]),
     ...(isWhole ? [] : ["it is partial: its issuingDistributionPoint is not that of the certificate"]),
-    ...(isElsewhere ? ["the certificate names another issuer of lists, or lists of some reasons"] : []),
   ];
 }
 

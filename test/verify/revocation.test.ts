@@ -239,12 +239,23 @@ describe("a list that does not count", () => {
     const { status, detail } = await judged(BOTH, { evidence });
     expect([status, detail]).toEqual(["skip", expect.stringContaining("does not allow cRLSign")]);
   });
+});
 
-  it("is of a certificate that names another issuer of lists", async () => {
-    const point = distributionPoints(ZONE_URL, der(0xa2, derSequence()));
+describe("a certificate whose distribution points name other lists", () => {
+  const ownName = der(0xa4, region.subject);
+  it.each<[string, ExtensionSpec, string]>([
+    ["of another issuer", distributionPoints(ZONE_URL, der(0xa2, derSequence())), "another issuer of lists"],
+    ["of its own issuer, by name", distributionPoints(ZONE_URL, der(0xa2, ownName)), "another issuer of lists"],
+    ["of some reasons", distributionPoints(ZONE_URL, der(0x81, Uint8Array.of(1, 6))), "lists of some reasons"],
+    ["malformed", { ...distributionPoints(ZONE_URL), value: derInteger(1) }, "cRLDistributionPoints is malformed"],
+  ])("is not covered by a list without it, and revoked by one that names it: %s", async (_, point, why) => {
     const evidence = forge(changed(adding(distributionPoints(REGION_URL)), adding(point)));
     const { status, detail } = await judged(BOTH, { evidence });
-    expect([status, detail]).toEqual(["skip", expect.stringContaining("another issuer of lists")]);
+    expect([status, detail]).toEqual(["skip", expect.stringContaining(why)]);
+    const named = await judged([ofRoot(), ofRegion({ serials: [zone.serial] })], { evidence });
+    expect(named).toMatchObject({ verdict: "rejected", status: "fail" });
+    expect(named.detail).toContain("is revoked by options.crls[1]");
+    expect(await judged([ofRoot()], { evidence })).toMatchObject({ verdict: "verified", status: "skip" });
   });
 });
 
