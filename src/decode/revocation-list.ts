@@ -115,12 +115,16 @@ function entriesIn(tbs: DerReader): { readonly revoked: Set<string>; readonly re
 }
 
 function extensionFaults(extensions: readonly CertificateExtension[], known: readonly string[]): string[] {
-  const ids = extensions.map(({ id }) => id);
+  // Sets, since a list may have any number of extensions.
+  const [ids, twice, unknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { id, critical } of extensions) {
+    if (ids.has(id)) twice.add(id);
+    ids.add(id);
+    if (critical && !known.includes(id)) unknown.add(id);
+  }
   return [
-    ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `extension ${id} appears twice`),
-    ...extensions
-      .filter(({ id, critical }) => critical && !known.includes(id))
-      .map(({ id }) => `critical extension ${id} is not one that this verifier processes`),
+    ...[...twice].map((id) => `extension ${id} appears twice`),
+    ...[...unknown].map((id) => `critical extension ${id} is not one that this verifier processes`),
   ];
 }
 

@@ -41,15 +41,15 @@ function extensionOf({ id, critical, value }: ExtensionSpec): Uint8Array {
   return derSequence(derOid(id), ...(critical ? [derTrue()] : []), derOctetString(value));
 }
 
+function extensionsOf(specs: readonly ExtensionSpec[]): Uint8Array {
+  return derSequence(Buffer.concat(specs.map(extensionOf)));
+}
+
 /** A list in DER (RFC 5280 section 5.1). */
 export function revocationList(spec: ListSpec): Uint8Array {
   const { issuer, serials = [], entry = [], extensions = [], version = 1, digest = "sha384" } = spec;
   const entries = serials.map((serial) =>
-    derSequence(
-      derInteger(serial),
-      derTime(spec.thisUpdate),
-      ...(entry.length === 0 ? [] : [derSequence(...entry.map(extensionOf))]),
-    ),
+    derSequence(derInteger(serial), derTime(spec.thisUpdate), ...(entry.length === 0 ? [] : [extensionsOf(entry)])),
   );
   const next = spec.nextUpdate === undefined ? new Date(spec.thisUpdate.getTime() + 24 * HOUR) : spec.nextUpdate;
   const tbs = derSequence(
@@ -59,7 +59,7 @@ export function revocationList(spec: ListSpec): Uint8Array {
     derTime(spec.thisUpdate),
     ...(next === null ? [] : [derTime(next)]),
     ...(entries.length === 0 ? [] : [derSequence(...entries)]),
-    ...(extensions.length === 0 ? [] : [derExplicit(0, derSequence(...extensions.map(extensionOf)))]),
+    ...(extensions.length === 0 ? [] : [derExplicit(0, extensionsOf(extensions))]),
   );
   const signature = signDer(spec.key ?? issuer.key, digest, tbs);
   return derSequence(tbs, spec.outer ?? SHA384, derBitString(spec.signature?.(signature) ?? signature));

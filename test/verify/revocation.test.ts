@@ -8,6 +8,7 @@ import { generateKeyPair } from "../../src/lab/keys.js";
 import { CHAIN, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import type { CertificateSpec, ExtensionSpec } from "../../src/lab/pki.js";
 import { type Alterations, AT, NOW, after, document, forge, lab, optionsOf } from "../attacks/support.js";
+import { leastCostMs } from "../support/cost.js";
 import { der } from "../support/der.js";
 import {
   HOUR,
@@ -327,6 +328,18 @@ describe("lists that cannot be used", () => {
     ["text", [new NamedEvidence("a", "text")]],
   ])("are TypeError: %s", async (_, crls) => {
     await expect(call(crls as never)).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a list with 80,000 extensions", () => {
+  const many = Array.from({ length: 80_000 }, (_, index): ExtensionSpec => {
+    return { id: `1.2.${index}`, critical: false, value: new Uint8Array() };
+  });
+  it.each<[string, Uint8Array]>([
+    ["of its own", ofRegion({ extensions: many })],
+    ["of an entry", ofRegion({ serials: [Uint8Array.of(1)], entry: many })],
+  ])("is decoded within two seconds: %s", async (_, list) => {
+    expect(await leastCostMs(2000, () => decodeRevocationList(list))).toBeLessThan(2000);
   });
 });
 
