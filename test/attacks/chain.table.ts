@@ -15,7 +15,7 @@ import {
 } from "../../src/lab/pki.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { der, derNull } from "../support/der.js";
-import { revocationList } from "../support/revocation.js";
+import { distributionPoints, revocationList } from "../support/revocation.js";
 import {
   type Alterations,
   type Attack,
@@ -393,6 +393,12 @@ const [, region, zone] = lab.pki.chainSpecs(AT);
 const REVOKING = revocationList({ issuer: region!, thisUpdate: AT, serials: [zone!.serial] });
 const revoked: readonly Attack[] = [
   { name: "a zone that its region revoked", judge: { crls: [REVOKING] }, fails: ["chain.revocation"] },
+  {
+    name: "a revoked zone whose distribution point is limited to some reasons",
+    forge: moreExtensions(CHAIN.zone, distributionPoints("http://crl.lab/zone.crl", bytes("81020106"))),
+    judge: { crls: [REVOKING] },
+    fails: ["chain.revocation"],
+  },
 ];
 
 export const CHAIN_ATTACKS: readonly Attack[] = [
