@@ -54,7 +54,7 @@ function decode(der: Uint8Array): RevocationList {
   const issuer = tbs.name("issuer");
   const thisUpdate = tbs.time("thisUpdate");
   const nextUpdate = isTime(tbs.next()) ? tbs.time("nextUpdate") : null;
-  const { revoked, refusals } = entriesIn(tbs);
+  const { revoked, refusals } = entriesIn(tbs, isVersion2);
   const extensions = tbs.next() === DER_TAG.version ? extensionsIn(tbs, DER_TAG.version) : [];
   tbs.end("after the extensions");
   if (!isVersion2 && extensions.length > 0) throw malformedCertificate("extensions in a list of version 1");
@@ -94,7 +94,10 @@ function isTime(tag: number | undefined): boolean {
 }
 
 /** Reads revokedCertificates, which is absent from a list without entries. */
-function entriesIn(tbs: DerReader): { readonly revoked: Set<string>; readonly refusals: Set<string> } {
+function entriesIn(
+  tbs: DerReader,
+  isVersion2: boolean,
+): { readonly revoked: Set<string>; readonly refusals: Set<string> } {
   const [revoked, refusals] = [new Set<string>(), new Set<string>()];
   if (tbs.next() !== DER_TAG.sequence) return { revoked, refusals };
   const entries = tbs.constructed(DER_TAG.sequence, "revokedCertificates");
@@ -104,6 +107,8 @@ function entriesIn(tbs: DerReader): { readonly revoked: Set<string>; readonly re
     entry.time("revocationDate");
     const extensions = entry.next() === DER_TAG.sequence ? extensionsIn(entry) : [];
     entry.end("after an entry");
+    if (!isVersion2 && extensions.length > 0)
+      throw malformedCertificate("extensions of an entry in a list of version 1");
     if (extensions.some(({ id }) => id === CERTIFICATE_ISSUER)) refusals.add("it is indirect: an entry has an issuer");
     const reason = extensions.find(({ id }) => id === REASON_CODE);
     if (reason && DerReader.sole(reason.value, ENUMERATED, "reasonCode").rest()[0] === REMOVE_FROM_CRL)

@@ -85,7 +85,7 @@ describe("lists of all issuers that the path needs", () => {
       "with their distribution points",
       [ofRoot({ extensions: [issuingPoint(REGION_URL)] }), ofRegion({ extensions: [issuingPoint(ZONE_URL)] })],
     ],
-    ["of version 1", [ofRoot({ version: null }), ofRegion({ version: null })]],
+    ["of version 1", [ofRoot({ version: null }), ofRegion({ version: null, serials: [Uint8Array.of(3)] })]],
     [
       "with a list number and reasons",
       [
@@ -305,6 +305,17 @@ describe("lists that cannot be used", () => {
       "extensions of version 1",
       [ofRegion({ version: null, extensions: [DELTA] })],
       "extensions in a list of version 1",
+    ],
+    [
+      "extensions of an entry of version 1",
+      [
+        ofRegion({
+          version: null,
+          serials: [Uint8Array.of(3)],
+          entry: [{ id: "2.5.29.21", critical: false, value: der(0x0a, Uint8Array.of(1)) }],
+        }),
+      ],
+      "extensions of an entry in a list of version 1",
     ],
   ])("are malformed: %s", async (_, crls, words) => {
     const error: unknown = await call(crls).catch((reason: unknown) => reason);
