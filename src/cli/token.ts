@@ -5,7 +5,7 @@ import type { Policy } from "../appraise/policy.js";
 import type { TokenKind } from "../token/decode.js";
 import { type TokenReport, verifyOtpToken, verifySessionToken, verifySignedBundle } from "../token/verify.js";
 import { commandOf } from "./command.js";
-import { organizationOf, refuseEmptyOrganization } from "./connection.js";
+import { organizationOf, organizationSource, refuseEmptyOrganization } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { type Io, textOptions } from "./io.js";
@@ -90,6 +90,9 @@ function expectedOf(
   if (kind !== undefined) refuseUseless(args, kind, { userId, publicKey });
   if (organizationId === undefined)
     return args.fault("--organization-id ID is required, or --any-organization: whose token it has to be");
+  // To the library this word means every organization, and a setting could have it by mistake.
+  if (!anyOrganization && organizationId === "any")
+    return args.fault(`${organizationSource(args)} any: expected an ID. --any-organization accepts every organization`);
   return { organizationId, ...(userId !== undefined && { userId }), ...(publicKey !== undefined && { publicKey }) };
 }
 

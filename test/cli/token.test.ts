@@ -99,6 +99,11 @@ describe("bootproof token", () => {
     ["no organization", [], "--organization-id ID is required, or --any-organization"],
     ["both", [...OWN, "--any-organization"], "exclude each other"],
     [
+      "every organization as an ID",
+      ["--organization-id", "any"],
+      "--organization-id any: expected an ID. --any-organization accepts every organization",
+    ],
+    [
       "an unknown kind",
       [...OWN, "--kind", "jwt"],
       "--kind jwt: expected one of session, otp, import, export, otp-target",
@@ -113,6 +118,13 @@ describe("bootproof token", () => {
   ])("refuses %s with exit code 2", async (_, args, words) => {
     const own = args.includes("--now") ? args : [...AT, ...args];
     await refused(2, bootproof(["token", kept(sessionToken()), "--policy", policy, ...own]), words);
+  });
+
+  it("refuses every organization as an ID of the environment", async () => {
+    const surroundings = { env: { BOOTPROOF_ORGANIZATION_ID: "any" } };
+    const args = ["token", kept(sessionToken()), "--policy", policy, ...AT];
+    await refused(2, bootproof(args, surroundings), "BOOTPROOF_ORGANIZATION_ID any: expected an ID");
+    expect((await bootproof([...args, "--any-organization"], surroundings)).code).toBe(0);
   });
 
   it("refuses a command line without a policy, and files that are not there", async () => {
