@@ -18,7 +18,7 @@ import {
   text,
 } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
-import { isP256Point } from "../verify/ecdsa.js";
+import { isCompressedP256Point, isP256Point } from "../verify/ecdsa.js";
 import { sha256 } from "../verify/digest.js";
 
 /** Maximum characters. Genuine tokens and bundles have fewer than 2,000. */
@@ -91,7 +91,9 @@ const point: Shape<string> = /* @__PURE__ */ refined(/* @__PURE__ */ hex(P256_PO
   isP256Point(fromHex(read)!) ? read : place.fault("expected an uncompressed point of P-256"),
 );
 const compressed: Shape<string> = /* @__PURE__ */ refined(/* @__PURE__ */ hex(33), (read, place) =>
-  /^0[23]/.test(read) ? read : place.fault("expected a compressed P-256 key, which begins with 02 or 03"),
+  isCompressedP256Point(fromHex(read)!)
+    ? read
+    : place.fault("expected a compressed P-256 key: 02 or 03, and the x of a point of P-256"),
 );
 const isTime = (ms: number): boolean => Number.isSafeInteger(ms) && ms > 0 && ms <= MAX_TIME_MS;
 const seconds = /* @__PURE__ */ simple(

@@ -37,6 +37,26 @@ export function isP256Point(point: Uint8Array): boolean {
   return x < P256_P && y < P256_P && (y * y - (x * x - 3n) * x - P256_B) % P256_P === 0n;
 }
 
+/** Whether bytes are a compressed point of P-256 (SEC1 section 2.3.4): whether its x has a y on the curve. */
+export function isCompressedP256Point(point: Uint8Array): boolean {
+  if (point.length !== 33 || (point[0] !== 0x02 && point[0] !== 0x03)) return false;
+  const x = scalar(new DataView(point.buffer, point.byteOffset, point.length), 1);
+  if (x >= P256_P) return false;
+  const square = ((x * x - 3n) * x + P256_B) % P256_P;
+  // The root of a square modulo a prime that is 3 modulo 4. A number without a root has another square here.
+  const root = powerModP256((square + P256_P) % P256_P, (P256_P + 1n) / 4n);
+  return (root * root - square) % P256_P === 0n;
+}
+
+function powerModP256(base: bigint, exponent: bigint): bigint {
+  let power = 1n;
+  for (const bit of exponent.toString(2)) {
+    power = (power * power) % P256_P;
+    if (bit === "1") power = (power * base) % P256_P;
+  }
+  return power;
+}
+
 function scalar(view: DataView, offset: number): bigint {
   let value = 0n;
   for (let i = 0; i < 32; i += 8) value = (value << 64n) | view.getBigUint64(offset + i);

@@ -17,6 +17,7 @@ const NAMESPACES: Record<string, string> = {
 const TEXT = /^[^]+$/;
 const POINT = /^04[0-9a-f]{128}$/i;
 const COMPRESSED = /^0[23][0-9a-f]{64}$/i;
+const KEYS = [POINT, COMPRESSED];
 const MEMBERS: Record<string, Record<string, RegExp>> = {
   session: { public_key: COMPRESSED, session_type: TEXT, user_id: TEXT, organization_id: TEXT },
   otp: { id: TEXT, verification_type: TEXT, contact: TEXT, organization_id: TEXT, public_key: COMPRESSED },
@@ -117,7 +118,7 @@ function readBundle(kind: string, token: string): Read {
 function hasMembers(kind: string, claims: Json): boolean {
   return Object.entries(MEMBERS[kind]!).every(([name, form]) => {
     const value = claims[name];
-    return typeof value === "string" && form.test(value) && (form !== POINT || keyOf(value) !== null);
+    return typeof value === "string" && form.test(value) && (!KEYS.includes(form) || keyOf(value) !== null);
   });
 }
 
@@ -126,7 +127,8 @@ function isSigned({ message, signature, encoding }: Signed, key: string): boolea
 }
 
 function keyOf(point: string): ReturnType<typeof createPublicKey> | null {
-  const spki = `3059301306072a8648ce3d020106082a8648ce3d030107034200${point}`;
+  const [whole, bits] = point.length === 130 ? ["59", "4200"] : ["39", "2200"];
+  const spki = `30${whole}301306072a8648ce3d020106082a8648ce3d03010703${bits}${point}`;
   try {
     return createPublicKey({ key: Buffer.from(spki, "hex"), format: "der", type: "spki" });
   } catch {

@@ -65,6 +65,12 @@ const text = JSON.stringify(SESSION_CLAIMS);
 const publicKeys = readVectorJson("public-keys.json") as unknown as { readonly quorumKey?: string };
 const KNOWN = JSON.stringify(publicKeys).match(/[0-9a-f]{260}/)![0];
 
+const P256_P = "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff";
+/** No y belongs to the x 1 (1 - 3 + b is no square). */
+const NOT_ON_CURVE = `02${"1".padStart(64, "0")}`;
+/** The x 5 is of a point, and so would be this one modulo the prime. */
+const BEYOND_PRIME = `03${(BigInt(`0x${P256_P}`) + 5n).toString(16)}`;
+
 export const ATTACKS: readonly TokenCase[] = [
   // Form.
   session("nothing", "", DECODE),
@@ -119,6 +125,10 @@ export const ATTACKS: readonly TokenCase[] = [
   session("a key of another length", claimed({ public_key: SESSION_CLAIMS.public_key.slice(2) }), DECODE),
   session("an uncompressed key", claimed({ public_key: BEARER }), DECODE),
   session("a key with another prefix", claimed({ public_key: `05${SESSION_CLAIMS.public_key.slice(2)}` }), DECODE),
+  session("a key that is not on the curve", claimed({ public_key: NOT_ON_CURVE }), DECODE),
+  session("a key whose x is the prime", claimed({ public_key: `02${P256_P}` }), DECODE),
+  session("a key whose x is beyond the prime", claimed({ public_key: BEYOND_PRIME }), DECODE),
+  otp("a key that is not on the curve", otpToken({ claims: { ...OTP_CLAIMS, public_key: NOT_ON_CURVE } }), DECODE),
   // Another kind.
   session("an OTP token", otpToken(), ["token.decode", "token.signature"]),
   session("an OTP token of the notarizer", otpToken({ key: NOTARIZER, rounds: 1 }), DECODE),

@@ -6,7 +6,7 @@ import type { VerifyOptions } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { withS } from "../support/high-s.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
-import { isP256Point, pointOfSpki } from "../../src/verify/ecdsa.js";
+import { isCompressedP256Point, isP256Point, pointOfSpki } from "../../src/verify/ecdsa.js";
 import { NOW, forge, lab } from "../attacks/support.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
@@ -98,7 +98,8 @@ describe("isP256Point", () => {
   const { p } = FACTS["P-256"];
 
   function nodeTakes(point: Uint8Array): boolean {
-    const spki = concatBytes(fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!, point);
+    const [whole, bits] = point.length === 65 ? ["59", "4200"] : ["39", "2200"];
+    const spki = concatBytes(fromHex(`30${whole}301306072a8648ce3d020106082a8648ce3d03010703${bits}`)!, point);
     try {
       createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
       return true;
@@ -140,6 +141,24 @@ describe("isP256Point", () => {
       }),
       { numRuns: 1000 },
     );
+  });
+
+  it("agrees with Node on any x of a compressed point, also at the edge of the field", () => {
+    const { x } = smallestPoint("P-256");
+    const edge = fc.constantFrom(0n, 1n, x, x + p, p - 1n, p, p + 1n, 2n ** 256n - 1n);
+    const coordinate = fc.oneof(edge, fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }));
+    fc.assert(
+      fc.property(fc.constantFrom(2, 3), coordinate, (prefix, a) => {
+        const point = Uint8Array.of(prefix, ...pointAt("P-256", a, 0n).subarray(1, 33));
+        expect(isCompressedP256Point(point)).toBe(nodeTakes(point));
+      }),
+      { numRuns: 1000 },
+    );
+    const { point } = newSigner("P-256");
+    for (const prefix of [0, 1, 4, 5, 6])
+      expect(isCompressedP256Point(Uint8Array.of(prefix, ...point.subarray(1, 33)))).toBe(false);
+    for (const length of [0, 1, 32, 34, 65])
+      expect(isCompressedP256Point(Uint8Array.of(2, ...new Uint8Array(length)).subarray(0, length))).toBe(false);
   });
 });
 
