@@ -2,7 +2,7 @@
 import { lastOf } from "../bytes.js";
 import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, optional, text } from "../decode/shapes.js";
-import { type BuildIdentity, buildWorkflow, readBuildIdentity } from "../decode/build-identity.js";
+import { type BuildIdentity, buildWorkflow, isNamedByUri, readBuildIdentity } from "../decode/build-identity.js";
 import { type GithubRelease, isReleaseType, readGithubRelease, releaseName } from "../decode/github-release.js";
 import { type ProvenanceBundle, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
 import { type Fault, MalformedError, type Reading, requireWhole } from "../errors.js";
@@ -66,6 +66,7 @@ function shownRelease(
   const name = releaseName(tenant);
   if (!isReleaseType(bundle.statement.predicateType) || san !== name)
     throw malformed(`not a statement of ${name} on a release: it is of ${san}`);
+  if (!isNamedByUri(bundle.certificate)) throw malformed(`the name ${san} is an email address, expected a URI`);
   const release: GithubRelease = requireWhole("provenance", readGithubRelease(bundle));
   refuseOther(release.repository, repository);
   return { ...release, ...(tenant !== undefined && { tenant }) };

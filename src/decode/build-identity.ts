@@ -8,6 +8,7 @@ import { FaultList, type Reading, attempt, faultText } from "../errors.js";
 
 const FULCIO = "1.3.6.1.4.1.57264.1";
 const ALT_NAME = "2.5.29.17";
+const ALT_NAME_WORDS = "subject alternative name";
 
 /** The last number of each extension. */
 const EXTENSIONS = {
@@ -56,14 +57,20 @@ export function readBuildIdentity({ extensions }: Pick<Certificate, "extensions"
   const members = Object.fromEntries(
     names.map((name) => [name, read(`${FULCIO}.${EXTENSIONS[name]}`, extensionText(name), decodeUtf8String)]),
   ) as { [Name in keyof typeof EXTENSIONS]: string | null };
-  const san = read(ALT_NAME, "subject alternative name", decodeAltName);
-  if (san === null && valueOf(ALT_NAME) === null) faults.push({ path: "", message: "no subject alternative name" });
+  const san = read(ALT_NAME, ALT_NAME_WORDS, (value, what) => decodeAltName(value, what).text);
+  if (san === null && valueOf(ALT_NAME) === null) faults.push({ path: "", message: `no ${ALT_NAME_WORDS}` });
   return { value: Object.freeze({ ...members, san: san ?? "" }), faults };
 }
 
 /** Whether a certificate has the issuer of an identity, also in the older raw form (.1). */
 export function namesIssuer({ extensions }: Pick<Certificate, "extensions">): boolean {
   return extensions.some(({ id }) => id === `${FULCIO}.1` || id === `${FULCIO}.${EXTENSIONS.issuer}`);
+}
+
+/** Whether the name of a certificate is a URI. An email address of the same text is the name of somebody else. */
+export function isNamedByUri({ extensions }: Pick<Certificate, "extensions">): boolean {
+  const name = extensions.find(({ id }) => id === ALT_NAME);
+  return name !== undefined && attempt(() => decodeAltName(name.value, ALT_NAME_WORDS)).value?.isUri === true;
 }
 
 /**

@@ -173,19 +173,18 @@ export function decodeUtf8String(value: Uint8Array, what: string): string {
 }
 
 /** Tags of GeneralName (4.2.1.6) for rfc822Name and uniformResourceIdentifier, both IA5String. */
-const ALT_NAMES: readonly number[] = [0x81, 0x86];
+const [EMAIL, URI] = [0x81, 0x86];
 
 /** Decodes the only name of `SubjectAltName ::= GeneralNames` (4.2.1.6), a URI or an email address. */
-export function decodeAltName(value: Uint8Array, what: string): string {
+export function decodeAltName(value: Uint8Array, what: string): { readonly text: string; readonly isUri: boolean } {
   const names = DerReader.sole(value, DER_TAG.sequence, what);
   const kind = names.next();
-  if (kind === undefined || !ALT_NAMES.includes(kind))
-    throw malformedCertificate(`${what}: expected a URI or an email address`);
+  if (kind !== EMAIL && kind !== URI) throw malformedCertificate(`${what}: expected a URI or an email address`);
   const content = names.content(kind, what);
   names.end(`after the first name of ${what}`);
   const text = content.some((byte) => byte > 0x7f) ? null : fromUtf8(content);
   if (text === null || text === "") throw malformedCertificate(`${what}: not ASCII text`);
-  return text;
+  return { text, isUri: kind === URI };
 }
 
 /** Returns text for display only, such as `CN=aws.nitro-enclaves, C=US`. */

@@ -2,7 +2,7 @@
  * Comparison of a bundle with a demand of either kind, before its signature is verified. Digests of subjects are
  * compared elsewhere.
  */
-import { type BuildIdentity, namesIssuer } from "../decode/build-identity.js";
+import { type BuildIdentity, isNamedByUri, namesIssuer } from "../decode/build-identity.js";
 import {
   type GithubRelease,
   RELEASE_TYPES,
@@ -52,6 +52,9 @@ function releaseFaults(bundle: ProvenanceBundle, { san }: BuildIdentity, wanted:
     ],
     signer: [
       ...(san === name ? [] : [differing("another subject alternative name", name, san)]),
+      ...(san !== name || isNamedByUri(bundle.certificate)
+        ? []
+        : [{ detail: "the subject alternative name is an email address, expected a URI" }]),
       ...(namesIssuer(bundle.certificate)
         ? [{ detail: "the certificate has an issuer (.8 or .1), so it is that of a build" }]
         : []),

@@ -18,6 +18,7 @@ import {
   sigstoreExtension,
   uriName,
 } from "../../src/lab/sigstore.js";
+import { emailName } from "../support/email-name.js";
 import { type Accepted, type Attack, type Judgement, AT, after, lab, put } from "./support.js";
 
 const sigstore = new LabSigstore({ kind: "private" });
@@ -40,6 +41,7 @@ const without = (name: string): string =>
   predicate((json) => Object.fromEntries(Object.entries(json).filter(([own]) => own !== name)));
 const named = (...names: string[]): string =>
   altered({ extensions: (all) => [...all.filter(({ id }) => id !== uriName("").id), ...names.map(uriName)] });
+const byEmail = emailName("https://dotcom.releases.github.com");
 const subjects = (...digests: JsonObject[]): string =>
   statement((json) => ({ ...json, subject: digests.map((digest) => ({ uri: "pkg:github/acme/oracle@v1", digest })) }));
 
@@ -91,6 +93,10 @@ const SIGNERS: Row[] = [
   ["by the name without its scheme", named("dotcom.releases.github.com")],
   ["by the name in upper case", named("https://Dotcom.releases.github.com")],
   ["by a name that a regular expression takes for it", named("https://dotcom-releases.github.com")],
+  [
+    "by the name as an email address",
+    altered({ extensions: (all) => all.map((one) => (one.id === uriName("").id ? byEmail : one)) }),
+  ],
   ["by the name and another one", altered({ extensions: (all) => [...all, uriName("https://example.com")] })],
   ["by a certificate with the issuer of an identity", altered({ extensions: (all) => [...all, issuer(8)] })],
   ["by a certificate with that issuer in the older form", altered({ extensions: (all) => [...all, issuer(1)] })],

@@ -1,7 +1,7 @@
 /** Sigstore bundles and the identity in their certificates: what is read, and every form that is refused. */
 import { describe, expect, it } from "vitest";
 import { concatBytes, toBase64, toUtf8 } from "../../src/bytes.js";
-import { readBuildIdentity } from "../../src/decode/build-identity.js";
+import { isNamedByUri, readBuildIdentity } from "../../src/decode/build-identity.js";
 import type { CertificateExtension } from "../../src/decode/certificate.js";
 import { bundleText, decodeProvenanceBundle, notBundle, splitBundles } from "../../src/decode/provenance-bundle.js";
 import { faultText } from "../../src/errors.js";
@@ -355,6 +355,9 @@ describe("the identity in a certificate", () => {
   it("is a URI or an email address", () => {
     expect(read(issuer, uri)).toBe("");
     expect(readBuildIdentity({ extensions: [name(general(0x81, "a@b"))] }).value.san).toBe("a@b");
+    expect(isNamedByUri({ extensions: [uri] })).toBe(true);
+    for (const extensions of [[name(general(0x81, "https://a"))], [name()], [issuer]])
+      expect(isNamedByUri({ extensions })).toBe(false);
   });
 
   it.each([

@@ -10,6 +10,7 @@ import {
   requireVerified,
   verifyEvidence,
 } from "../../src/index.js";
+import { uriName } from "../../src/lab/sigstore.js";
 import { LabSigstore, labProvenancePin, labReleasePin } from "../../src/lab/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
@@ -20,6 +21,7 @@ import {
   releaseDemand,
   releasePolicy,
 } from "../support/github-releases.js";
+import { emailName } from "../support/email-name.js";
 import { AT, CREDULOUS, DEMAND, GENUINE, NOW } from "../support/provenance.js";
 
 const provenanceVerifier = await sigstoreVerifier();
@@ -224,6 +226,16 @@ describe("pinProvenance of a release", () => {
       },
     });
 
+  const byEmail = sigstore.attest({
+    at: AT,
+    digest: NEWER.lab.pivotHash,
+    release: {},
+    alter: {
+      extensions: (all) =>
+        all.map((one) => (one.id === uriName("").id ? emailName("https://dotcom.releases.github.com") : one)),
+    },
+  });
+
   it.each([
     [
       "another repository",
@@ -234,6 +246,7 @@ describe("pinProvenance of a release", () => {
     ["a build", GENUINE, {}, /not a statement of https:\/\/dotcom\.releases\.github\.com on a release: it is of http/],
     ["a tenant, where none is given", ofTenant, {}, /on a release: it is of https:\/\/acme\.releases/],
     ["github.com, where a tenant is given", NEWER.text, { tenant: "acme" }, /statement of https:\/\/acme\./],
+    ["a name that is an email address", byEmail, {}, /github\.com is an email address, expected a URI/],
     ["no tag", changed((one) => delete one["tag"]), { repository: "acme/oracle" }, /predicate\.tag: expected a string/],
     ["a number as id", changed((one) => (one["repositoryId"] = 1)), {}, /predicate\.repositoryId: expected a string/],
     [
