@@ -207,7 +207,7 @@ const pcr: Shape<Uint8Array> = {
   },
 };
 
-const MAX_LISTS = 1000;
+export const MAX_LISTS = 1000;
 
 /** Shape of a revocation list, whose bytes are copied. */
 const revocationList: Shape<NamedEvidence> = {

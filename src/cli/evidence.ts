@@ -266,7 +266,10 @@ function refuseUnmet(
     throw new UsageError([`${file}: ${ORGANIZATION_OF_THE_ACTIVITY}`]);
 }
 
-/** Makes a usage error of the fault that the bundle's own policy allows more than the command line. */
-function loosening({ faults }: MalformedError, file: string): UsageError {
+/** Returns a usage error for the fault that the bundle's own policy allows more than the command line. */
+function loosening(error: MalformedError, file: string): Error {
+  const { code, faults } = error;
+  // A fault of the caller's lists is none of the bundle.
+  if (code === "revocation-list") return error;
   return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

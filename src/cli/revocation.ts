@@ -2,8 +2,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { NamedEvidence, type VerifyOptions } from "../bootproof.js";
-import { attempt, faultText } from "../errors.js";
-import { type InputFiles, STDIN, nameOf } from "./files.js";
+import { attempt, faultText, listed } from "../errors.js";
+import { MAX_LISTS } from "../inputs.js";
+import { type InputFiles, STDIN, isMalformed, nameOf } from "./files.js";
+import { UsageError } from "./io.js";
 
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
@@ -12,7 +14,9 @@ export async function readLists(files: InputFiles, paths: readonly string[]): Pr
   if (paths.length === 0) return {};
   const { decodeRevocationList } = await import("../decode/revocation-list.js");
   const crls: NamedEvidence[] = [];
-  for (const path of paths.flatMap((given) => listed(files, given))) {
+  const all = paths.flatMap((given) => filesIn(files, given));
+  if (all.length > MAX_LISTS) throw new UsageError([`--crl: ${all.length} lists: at most ${MAX_LISTS} allowed`]);
+  for (const path of all) {
     const bytes = await files.raw(path, MAX_LIST_BYTES);
     if (bytes === undefined) continue;
     const { value, faults } = attempt(() => decodeRevocationList(bytes));
@@ -22,7 +26,17 @@ export async function readLists(files: InputFiles, paths: readonly string[]): Pr
   return { crls };
 }
 
-function listed(files: InputFiles, path: string): string[] {
+/** Returns a usage error in the place of the library's fault that no list applies, and any other error as it is. */
+export function withListsNamed(error: unknown, { crls = [] }: Pick<VerifyOptions, "crls">): unknown {
+  if (!isMalformed(error) || error.code !== "revocation-list") return error;
+  const names = (crls as readonly NamedEvidence[]).map(({ name }) => name!);
+  const advice =
+    "Give the lists at the addresses in cRLDistributionPoints of the certificates, or leave out --crl: nothing was " +
+    "looked up.";
+  return new UsageError([{ message: `--crl ${listed(names)}: no list of an issuer in the certificate path`, advice }]);
+}
+
+function filesIn(files: InputFiles, path: string): string[] {
   if (path === STDIN || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
   const names = readdirSync(path).sort();
   if (names.length === 0) files.fault(path, "an empty folder: expected revocation lists in it");

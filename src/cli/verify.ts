@@ -15,7 +15,7 @@ import { readTrustAnchor } from "./option-files.js";
 import { deliver, isFileOut, refuseOut } from "./output.js";
 import { readGivenPolicy, shownPolicyPath } from "./policy-source.js";
 import { readProvenance, verifierFor } from "./provenance.js";
-import { readLists } from "./revocation.js";
+import { readLists, withListsNamed } from "./revocation.js";
 import { VERIFY_TOPICS } from "./verify-help.js";
 import { type VerifyRequest, requestOf } from "./verify-request.js";
 
@@ -84,7 +84,9 @@ async function verify(request: VerifyRequest, files: InputFiles, io: Io): Promis
     ...(anchor && { trustAnchors: [anchor] }),
     ...lists,
   };
-  return judge({ request, options, builds }, files, io);
+  return judge({ request, options, builds }, files, io).catch((error: unknown) => {
+    throw withListsNamed(error, lists);
+  });
 }
 
 type RenderOptions = Parameters<(typeof REPORT_RENDERERS)[ReportFormat]>[1];

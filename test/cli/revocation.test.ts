@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 import { AT, NOW, forge, lab } from "../attacks/support.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { revocationList } from "../support/revocation.js";
-import { type Answer, bootproof, fileOf, refused } from "./support.js";
+import { type Answer, bootproof, fileOf, refusal, refused } from "./support.js";
 
 const { bootProof, anchorPem } = forge();
 const boot = fileOf(bootProof, "boot.json");
 const policy = fileOf(labPolicy(anchorPem, [labDeployment(lab)]));
-const [root, region, zone] = lab.pki.chainSpecs(AT);
+const [root, region, zone, , leaf] = lab.pki.chainSpecs(AT);
 const list = (issuer = region!, serials: Uint8Array[] = []): Uint8Array =>
   revocationList({ issuer, thisUpdate: AT, serials });
 const run = (...args: string[]): Promise<Answer> =>
@@ -57,12 +57,23 @@ describe("verify --crl", () => {
     ["a certificate", () => [fileOf(lab.pki.rootCertificate, "root.der")], "no revocation list in DER"],
     ["a file that is not there", () => ["none.crl"], "no such file"],
     ["an empty folder", () => [folderOf()], "an empty folder"],
-    [
-      "no list of an issuer of the path",
-      () => [fileOf(list(lab.pki.chainSpecs(AT)[4]), "leaf.crl")],
-      "none is of an issuer in the certificate path",
-    ],
+    ["too many", () => Array.from({ length: 1001 }, () => "none.crl"), "--crl: 1001 lists: at most 1000 allowed\n"],
   ])("is wrong usage: %s", async (_, words, says) => {
-    await refused(2, run("--crl", ...words()), says);
+    const stderr = await refusal(2, run("--crl", ...words()), says);
+    expect(stderr).not.toContain("unexpected");
+  });
+
+  it("is wrong usage where no list applies, and the fault is the lists', also beside a bundle", async () => {
+    const crls = [fileOf(list(leaf), "first.crl"), fileOf(list(leaf), "second.crl")];
+    const says =
+      /^bootproof: --crl first\.crl, second\.crl: no list of an issuer in the certificate path\nGive the lists/;
+    const named = async (...args: string[]): Promise<string> =>
+      (await refusal(2, bootproof(["verify", ...args]))).replaceAll(/\S*\/(?=\w+\.crl)/g, "");
+    const rest = ["--policy", policy, "--now", NOW.toISOString(), "--crl", ...crls];
+    expect(await named("--boot-proof", boot, ...rest)).toMatch(says);
+    const packed = await bootproof(["bundle", "--boot-proof", boot, "--policy", policy, "--now", NOW.toISOString()]);
+    expect(await named(fileOf(packed.stdout, "bundle.json"), ...rest)).toMatch(says);
+    const { code, stdout } = await run("--crl", ...crls, "--format", "json");
+    expect([code, JSON.parse(stdout)]).toMatchObject([2, { errors: [{ message: expect.stringMatching(/^--crl /) }] }]);
   });
 });
