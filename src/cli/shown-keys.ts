@@ -12,7 +12,7 @@ export function withoutKeys(argv: readonly string[]): (message: string) => strin
   const whole = argv
     .flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")])
     .filter(couldBeKey);
-  const words = [...whole, ...argv.flatMap(keysInside)];
+  const words = [...whole, ...argv.flatMap(keysInside), ...argv.flatMap(tokensInside)];
   // A key is replaced in every form in which a message may show it. The longest forms come first, since one may contain
   // another.
   const spellings = [...new Set(words.flatMap((word) => [word, printable(word), JSON.stringify(word).slice(1, -1)]))];
@@ -47,4 +47,18 @@ function keysInside(word: string): string[] {
   const hex = word.match(/[0-9a-fA-F]{64,}|(?:[0-9a-fA-F]{2}:){31,}[0-9a-fA-F]{2}/g) ?? [];
   const base64 = (word.match(/[A-Za-z0-9+_=]{43,}/g) ?? []).filter(couldBeKey);
   return [...hex, ...base64];
+}
+
+/** The start of a JWT: `{"` in base64url, whatever else it has. */
+const JWT = /eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_=-]*)+/g;
+/** Three parts of base64url, of which the last is long enough for a signature. File and host names are shorter. */
+const SIGNED = /[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_=-]{43,}/g;
+
+/**
+ * Returns tokens in a word, whole: who has one has the session, and its parts are personal data. Parts follow, since a
+ * message may show the beginning of an unknown option only.
+ */
+function tokensInside(word: string): string[] {
+  const tokens = [JWT, SIGNED].flatMap((form) => word.match(form) ?? []);
+  return [...tokens, ...tokens.flatMap((token) => token.split(".")).filter((part) => part.length >= 8)];
 }

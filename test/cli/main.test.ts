@@ -43,4 +43,9 @@ describe("the program", () => {
     const stderr = await refusal(2, bootproof(argv), said);
     expect(stderr).not.toContain(secret);
   });
+
+  it("repeats names with dots, which are no tokens", async () => {
+    for (const name of ["github-release-v0.1.sigstore-bundle-of-2026-11.json", "a1b2c3d4-e5f6.prod-enclaves.internal"])
+      await refusal(2, bootproof(["verify", name, "--no-policy"]), `${name}: no such file`);
+  });
 });

@@ -95,6 +95,27 @@ describe("bootproof token", () => {
     expect(answer.stderr).not.toContain(token.slice(0, 20));
   });
 
+  it.each<[string, (token: string) => string[]]>([
+    ["as a second argument", (token) => ["token", "-", token]],
+    ["as the name of a file", (token) => ["token", `@${token}`, "--policy", policy, ...OWN]],
+    ["as the name of a policy", (token) => ["token", "-", "--policy", token, ...OWN]],
+    ["as the time", (token) => ["token", "-", "--policy", policy, "--now", token, ...OWN]],
+    ["as the kind", (token) => ["token", "-", "--policy", policy, `--kind=${token}`, ...OWN]],
+    ["as the format", (token) => ["token", "-", "--policy", policy, "--format", token, ...OWN]],
+    ["as a header", (token) => ["token", "-", "--policy", policy, "--now", `Bearer ${token}`, ...OWN]],
+    ["as an option", (token) => ["token", "-", `--${token}`]],
+    ["as a command", (token) => [token]],
+    ["as evidence", (token) => ["verify", token, "--no-policy"]],
+  ])("shows no part of a token %s", async (_, argv) => {
+    // The signature, too, has - and _, at which words could be cut apart.
+    const token = sessionToken({ sign: () => Uint8Array.from({ length: 64 }, (__, at) => (at % 3 ? 0xfb : 0xfe)) });
+    for (const given of [token, token.replace("eyJ", "ewo"), token.replace(/\.[^.]+$/, ".")]) {
+      const { code, stdout, stderr } = await bootproof(argv(given));
+      const parts = given.match(/[A-Za-z0-9]{5,}/g)!.filter((part) => (stdout + stderr).includes(part));
+      expect([code, parts], stderr).toEqual([2, []]);
+    }
+  });
+
   it.each<[string, string[], string]>([
     ["no organization", [], "--organization-id ID is required, or --any-organization"],
     ["both", [...OWN, "--any-organization"], "exclude each other"],
