@@ -54,9 +54,13 @@ export class InputFiles {
   /** Reads a file. Empty files, and formats that no command reads, are faults. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     const bytes = await this.raw(path, maxBytes);
-    if (bytes !== undefined && isPage(bytes))
-      return this.fault(path, `this is a page with evidence: ${givenAlone(path)}`);
-    const format = bytes === undefined ? null : foreignFormat(bytes);
+    return bytes && this.ofSomeCommand(path, bytes);
+  }
+
+  /** Returns the bytes of a file that was read, unless they are a page or of a format that no command reads. */
+  ofSomeCommand(path: string, bytes: Uint8Array): Uint8Array | undefined {
+    if (isPage(bytes)) return this.fault(path, `this is a page with evidence: ${givenAlone(path)}`);
+    const format = foreignFormat(bytes);
     return format === null ? bytes : this.fault(path, format);
   }
 

@@ -12,8 +12,8 @@ import { PEM_START } from "../verify/trust-anchor.js";
 import { type InputFiles, givenAlone } from "./files.js";
 import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
-/** The options that take files of a known kind, and `--manifest-set`, whose files have no recognised kind. */
-export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set";
+/** The options that take files of a known kind, and those whose files have no recognised kind. */
+export type FileOption = (typeof KINDS)[EvidenceKind]["takenBy"][number] | "--manifest-set" | "--crl";
 
 /**
  * Reads a file and returns its bytes. If the option does not take files of this kind, returns undefined and adds a
@@ -26,7 +26,16 @@ export async function ofKind(
   maxBytes?: number,
 ): Promise<Uint8Array | undefined> {
   const bytes = await files.bytes(path, maxBytes);
-  if (bytes === undefined) return undefined;
+  return bytes && takenAs(files, path, bytes, option);
+}
+
+/** Does what {@link ofKind} does, with bytes that were read and are of a format that some command reads. */
+export async function takenAs(
+  files: InputFiles,
+  path: string,
+  bytes: Uint8Array,
+  option: FileOption,
+): Promise<Uint8Array | undefined> {
   const { kindOf } = await import("../inspect/kinds.js");
   const json = attempt(() => parseJson(bytes)).value;
   const says = await refusal(kindOf(bytes), { bytes, json }, { files, path, option }, false);

@@ -20,10 +20,17 @@ export async function readLists(files: InputFiles, paths: readonly string[]): Pr
     const bytes = await files.raw(path, MAX_LIST_BYTES);
     if (bytes === undefined) continue;
     const { value, faults } = attempt(() => decodeRevocationList(bytes));
-    if (value === undefined) files.fault(path, `no revocation list in DER: ${faultText(faults)}`);
+    if (value === undefined) await refuse(files, path, bytes, faultText(faults));
     crls.push(new NamedEvidence(nameOf(path), bytes));
   }
   return { crls };
+}
+
+/** Adds the fault that the file is no list: what it is or, if that is not known, what is wrong with it as a list. */
+async function refuse(files: InputFiles, path: string, bytes: Uint8Array, fault: string): Promise<void> {
+  const { takenAs } = await import("./kinds.js");
+  const own = files.ofSomeCommand(path, bytes) && (await takenAs(files, path, bytes, "--crl"));
+  if (own !== undefined) files.fault(path, `no revocation list in DER: ${fault}`);
 }
 
 /** Returns a usage error in the place of the library's fault that no list applies, and any other error as it is. */

@@ -1,5 +1,5 @@
 /** Decoding of certificate revocation lists (RFC 5280 section 5) in strict DER, without any verification. */
-import { toHex } from "../bytes.js";
+import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError, attempt } from "../errors.js";
 import { type CertificateExtension, DER_TAG, DerReader, extensionsIn, malformedCertificate } from "./certificate.js";
 
@@ -42,7 +42,8 @@ export function decodeRevocationList(encoding: Uint8Array): RevocationList {
 }
 
 function decode(der: Uint8Array): RevocationList {
-  if (der[0] === 0x2d) throw malformedCertificate("PEM, expected DER: openssl crl -outform DER writes it");
+  if (der[0] !== DER_TAG.sequence && fromUtf8(der)?.includes("-----BEGIN X509 CRL-----") === true)
+    throw malformedCertificate("PEM, expected DER: openssl crl -outform DER writes it");
   const list = DerReader.sole(der, DER_TAG.sequence, "CertificateList", "the list");
   const tbsCertList = list.encoding(DER_TAG.sequence, "tbsCertList");
   const outerSignatureAlgorithm = list.encoding(DER_TAG.sequence, "signatureAlgorithm");

@@ -54,7 +54,21 @@ describe("verify --crl", () => {
 
   it.each<[string, () => string[], string]>([
     ["PEM", () => [fileOf("-----BEGIN X509 CRL-----\n", "list.pem")], "PEM, expected DER"],
-    ["a certificate", () => [fileOf(lab.pki.rootCertificate, "root.der")], "no revocation list in DER"],
+    [
+      "a certificate",
+      () => [fileOf(lab.pki.rootCertificate, "root.der")],
+      "root.der: this is a certificate; --trust-anchor takes it\n",
+    ],
+    ["a certificate in PEM", () => [fileOf(anchorPem, "root.pem")], "this is a certificate; --trust-anchor takes it\n"],
+    ["a policy", () => [policy], "this is a policy; --policy takes it\n"],
+    ["evidence", () => [boot], "this is a boot proof; --boot-proof takes it\n"],
+    ["a page of a server", () => [fileOf("<!doctype html>\n404", "404.crl")], "an HTML or XML page without evidence"],
+    ["PEM of something else", () => [fileOf("-----BEGIN PUBLIC KEY-----\n", "key.crl")], "no revocation list in DER"],
+    [
+      "a list that is cut off",
+      () => [fileOf(list().subarray(0, -1), "cut.crl")],
+      "DER: CertificateList: the input ends",
+    ],
     ["a file that is not there", () => ["none.crl"], "no such file"],
     ["an empty folder", () => [folderOf()], "an empty folder"],
     ["too many", () => Array.from({ length: 1001 }, () => "none.crl"), "--crl: 1001 lists: at most 1000 allowed\n"],

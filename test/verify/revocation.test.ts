@@ -296,6 +296,12 @@ describe("lists that cannot be used", () => {
 
   it.each<[string, readonly unknown[], string]>([
     ["PEM", [new NamedEvidence("list.pem", Buffer.from("-----BEGIN X509 CRL-----\n"))], "list.pem: PEM, expected DER"],
+    [
+      "PEM behind text",
+      [Buffer.from("Certificate Revocation List (CRL):\n    Version 2\n-----BEGIN X509 CRL-----\n")],
+      "PEM, expected DER",
+    ],
+    ["PEM of something else", [Buffer.from("-----BEGIN PUBLIC KEY-----\n")], "tag 0x2d, expected 0x30"],
     ["a byte behind it", [Uint8Array.of(...ofRegion(), 0)], "1 bytes after the list"],
     ["cut off", [ofRegion().subarray(0, -1)], "ends inside it"],
     ["empty", [new Uint8Array()], "missing"],
