@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { APP_1, BOOT_1, BOOT_2, bootproof, fileOf, vector, refusal, refused } from "./support.js";
@@ -60,8 +61,9 @@ describe("diff", () => {
 
   it("reads the trust anchors that a policy names by file, beside it", async () => {
     const evidence = forgeEvidence({ lab: new Forge(), at: new Date("2026-03-04T05:06:07.000Z") });
-    fileOf(evidence.anchorPem, "root.pem");
-    const named = { ...labPolicy("", [labDeployment(new Forge())]), trustAnchors: [{ file: "root.pem" }] };
+    // A name of its own: where another test has taken one, the file would not be beside the policy.
+    const file = basename(fileOf(evidence.anchorPem));
+    const named = { ...labPolicy("", [labDeployment(new Forge())]), trustAnchors: [{ file }] };
     const inside = { ...named, trustAnchors: [{ pem: evidence.anchorPem }] };
     const { code, stdout } = await bootproof(["diff", fileOf(named), fileOf(inside)]);
     expect([code, stdout.split("\n")[0]]).toEqual([1, "different: 2 minor"]);

@@ -59,9 +59,10 @@ it("are an error after a minute, and the next call asks again", async () => {
   });
   await vi.advanceTimersByTimeAsync(60_000);
   await refused;
-  expect(vi.getTimerCount()).toBe(0);
+  // Others of this process may have timers, too.
+  const others = vi.getTimerCount();
   expect(await ask(async () => null)("get_boot_proof", KEY)).toEqual({ bootProof: null });
-  expect(vi.getTimerCount()).toBe(0);
+  expect(vi.getTimerCount()).toBe(others);
 });
 
 function raise(thrown: unknown): never {

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type SignedPolicy, type SignedPolicyState, openSignedPolicy, verifyEvidence } from "../../src/index.js";
 import { BEHAVIOURS } from "../../src/lab/faults.js";
-import { AUTH_FAULTS, FAULTS, FEED_FAULTS, startLab } from "../../src/lab/index.js";
+import { AUTH_FAULTS, FAULTS, FEED_FAULTS, type FaultName, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { query, renameWallet } from "./support.js";
 
@@ -10,7 +10,14 @@ const lab = await startLab();
 afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
-const LIMIT_MS = 500;
+/** Of a feed that is slow, and of any other, which may be 8 MiB. */
+const [SLOW_MS, LIMIT_MS] = [500, 30_000];
+let limitMs = LIMIT_MS;
+beforeEach(() => void (limitMs = LIMIT_MS));
+function setFeedFault(name: FaultName): void {
+  lab.setFault(name);
+  if (name === "feed-slow") limitMs = SLOW_MS;
+}
 
 function memory(): SignedPolicyState & { text: string | null } {
   const kept: { text: string | null } = { text: null };
@@ -24,7 +31,7 @@ const notices: string[] = [];
 function open(state: SignedPolicyState): Promise<SignedPolicy> {
   return openSignedPolicy({
     signers: lab.policyFeed.signers,
-    source: async () => (await fetch(lab.policyFeedUrl, { signal: AbortSignal.timeout(LIMIT_MS) })).text(),
+    source: async () => (await fetch(lab.policyFeedUrl, { signal: AbortSignal.timeout(limitMs) })).text(),
     state,
     now: () => new Date(),
     onNotice: (notice) => void notices.push(notice),
@@ -76,7 +83,7 @@ describe("the faults of feeds", () => {
       const state = memory();
       const signed = await open(state);
       const [{ policy, version }, before] = [signed, state.text];
-      lab.setFault(name);
+      setFeedFault(name);
       // A feed that changes is honest at every other read.
       const errors = [await codeOf(signed.refresh()), await codeOf(signed.refresh())];
       expect(errors).toContain(code);
@@ -89,14 +96,14 @@ describe("the faults of feeds", () => {
   it.each(refused.filter(({ code }) => code !== "fetch"))("$name: a start with a state refuses it", async (fault) => {
     const state = memory();
     await open(state);
-    lab.setFault(fault.name);
+    setFeedFault(fault.name);
     expect([await codeOf(open(state)), await codeOf(open(state))]).toContain(fault.code);
   });
 
   it.each(refused.filter(({ code }) => ["signatures", "name", "malformed"].includes(code!)))(
     "$name: a start without a state refuses it, too",
     async ({ name, code }) => {
-      lab.setFault(name);
+      setFeedFault(name);
       expect(await codeOf(open(memory()))).toBe(code);
     },
   );
@@ -104,7 +111,7 @@ describe("the faults of feeds", () => {
   it("feed-slow: a start uses the state's version", async () => {
     const state = memory();
     const { version } = await open(state);
-    lab.setFault("feed-slow");
+    setFeedFault("feed-slow");
     expect((await open(state)).version).toBe(version);
     expect(notices.at(-1)).toContain(`version ${version} of the state is used`);
     expect(await codeOf(open(memory()))).toBe("fetch");
@@ -113,7 +120,7 @@ describe("the faults of feeds", () => {
   it("feed-expired: policy.current fails", async () => {
     const state = memory();
     const { version } = await open(state);
-    lab.setFault("feed-expired");
+    setFeedFault("feed-expired");
     const signed = await open(state);
     expect([signed.version, await currentUnder(signed)]).toEqual([version + 1, "fail"]);
   });
@@ -122,7 +129,7 @@ describe("the faults of feeds", () => {
     const state = memory();
     const signed = await open(state);
     const before = state.text;
-    lab.setFault("feed-from-the-future");
+    setFeedFault("feed-from-the-future");
     expect(await signed.refresh()).toBe(false);
     expect(notices.at(-1)).toContain("issued in the future");
     expect([state.text, await currentUnder(signed)]).toEqual([before, "pass"]);
@@ -131,7 +138,7 @@ describe("the faults of feeds", () => {
   it("are switched with all others, and leave the service as it is", async () => {
     lab.setFault(["stale-manifest", "feed-gap"]);
     expect(lab.faults).toEqual(["stale-manifest", "feed-gap"]);
-    lab.setFault("feed-gap");
+    setFeedFault("feed-gap");
     expect((await renameWallet(lab, "honest"))["status"]).toBe("ACTIVITY_STATUS_COMPLETED");
   });
 
