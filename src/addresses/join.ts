@@ -46,7 +46,7 @@ interface Known extends Omit<AddressProof, "says"> {
   readonly activity: AddressActivity;
 }
 
-/** A listed address, with the flags of its wallet or private key. Its `id` is that wallet's or private key's. */
+/** An address, with the flags of its wallet or private key. Its `id` is that wallet's or private key's. */
 interface Listed extends Omit<AddressRow, "class" | "provenAt" | "activityId" | "deployment" | "reason"> {
   readonly id: string;
   readonly flags: Flags | undefined;
@@ -86,6 +86,8 @@ class Join {
   /** When the lists were read, in milliseconds. */
   readonly #readAt: number;
   readonly #listed: readonly Listed[];
+  /** Of wallets and private keys, by their ids. */
+  readonly #flags: ReadonlyMap<string, Flags>;
   readonly #listedAt = new Groups<Listed>();
   readonly #proofsOf = new Groups<Known>();
   readonly #proofsAt = new Groups<Known>();
@@ -102,7 +104,8 @@ class Join {
   constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
     this.#options = options;
     this.#readAt = lists.listedAt ?? Infinity;
-    this.#listed = listedOf(lists);
+    this.#flags = flagsOf(lists);
+    this.#listed = listedOf(lists, this.#flags);
     const sorted = [...evidence].sort((a, b) => compareTexts(a.activity.id, b.activity.id));
     for (const each of sorted) this.#read(each);
     this.#deletions = sorted
@@ -142,11 +145,12 @@ class Join {
 
   #judge(listed: Listed): Judgement {
     const named = this.#proofsOf.of(comparableAddress(listed.address)).filter(({ says }) => names(says, listed));
-    const match = named.find((each) => each.status === "verified" && this.#matches(each.says, listed));
+    const matching = named.filter((each) => each.status === "verified" && this.#matches(each.says, listed));
+    const [match] = matching;
     return (
       this.#contradiction(listed, named, match) ??
       this.#refusal(listed, named, match) ??
-      (match === undefined ? this.#unproven(listed, named) : this.#proven(listed, match))
+      (match === undefined ? this.#unproven(listed, named) : this.#proven(listed, matching))
     );
   }
 
@@ -158,10 +162,15 @@ class Join {
     return this.#isOwn(says, listed) && (listed.walletId === null || says.path === listed.path);
   }
 
-  #isMade(listed: Listed, what: "imported" | "exported"): boolean {
-    if (listed.flags?.[what] === true) return true;
-    if (what === "imported") return this.#imported.has(listed.id);
-    return this.#exported.has(listed.id) || this.#exported.has(comparableAddress(listed.address));
+  /** Whether a flag or an activity says it. The proofs are those that match. */
+  #isMade(listed: Listed, what: "imported" | "exported", proofs: readonly Known[] = []): boolean {
+    const { id, walletId, address } = listed;
+    // No proof of a private key names its id, so that the one in the list may be another than the activity's.
+    const keys = walletId === null ? proofs.flatMap(({ activity }) => keysOf(activity, address)) : [];
+    const ids = [id, ...keys];
+    if (ids.some((each) => this.#flags.get(each)?.[what] === true)) return true;
+    if (what === "imported") return ids.some((each) => this.#imported.has(each));
+    return ids.some((each) => this.#exported.has(each)) || this.#exported.has(comparableAddress(address));
   }
 
   /** Returns the proofs of this wallet and path whose address no listed account there has. */
@@ -234,23 +243,33 @@ class Join {
     return `no activity that made it was found${parent}`;
   }
 
-  #proven(listed: Listed, proof: Known): Judgement {
-    const holder = listed.walletId === null ? "private key" : "wallet";
-    const exported = this.#exportedBeside.of(placeKey(listed.walletId, unhardenedRoot(listed.path)));
-    const sibling = exported.find((address) => address !== listed.address);
-    const beside = sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
+  #proven(listed: Listed, proofs: readonly Known[]): Judgement {
+    if (listed.flags !== undefined) return this.#derived(listed, proofs);
+    const reason = `its ${holderOf(listed)} ${listed.id} is in no list`;
+    return { class: "service", reason, proof: proofs[0] };
+  }
+
+  /** Judges an address that proofs name: is it derived, or may somebody outside know its key? */
+  #derived(listed: Listed, proofs: readonly Known[]): Judgement {
+    const holder = holderOf(listed);
+    const beside = this.#besideText(listed);
     const judgement = (name: AddressClass, reason: string | null): Judgement => ({
       class: name,
       reason: [reason, beside].filter((text) => text !== null).join("; ") || null,
-      proof,
+      proof: proofs[0],
     });
-    if (listed.flags === undefined) return judgement("service", `its ${holder} ${listed.id} is in no list`);
     for (const what of ["imported", "exported"] as const)
-      if (listed.flags[what] !== false && !this.#isMade(listed, what))
+      if (listed.flags?.[what] === null && !this.#isMade(listed, what, proofs))
         return judgement("service", `the list does not say whether its ${holder} was ${what}`);
-    if (this.#isMade(listed, "imported")) return judgement("imported", `its ${holder} was imported`);
-    if (this.#isMade(listed, "exported")) return judgement("exported", `it or its ${holder} was exported`);
+    if (this.#isMade(listed, "imported", proofs)) return judgement("imported", `its ${holder} was imported`);
+    if (this.#isMade(listed, "exported", proofs)) return judgement("exported", `it or its ${holder} was exported`);
     return judgement("derived", null);
+  }
+
+  #besideText(listed: Listed): string | null {
+    const exported = this.#exportedBeside.of(placeKey(listed.walletId, unhardenedRoot(listed.path)));
+    const sibling = exported.find((address) => address !== listed.address);
+    return sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
   }
 
   /** Returns the reason why a proven address may be in no list, or null. */
@@ -268,20 +287,27 @@ class Join {
         if (names(says, listed) && (this.#matches(says, listed) || rows[index]!.class === "contradicted"))
           known.set(sayingKey(says), rows[index]!);
     });
-    const missing = new Map<string, Known>();
+    const missing = new Groups<Known>();
     for (const each of this.#proofsOf.all()) {
       const isOurs = each.status === "verified" && each.says.organizationId === this.#options.organizationId;
       const key = sayingKey(each.says);
-      if (isOurs && !known.has(key) && !missing.has(key)) missing.set(key, each);
+      if (isOurs && !known.has(key)) missing.add(key, each);
     }
-    return [...missing.values()].map((proof) => {
-      const { address, walletId, path } = proof.says;
-      const excuse = this.#excuse(proof);
-      const reason = excuse === null ? "a verified proof names it, and no list has it" : `no list has it: ${excuse}`;
-      const unknown = { privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
-      const listed = { address, listed: false, walletId, path, ...unknown };
-      return rowOf(listed, { class: excuse === null ? "contradicted" : "derived", reason, proof });
-    });
+    return missing.groups().map((proofs) => this.#unlistedRow(proofs));
+  }
+
+  /** Returns the row of an address that only proofs name. They say the same. */
+  #unlistedRow(proofs: readonly Known[]): AddressRow {
+    const { address, walletId, path } = proofs[0]!.says;
+    const none = { privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
+    const id = walletId ?? "";
+    const listed = { ...none, id, address, listed: false, walletId, path, flags: this.#flags.get(id) };
+    const proof = proofs.find((each) => this.#excuse(each) === null);
+    if (proof !== undefined) return rowOf(listed, contradicted(proof, "a verified proof names it, and no list has it"));
+    const judgement = this.#derived(listed, proofs);
+    const excuse = `no list has it: ${this.#excuse(proofs[0]!)}`;
+    const reason = [excuse, judgement.reason].filter((text) => text !== null).join("; ");
+    return rowOf(listed, { ...judgement, reason });
   }
 }
 
@@ -299,12 +325,16 @@ class Groups<T> {
     return this.#groups.get(key) ?? [];
   }
 
+  groups(): (readonly T[])[] {
+    return [...this.#groups.values()];
+  }
+
   all(): T[] {
-    return [...this.#groups.values()].flat();
+    return this.groups().flat();
   }
 }
 
-function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
+function flagsOf({ wallets, privateKeys }: AddressLists): ReadonlyMap<string, Flags> {
   const flags = new Map<string, Flags>();
   const addFlags = (id: string, { imported, exported }: Flags): void => {
     const known = flags.get(id) ?? { imported, exported };
@@ -313,6 +343,10 @@ function listedOf({ wallets, accounts, privateKeys }: AddressLists): Listed[] {
   };
   for (const wallet of wallets) addFlags(wallet.walletId, wallet);
   for (const key of privateKeys) addFlags(key.privateKeyId, key);
+  return flags;
+}
+
+function listedOf({ accounts, privateKeys }: AddressLists, flags: ReadonlyMap<string, Flags>): Listed[] {
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
       const own = { walletId, path, address, listed: true, curve, addressFormat, createdAt };
@@ -376,6 +410,17 @@ function names({ address }: ProvenAddress, listed: Pick<Listed, "address" | "add
   return isCaseless && comparableAddress(address) === comparableAddress(listed.address);
 }
 
+function holderOf({ walletId }: Listed): string {
+  return walletId === null ? "private key" : "wallet";
+}
+
+/** Ids of the private keys of an activity that have the address, or of all if it does not say which. */
+function keysOf({ privateKeys, privateKeyAddresses }: AddressActivity, address: string): readonly string[] {
+  const name = comparableAddress(address);
+  const own = privateKeyAddresses.filter(({ addresses }) => addresses.some((each) => comparableAddress(each) === name));
+  return own.length === 0 ? privateKeys : own.map(({ privateKeyId }) => privateKeyId);
+}
+
 function placeKey(walletId: string | null, path: string | null): string {
   return JSON.stringify([walletId, path]);
 }
@@ -400,7 +445,7 @@ function mayBeDone({ status }: AddressActivity): boolean {
 
 function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
   if ((deletion.requestedAt ?? 0) < says.timestampMs) return false;
-  if (says.walletId === null) return deletion.privateKeys.some((id) => made.privateKeys.includes(id));
+  if (says.walletId === null) return keysOf(made, says.address).some((id) => deletion.privateKeys.includes(id));
   // A deletion of accounts names ids of accounts, which no proof has.
   return deletion.wallets.length === 0
     ? /WALLET_ACCOUNTS/.test(deletion.type)

@@ -169,6 +169,8 @@ export interface AddressActivity {
   readonly wallets: readonly string[];
   readonly privateKeys: readonly string[];
   readonly addresses: readonly string[];
+  /** The private keys whose addresses it names. */
+  readonly privateKeyAddresses: readonly { readonly privateKeyId: string; readonly addresses: readonly string[] }[];
   /** Whether the intent asks not to keep the addresses (`persist: false`). */
   readonly unkept: boolean;
   readonly subOrganizationId: string | null;
@@ -197,6 +199,10 @@ export function readAddressActivity(input: unknown): AddressActivity {
     wallets: textsAt("walletId", "walletIds"),
     privateKeys: textsAt("privateKeyId", "privateKeyIds"),
     addresses: textsAt("address", "addresses"),
+    privateKeyAddresses: holders.flatMap((holder) => {
+      const addresses = listOf(holder["addresses"]).flatMap(textOf);
+      return textOf(holder["privateKeyId"]).map((privateKeyId) => ({ privateKeyId, addresses }));
+    }),
     unkept: parts.some((part) => part["persist"] === false),
     subOrganizationId: (isJsonObject(result) && textOf(result["subOrganizationId"])[0]) || null,
   };

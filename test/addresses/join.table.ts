@@ -736,6 +736,68 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     activities: [made([a]), activity("DELETE_WALLETS", { walletIds: [W] }, {}, { createdAt: null })],
     rows: [["unlisted contradicted A"]],
   },
+  {
+    name: "an address that was not to be kept, of a wallet that an activity imported",
+    activities: [
+      unproven(made([b], { type: "IMPORT_WALLET" })),
+      made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } }),
+    ],
+    rows: [["unlisted imported A", /^no list has it: .*persist: false\); its wallet was imported$/]],
+  },
+  {
+    name: "an address that was not to be kept, of a wallet that the list calls exported",
+    lists: wallets({ exported: true }),
+    activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } })],
+    rows: [["unlisted exported A", /; it or its wallet was exported$/]],
+  },
+  {
+    name: "an address that was not to be kept, of a wallet whose flag is not known",
+    lists: wallets({ imported: null }),
+    activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } })],
+    rows: [["unlisted service A", /does not say whether its wallet was imported$/]],
+  },
+  {
+    name: "a wallet that was exported, then deleted",
+    lists: { wallets: [] },
+    activities: [
+      made([a]),
+      activity("EXPORT_WALLET", { walletId: W }, {}),
+      deletion("DELETE_WALLETS", { walletIds: [W] }),
+    ],
+    rows: [["unlisted exported A", /deleted by .*; it or its wallet was exported$/]],
+  },
+  {
+    name: "an account that was exported, then deleted",
+    activities: [made([a]), exportOf(A), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
+    rows: [["unlisted exported A"]],
+  },
+  {
+    name: "a private key that was exported, then deleted, beside another one",
+    lists: { wallets: [] },
+    activities: [
+      keysMade({ [K]: A, "key-2": B }),
+      activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K }),
+      deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K, "key-2"] }),
+    ],
+    rows: [["unlisted exported A"], ["unlisted derived B"]],
+  },
+  {
+    name: "a deleted private key of a list that still calls it exported",
+    lists: { wallets: [], privateKeys: [{ ...privateKey(K, A, { exported: true }), addresses: [] }] },
+    activities: [keysMade({ [K]: A }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
+    rows: [["unlisted exported A"]],
+  },
+  {
+    name: "a private key that was deleted, of an activity that made another one",
+    lists: { wallets: [] },
+    activities: [keysMade({ [K]: A, "key-2": B }), deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K] })],
+    rows: [["unlisted contradicted B"], ["unlisted derived A"]],
+  },
+  {
+    name: "an address that was proven twice, and not to be kept only once",
+    activities: [made([a], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W, persist: false } }), made([a])],
+    rows: [["unlisted contradicted A"]],
+  },
 
   // Sub-organizations.
   {

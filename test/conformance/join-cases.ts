@@ -703,6 +703,30 @@ export const JOIN_CASES: readonly JoinCase[] = [
     { listedAt: MADE_AT, evidence: [made(W1, [[P0, A0]])] },
     missing("derived", A0, W1, P0),
   ),
+  joinCase(
+    "an address that was not to be kept, of an imported wallet",
+    one({ evidence: [imported, added(W1, [[P1, A1]], { persist: false })] }),
+    row("imported", A0, W1, P0),
+    missing("imported", A1, W1, P1),
+  ),
+  joinCase(
+    "a wallet was exported, then deleted",
+    {
+      evidence: [made(W1, [[P0, A0]]), exportWallet(), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT + 5000)],
+    },
+    missing("exported", A0, W1, P0),
+  ),
+  joinCase(
+    "a private key was exported, then deleted",
+    {
+      evidence: [
+        madeKey(A0),
+        exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 }),
+        deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K1] }, MADE_AT + 5000),
+      ],
+    },
+    missing("exported", A0, null, null),
+  ),
   joinCase("a proof of an address that the service does not prove any more makes no row", {
     evidence: [
       made(W1, [[P0, A0]], [{ status: "no-boot-proof" }]),

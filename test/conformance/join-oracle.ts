@@ -85,9 +85,10 @@ function classOf(
   evidence: readonly JoinEvidence[],
   input: JoinInput,
 ): JoinClass {
-  const flags = flagsOf(target, evidence, input);
   const verified = claims.filter(({ status }) => status === "verified");
-  const matching = verified.some((claim) => isMatch(claim, target, input));
+  const matches = verified.filter((claim) => isMatch(claim, target, input));
+  const matching = matches.length > 0;
+  const flags = flagsOf(target, matches, evidence, input);
   const beside = claims.filter((claim) => isElsewhere(claim, target, targets, input));
   const missing = beside.some(
     (claim) => claim.status === "verified" && !(matching && isExcused(claim, evidence, input)),
@@ -97,9 +98,7 @@ function classOf(
   const foreign = named.some((claim) => !isOwn(claim, target, input)) && !matching && flags.imported !== true;
   if (missing || moved || foreign) return "contradicted";
   if (isRefused(target, beside, claims, evidence, input, matching)) return "refused";
-  if (!matching || flags.isListed === false || flags.isUnknown) return "service";
-  if (flags.imported === true) return "imported";
-  return flags.exported === true ? "exported" : "derived";
+  return !matching || flags.isListed === false ? "service" : classByFlags(flags);
 }
 
 /** Whether the proof names this wallet and path, and an address that no listed account there has. */
@@ -140,19 +139,39 @@ interface TargetFlags {
   readonly exported: boolean;
 }
 
-function flagsOf(target: Target, evidence: readonly JoinEvidence[], input: JoinInput): TargetFlags {
-  const holder = target.walletId ?? target.privateKeyId!;
-  const holders = [...input.wallets, ...input.privateKeys].filter(
-    (one) => one["walletId"] === holder || one["privateKeyId"] === holder,
-  );
+/** Ids of the private keys that have the address, by the activities of the claims; of all their keys if none has. */
+function keysOf(address: string, claims: readonly Claim[]): string[] {
+  return claims.flatMap(({ of: { activity } }) => {
+    const keys = objectsIn([activity["intent"], activity["result"]]).filter((one) => "privateKeyId" in one);
+    const having = keys.filter((one) =>
+      textsIn([one["addresses"]]).some((text) => text.toLowerCase() === address.toLowerCase()),
+    );
+    return (having.length > 0 ? having : keys).map((one) => String(one["privateKeyId"]));
+  });
+}
+
+/** What lists and activities say of the address. The claims are those that match. */
+function flagsOf(
+  target: Target,
+  matches: readonly Claim[],
+  evidence: readonly JoinEvidence[],
+  input: JoinInput,
+): TargetFlags {
+  const keys = target.walletId === null ? keysOf(target.address, matches) : [];
+  const ids = [target.walletId ?? target.privateKeyId, ...keys].filter((id) => id !== null);
+  const items = [...input.wallets, ...input.privateKeys];
+  const holdersOf = (some: readonly string[]): JsonObject[] =>
+    items.filter((one) => some.some((id) => one["walletId"] === id || one["privateKeyId"] === id));
+  const holders = holdersOf(ids.slice(0, ids.length - keys.length));
   const isDone = (verb: RegExp, byAddress: boolean): boolean =>
     evidence.some(({ activity }) => {
       if (!verb.test(String(activity["type"])) || !/COMPLETED/.test(String(activity["status"]))) return false;
       const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
-      return texts.includes(holder) || (byAddress && texts.includes(target.address.toLowerCase()));
+      return ids.some((id) => texts.includes(id)) || (byAddress && texts.includes(target.address.toLowerCase()));
     });
   const shown = { imported: isDone(/_IMPORT_/, false), exported: isDone(/_EXPORT_/, true) };
-  const isTrue = (name: "imported" | "exported"): boolean => shown[name] || holders.some((one) => one[name] === true);
+  const isTrue = (name: "imported" | "exported"): boolean =>
+    shown[name] || holdersOf(ids).some((one) => one[name] === true);
   const isUnknown = (name: "imported" | "exported"): boolean =>
     !isTrue(name) && holders.some((one) => typeof one[name] !== "boolean");
   return {
@@ -170,7 +189,7 @@ function missingRows(
   evidence: readonly JoinEvidence[],
   input: JoinInput,
 ): JoinRow[] {
-  const missing = new Map<string, Claim>();
+  const missing = new Map<string, Claim[]>();
   for (const claim of claims) {
     if (claim.status !== "verified" || claim.says.organizationId !== input.organizationId) continue;
     const isReported = targets.some(
@@ -178,20 +197,27 @@ function missingRows(
         isMatch(claim, target, input) || (isNamed(claim, target) && rows[index]!.class === "contradicted"),
     );
     const key = JSON.stringify([claim.says.walletId, claim.says.path, claim.says.address]);
-    const isBetter = !missing.has(key) || isExcused(claim, evidence, input);
-    if (!isReported && isBetter) missing.set(key, claim);
+    if (!isReported) missing.set(key, [...(missing.get(key) ?? []), claim]);
   }
-  return [...missing.values()].map((claim) => {
-    const { address, walletId, path } = claim.says;
-    const name = isExcused(claim, evidence, input) ? "derived" : "contradicted";
-    return { ...rowOf({ address, walletId, path, privateKeyId: null }, name), listed: false };
+  return [...missing.values()].map((same) => {
+    const { address, walletId, path } = same[0]!.says;
+    const target = { address, format: null, walletId, path, privateKeyId: null };
+    const isGood = same.every((claim) => isExcused(claim, evidence, input));
+    const flags = flagsOf(target, same, evidence, input);
+    return { ...rowOf(target, isGood ? classByFlags(flags) : "contradicted"), listed: false };
   });
+}
+
+function classByFlags({ isUnknown, imported, exported }: TargetFlags): JoinClass {
+  if (isUnknown) return "service";
+  if (imported) return "imported";
+  return exported ? "exported" : "derived";
 }
 
 /** Whether there is a reason why no list has the address. */
 function isExcused({ says, of }: Claim, evidence: readonly JoinEvidence[], { listedAt }: JoinInput): boolean {
   if (/"persist":false/.test(JSON.stringify(of.activity["intent"])) || says.timestampMs > listedAt) return true;
-  const made = textsIn([of.activity["result"]]);
+  const made = keysOf(says.address, [{ says, of, status: "verified" }]);
   return evidence.some(({ activity }) => {
     const [type, ids] = [String(activity["type"]), textsIn([activity["intent"]])];
     if (!/COMPLETED/.test(String(activity["status"])) || Number(activity["timestampMs"]) < says.timestampMs)
@@ -205,5 +231,13 @@ function textsIn(values: readonly unknown[]): string[] {
   return values.flatMap((value): string[] => {
     if (typeof value === "string") return [value];
     return typeof value === "object" && value !== null ? textsIn(Object.values(value)) : [];
+  });
+}
+
+function objectsIn(values: readonly unknown[]): JsonObject[] {
+  return values.flatMap((value): JsonObject[] => {
+    if (typeof value !== "object" || value === null) return [];
+    const inside = objectsIn(Object.values(value));
+    return Array.isArray(value) ? inside : [value as JsonObject, ...inside];
   });
 }
