@@ -40,6 +40,8 @@ export interface AddressRow {
   readonly reason: string | null;
 }
 
+type ExportedAccount = Pick<AddressRow, "walletId" | "path" | "address" | "curve">;
+
 /** A proof and the activity that has it. */
 interface Known extends Omit<AddressProof, "says"> {
   readonly says: ProvenAddress;
@@ -98,6 +100,8 @@ class Join {
   readonly #imported = new Set<string>();
   readonly #exported = new Set<string>();
   readonly #deletions: readonly AddressActivity[];
+  /** Accounts whose key was exported by wallet and path, since the same key has an address in each format. */
+  readonly #exportedAt = new Groups<ExportedAccount>();
   /** Exported accounts by what their path and their siblings' paths share. */
   readonly #exportedBeside = new Groups<string>();
 
@@ -116,6 +120,18 @@ class Join {
       const root = this.#exported.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
       if (root !== null) this.#exportedBeside.add(placeKey(listed.walletId, root), listed.address);
     }
+    for (const each of this.#exportedAccounts()) this.#exportedAt.add(placeKey(each.walletId, each.path), each);
+  }
+
+  /** Returns where the exported addresses are, as lists and verified proofs say. No proof has a curve. */
+  #exportedAccounts(): ExportedAccount[] {
+    const listed = this.#listed.filter(({ address }) => this.#exported.has(comparableAddress(address)));
+    const proven = [...this.#exported]
+      .flatMap((name) => this.#proofsOf.of(name))
+      .filter(({ status, says }) => status === "verified" && says.organizationId === this.#options.organizationId)
+      .map(({ says }) => ({ ...says, curve: null }))
+      .filter((says) => !listed.some((each) => each.walletId === says.walletId && each.path === says.path));
+    return [...listed, ...proven].filter(({ walletId }) => walletId !== null);
   }
 
   #read(evidence: AddressEvidence): void {
@@ -170,7 +186,13 @@ class Join {
     const ids = [id, ...keys];
     if (ids.some((each) => this.#flags.get(each)?.[what] === true)) return true;
     if (what === "imported") return ids.some((each) => this.#imported.has(each));
-    return ids.some((each) => this.#exported.has(each)) || this.#exported.has(comparableAddress(address));
+    return ids.some((each) => this.#exported.has(each)) || this.#hasExportedKey(listed);
+  }
+
+  #hasExportedKey({ address, walletId, path, curve }: Listed): boolean {
+    if (this.#exported.has(comparableAddress(address))) return true;
+    const there = this.#exportedAt.of(placeKey(walletId, path));
+    return there.some((each) => each.curve === null || curve === null || each.curve === curve);
   }
 
   /** Returns the proofs of this wallet and path whose address no listed account there has. */

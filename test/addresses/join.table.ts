@@ -562,6 +562,61 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       ["imported B", /imported; 0xaB.* was exported$/],
     ],
   },
+  ...["m/44'/60'/0'/0/0", "m/44'/60'/0'/0'"].map((path) => ({
+    name: `an account exported, and another format of the same key: ${path}`,
+    lists: { accounts: [account(path, A), account(path, S, { addressFormat: "ADDRESS_FORMAT_COMPRESSED" })] },
+    activities: [
+      made([
+        { path, address: A },
+        { path, address: S },
+      ]),
+      exportOf(A),
+    ],
+    rows: [
+      ["exported A", /^it or its wallet was exported/],
+      ["exported S", /^it or its wallet was exported/],
+    ] as const,
+  })),
+  {
+    name: "an account exported, and another curve at the same path",
+    lists: { accounts: [listed, account(PATH, S, solana)] },
+    activities: [made([a, { path: PATH, address: S }]), exportOf(A)],
+    rows: [["exported A"], ["derived S"]],
+  },
+  {
+    name: "an account exported, and another wallet's account at the same path",
+    lists: { wallets: [wallet(W), wallet(W2)], accounts: [listed, account(PATH, B, { walletId: W2 })] },
+    activities: [made([a]), made([{ ...a, address: B }], { walletId: W2 }), exportOf(A)],
+    rows: [["exported A"], ["derived B"]],
+  },
+  {
+    name: "an account exported and deleted, and another format of the same key",
+    lists: { accounts: [account(PATH, S)] },
+    activities: [
+      made([a, { path: PATH, address: S }]),
+      exportOf(A),
+      deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }),
+    ],
+    rows: [["unlisted exported A"], ["exported S"]],
+  },
+  {
+    name: "an account exported that is in no list, and another format of the same key that is in none",
+    activities: [
+      made([a]),
+      made([{ path: PATH, address: S }], {
+        type: "CREATE_WALLET_ACCOUNTS",
+        intent: { walletId: W, persist: false },
+      }),
+      exportOf(A),
+    ],
+    rows: [["unlisted contradicted A"], ["unlisted exported S"]],
+  },
+  {
+    name: "an account exported of a refused proof, and another format at its path",
+    lists: { accounts: [account(PATH, S)] },
+    activities: [made([a], { alter: (all) => all.map(damaged) }), made([{ path: PATH, address: S }]), exportOf(A)],
+    rows: [["derived S"]],
+  },
 
   // Private keys.
   { name: "a private key", lists: key, activities: [keysMade({ [K]: A })], rows: [["derived A", null]] },

@@ -623,6 +623,57 @@ export const JOIN_CASES: readonly JoinCase[] = [
     row("exported", A0, W1, P0),
     row("derived", A1, W1, P1),
   ),
+  ...[P0, HARDENED[0]].map((path) =>
+    joinCase(
+      `an account was exported, and so was its key in another format: ${path}`,
+      {
+        wallets: [wallet(W1)],
+        accounts: [account(W1, path, A0), account(W1, path, "02ab", "COMPRESSED")],
+        evidence: [
+          made(W1, [
+            [path, A0],
+            [path, "02ab"],
+          ]),
+          exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+        ],
+      },
+      row("exported", A0, W1, path),
+      row("exported", "02ab", W1, path),
+    ),
+  ),
+  joinCase(
+    "an account was exported, and not the key of another curve at its path",
+    {
+      wallets: [wallet(W1)],
+      accounts: [account(W1, P0, A0), account(W1, P0, SOL0!, "SOLANA", "ED25519")],
+      evidence: [
+        made(W1, [
+          [P0, A0],
+          [P0, SOL0!],
+        ]),
+        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+      ],
+    },
+    row("exported", A0, W1, P0),
+    row("derived", SOL0!, W1, P0),
+  ),
+  joinCase(
+    "an account was exported and deleted, and its key has another format",
+    {
+      wallets: [wallet(W1)],
+      accounts: [account(W1, P0, "02ab", "COMPRESSED")],
+      evidence: [
+        made(W1, [
+          [P0, A0],
+          [P0, "02ab"],
+        ]),
+        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+        deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, MADE_AT + 5000),
+      ],
+    },
+    row("exported", "02ab", W1, P0),
+    missing("exported", A0, W1, P0),
+  ),
   joinCase(
     "a private key was exported, as only the activity says",
     {

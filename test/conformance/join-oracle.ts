@@ -16,6 +16,8 @@ interface Claim {
 interface Target {
   readonly address: string;
   readonly format: unknown;
+  /** Null if it is not known. */
+  readonly curve: unknown;
   readonly walletId: string | null;
   readonly privateKeyId: string | null;
   readonly path: string | null;
@@ -42,6 +44,7 @@ function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
   const ofAccount = (one: JsonObject): Target => ({
     address: String(one["address"]),
     format: one["addressFormat"],
+    curve: one["curve"],
     walletId: String(one["walletId"]),
     privateKeyId: null,
     path: String(one["path"]),
@@ -51,13 +54,13 @@ function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
     ...privateKeys.flatMap((key) =>
       (key["addresses"] as JsonObject[]).map(({ address, format }) => {
         const privateKeyId = String(key["privateKeyId"]);
-        return { address: String(address), format, walletId: null, privateKeyId, path: null };
+        return { address: String(address), format, curve: key["curve"], walletId: null, privateKeyId, path: null };
       }),
     ),
   ];
 }
 
-function rowOf({ address, walletId, privateKeyId, path }: Omit<Target, "format">, name: JoinClass): JoinRow {
+function rowOf({ address, walletId, privateKeyId, path }: Omit<Target, "format" | "curve">, name: JoinClass): JoinRow {
   return { class: name, address, listed: true, walletId, privateKeyId, path };
 }
 
@@ -139,6 +142,32 @@ interface TargetFlags {
   readonly exported: boolean;
 }
 
+/** Whether another address of the same key was exported: one of the same wallet, path and curve. */
+function isExportedPlace(target: Target, evidence: readonly JoinEvidence[], input: JoinInput): boolean {
+  if (target.walletId === null) return false;
+  const exported = evidence.flatMap(({ activity }) =>
+    /_EXPORT_/.test(String(activity["type"])) && /COMPLETED/.test(String(activity["status"]))
+      ? textsIn([activity["intent"], activity["result"]])
+      : [],
+  );
+  const isExported = (address: string): boolean =>
+    exported.some((text) => text === address || (/^0x/i.test(text) && text.toLowerCase() === address.toLowerCase()));
+  const isThere = (one: { readonly walletId: string | null; readonly path: string | null }): boolean =>
+    one.walletId === target.walletId && one.path === target.path;
+  const listed = targetsOf(input).filter((one) => isThere(one) && isExported(one.address));
+  if (listed.some(({ curve }) => target.curve === null || curve === target.curve)) return true;
+  const isProven = evidence.some(({ proofs }) =>
+    proofs.some(
+      ({ status, says }) =>
+        status === "verified" &&
+        says?.organizationId === input.organizationId &&
+        isThere(says) &&
+        isExported(says.address),
+    ),
+  );
+  return listed.length === 0 && isProven;
+}
+
 /** Ids of the private keys that have the address, by the activities of the claims; of all their keys if none has. */
 function keysOf(address: string, claims: readonly Claim[]): string[] {
   return claims.flatMap(({ of: { activity } }) => {
@@ -169,7 +198,10 @@ function flagsOf(
       const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
       return ids.some((id) => texts.includes(id)) || (byAddress && texts.includes(target.address.toLowerCase()));
     });
-  const shown = { imported: isDone(/_IMPORT_/, false), exported: isDone(/_EXPORT_/, true) };
+  const shown = {
+    imported: isDone(/_IMPORT_/, false),
+    exported: isDone(/_EXPORT_/, true) || isExportedPlace(target, evidence, input),
+  };
   const isTrue = (name: "imported" | "exported"): boolean =>
     shown[name] || holdersOf(ids).some((one) => one[name] === true);
   const isUnknown = (name: "imported" | "exported"): boolean =>
@@ -201,7 +233,7 @@ function missingRows(
   }
   return [...missing.values()].map((same) => {
     const { address, walletId, path } = same[0]!.says;
-    const target = { address, format: null, walletId, path, privateKeyId: null };
+    const target = { address, format: null, curve: null, walletId, path, privateKeyId: null };
     const isGood = same.every((claim) => isExcused(claim, evidence, input));
     const flags = flagsOf(target, same, evidence, input);
     return { ...rowOf(target, isGood ? classByFlags(flags) : "contradicted"), listed: false };
