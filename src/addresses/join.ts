@@ -103,7 +103,7 @@ class Join {
   /** Accounts whose key was exported by wallet and path, since the same key has an address in each format. */
   readonly #exportedAt = new Groups<ExportedAccount>();
   /** Exported accounts by what their path and their siblings' paths share. */
-  readonly #exportedBeside = new Groups<string>();
+  readonly #exportedBeside = new Groups<ExportedAccount>();
 
   constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
     this.#options = options;
@@ -115,12 +115,12 @@ class Join {
     this.#deletions = sorted
       .map(({ activity }) => activity)
       .filter(({ effect, status }) => effect === "deletes" && status === COMPLETED);
-    for (const listed of this.#listed) {
-      this.#listedAt.add(placeKey(listed.walletId, listed.path), listed);
-      const root = this.#exported.has(comparableAddress(listed.address)) ? unhardenedRoot(listed.path) : null;
-      if (root !== null) this.#exportedBeside.add(placeKey(listed.walletId, root), listed.address);
+    for (const listed of this.#listed) this.#listedAt.add(placeKey(listed.walletId, listed.path), listed);
+    for (const each of this.#exportedAccounts()) {
+      this.#exportedAt.add(placeKey(each.walletId, each.path), each);
+      const root = unhardenedRoot(each.path);
+      if (root !== null) this.#exportedBeside.add(placeKey(each.walletId, root), each);
     }
-    for (const each of this.#exportedAccounts()) this.#exportedAt.add(placeKey(each.walletId, each.path), each);
   }
 
   /** Returns where the exported addresses are, as lists and verified proofs say. No proof has a curve. */
@@ -290,8 +290,8 @@ class Join {
 
   #besideText(listed: Listed): string | null {
     const exported = this.#exportedBeside.of(placeKey(listed.walletId, unhardenedRoot(listed.path)));
-    const sibling = exported.find((address) => address !== listed.address);
-    return sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
+    const sibling = exported.find(({ path }) => path !== listed.path);
+    return sibling === undefined ? null : `${sibling.address}, an unhardened account beside it, was exported`;
   }
 
   /** Returns the reason why a proven address may be in no list, or null. */

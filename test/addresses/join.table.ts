@@ -600,6 +600,15 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     rows: [["unlisted exported A"], ["exported S"]],
   },
   {
+    name: "an unhardened account exported and deleted, and another beside it",
+    lists: { accounts: [account(PATH2, B)] },
+    activities: [made([a, b]), exportOf(A), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] })],
+    rows: [
+      ["unlisted exported A", /or its wallet was exported$/],
+      ["derived B", /^0xaB.*, an unhardened account beside it, was exported$/],
+    ],
+  },
+  {
     name: "an account exported that is in no list, and another format of the same key that is in none",
     activities: [
       made([a]),
