@@ -185,7 +185,10 @@ class Join {
     const keys = walletId === null ? proofs.flatMap(({ activity }) => keysOf(activity, address)) : [];
     const ids = [id, ...keys];
     if (ids.some((each) => this.#flags.get(each)?.[what] === true)) return true;
-    if (what === "imported") return ids.some((each) => this.#imported.has(each));
+    if (what === "imported") {
+      const isImport = ({ activity }: Known): boolean => activity.effect === "imports" && mayBeDone(activity);
+      return ids.some((each) => this.#imported.has(each)) || (walletId === null && proofs.some(isImport));
+    }
     return ids.some((each) => this.#exported.has(each)) || this.#hasExportedKey(listed);
   }
 

@@ -685,6 +685,55 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     rows: [["derived A"]],
   },
   {
+    name: "a private key imported, by an activity that gives it another id",
+    lists: { wallets: [], privateKeys: [privateKey("key-2", A)] },
+    activities: [keysMade({ [K]: A }, { type: "IMPORT_PRIVATE_KEY" })],
+    rows: [["imported A", /^its private key was imported$/]],
+  },
+  {
+    name: "a private key imported, by an activity that gives it no id",
+    lists: key,
+    activities: [
+      activity("IMPORT_PRIVATE_KEY", {}, { addresses: [{ address: A }] }, { appProofs: signed([derivation({})]) }),
+    ],
+    rows: [["imported A"]],
+  },
+  {
+    name: "a private key exported, by another id than the list's",
+    lists: { wallets: [], privateKeys: [privateKey("key-2", A)] },
+    activities: [keysMade({ [K]: A }), activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, { privateKeyId: K })],
+    rows: [["exported A"]],
+  },
+  {
+    name: "a private key listed by two ids, one of them exported",
+    lists: {
+      wallets: [],
+      privateKeys: [privateKey("key-2", A), { ...privateKey(K, A, { exported: true }), addresses: [] }],
+    },
+    activities: [keysMade({ [K]: A })],
+    rows: [["exported A"]],
+  },
+  {
+    name: "a private key exported of an activity that made another one",
+    lists: { wallets: [], privateKeys: [privateKey(K, A), privateKey("key-2", B)] },
+    activities: [keysMade({ [K]: A, "key-2": B }), activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, {})],
+    rows: [["exported A"], ["derived B", null]],
+  },
+  {
+    name: "a private key exported of an activity that does not say whose address it is",
+    lists: { wallets: [], privateKeys: [privateKey("key-2", A)] },
+    activities: [
+      activity(
+        "CREATE_PRIVATE_KEYS",
+        {},
+        { privateKeyIds: [K], addresses: [A] },
+        { appProofs: signed([derivation({})]) },
+      ),
+      activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, {}),
+    ],
+    rows: [["exported A"]],
+  },
+  {
     name: "a private key without a proof, of the first version",
     lists: key,
     activities: [activity("CREATE_PRIVATE_KEYS", {}, { privateKeyIds: [K] })],

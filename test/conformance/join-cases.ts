@@ -61,7 +61,8 @@ const LISTED_AT = MADE_AT + DAY;
 
 const id = (digit: string): string =>
   `${digit.repeat(8)}-${digit.repeat(4)}-4${digit.repeat(3)}-8${digit.repeat(3)}-${digit.repeat(12)}`;
-const [ORG, PARENT, OTHER_ORG, W1, W2, K1] = ["a", "b", "c", "1", "2", "3"].map(id) as [
+const [ORG, PARENT, OTHER_ORG, W1, W2, K1, K2] = ["a", "b", "c", "1", "2", "3", "4"].map(id) as [
+  string,
   string,
   string,
   string,
@@ -95,8 +96,8 @@ const account = (
   addressFormat: `ADDRESS_FORMAT_${format}`,
   address,
 });
-const privateKey = (address: string, flags: Flags = KEPT): JsonObject => ({
-  privateKeyId: K1,
+const privateKey = (address: string, flags: Flags = KEPT, privateKeyId = K1): JsonObject => ({
+  privateKeyId,
   privateKeyName: "k",
   curve: "CURVE_SECP256K1",
   addresses: [{ format: "ADDRESS_FORMAT_ETHEREUM", address }],
@@ -574,6 +575,11 @@ export const JOIN_CASES: readonly JoinCase[] = [
     keyRow("imported", A0),
   ),
   joinCase(
+    "a private key is imported by an activity that gives it another id than the list",
+    { privateKeys: [privateKey(A0, KEPT, K2)], evidence: [importedKey] },
+    { ...keyRow("imported", A0), privateKeyId: K2 },
+  ),
+  joinCase(
     "a wallet is listed twice, and the lists differ: the worse counts",
     one({ wallets: [wallet(W1, { imported: true, exported: false }), wallet(W1)] }),
     row("imported", A0, W1, P0),
@@ -681,6 +687,14 @@ export const JOIN_CASES: readonly JoinCase[] = [
       evidence: [madeKey(A0), exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 })],
     },
     keyRow("exported", A0),
+  ),
+  joinCase(
+    "a private key was exported by another id than that of the list",
+    {
+      privateKeys: [privateKey(A0, KEPT, K2)],
+      evidence: [madeKey(A0), exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 })],
+    },
+    { ...keyRow("exported", A0), privateKeyId: K2 },
   ),
   joinCase(
     "an exported wallet without a proof: service is worse than exported",

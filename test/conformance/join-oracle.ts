@@ -134,6 +134,10 @@ function isMaker(activity: JsonObject, { address, privateKeyId }: Target): boole
   return texts.includes(address.toLowerCase()) || (privateKeyId !== null && texts.includes(privateKeyId));
 }
 
+function isCompleted({ status }: JsonObject): boolean {
+  return /COMPLETED/.test(String(status));
+}
+
 interface TargetFlags {
   readonly isListed: boolean;
   /** Whether a flag is not a boolean, and no activity shows what it hides. */
@@ -146,7 +150,7 @@ interface TargetFlags {
 function isExportedPlace(target: Target, evidence: readonly JoinEvidence[], input: JoinInput): boolean {
   if (target.walletId === null) return false;
   const exported = evidence.flatMap(({ activity }) =>
-    /_EXPORT_/.test(String(activity["type"])) && /COMPLETED/.test(String(activity["status"]))
+    /_EXPORT_/.test(String(activity["type"])) && isCompleted(activity)
       ? textsIn([activity["intent"], activity["result"]])
       : [],
   );
@@ -194,12 +198,15 @@ function flagsOf(
   const holders = holdersOf(ids.slice(0, ids.length - keys.length));
   const isDone = (verb: RegExp, byAddress: boolean): boolean =>
     evidence.some(({ activity }) => {
-      if (!verb.test(String(activity["type"])) || !/COMPLETED/.test(String(activity["status"]))) return false;
+      if (!verb.test(String(activity["type"])) || !isCompleted(activity)) return false;
       const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
       return ids.some((id) => texts.includes(id)) || (byAddress && texts.includes(target.address.toLowerCase()));
     });
   const shown = {
-    imported: isDone(/_IMPORT_/, false),
+    imported:
+      isDone(/_IMPORT_/, false) ||
+      (target.walletId === null &&
+        matches.some(({ of: { activity } }) => /_IMPORT_/.test(String(activity["type"])) && isCompleted(activity))),
     exported: isDone(/_EXPORT_/, true) || isExportedPlace(target, evidence, input),
   };
   const isTrue = (name: "imported" | "exported"): boolean =>
