@@ -469,12 +469,21 @@ function mayBeDone({ status }: AddressActivity): boolean {
 }
 
 function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
-  if ((deletion.requestedAt ?? 0) < says.timestampMs) return false;
+  if (deletion.requestedAt !== null && lastMillisecond(deletion.requestedAt) < says.timestampMs) return false;
   if (says.walletId === null) return keysOf(made, says.address).some((id) => deletion.privateKeys.includes(id));
   // A deletion of accounts names ids of accounts, which no proof has.
   return deletion.wallets.length === 0
     ? /WALLET_ACCOUNTS/.test(deletion.type)
     : deletion.wallets.includes(says.walletId);
+}
+
+/** A smaller number means seconds, since in milliseconds it would be before 1974. */
+const FEWEST_MS = Date.UTC(1974, 0, 1);
+
+/** Returns the last millisecond that a time means: one in seconds lasts until the next second. */
+function lastMillisecond(time: number): number {
+  const ms = time < FEWEST_MS ? 1000 * time : time;
+  return ms % 1000 === 0 ? ms + 999 : ms;
 }
 
 /**

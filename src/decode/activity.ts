@@ -2,7 +2,7 @@
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { RESULT_NAMES_ANYWHERE, namesOf, ruleOf } from "./activity-rules.js";
 import { MAX_APP_PROOFS } from "./app-proof-limits.js";
-import { decimalMilliseconds } from "./decimal-time.js";
+import { decimalMilliseconds, parseTime } from "./decimal-time.js";
 import { evidenceBeside } from "./evidence-members.js";
 import { type NamesRead, collectFoldedNames } from "./folded-names.js";
 import { jsonInput, unwrap } from "./input.js";
@@ -86,7 +86,7 @@ export function readActivity(input: unknown): Reading<Activity> {
 
 const OWN_NAMES: NamesRead = {
   ...Object.fromEntries(ACTIVITY_MEMBERS.map((name) => [name, {}])),
-  createdAt: { seconds: {} },
+  createdAt: { seconds: {}, nanos: {} },
 };
 
 /**
@@ -157,11 +157,21 @@ function textOrNull(value: JsonValue | undefined): string | null {
 }
 
 function requestTime(reader: MemberReader): number | null {
-  const created = reader.get("createdAt");
-  const seconds = isJsonObject(created) ? decimalMilliseconds(created["seconds"]) : null;
-  return (
-    decimalMilliseconds(reader.get("timestampMs")) ?? (seconds === null ? decimalMilliseconds(created) : 1000 * seconds)
-  );
+  return decimalMilliseconds(reader.get("timestampMs")) ?? createdTime(reader.get("createdAt"));
+}
+
+/** Reads milliseconds, a Timestamp in whole milliseconds, or RFC 3339. */
+function createdTime(created: JsonValue | undefined): number | null {
+  if (typeof created === "string") return decimalMilliseconds(created) ?? parseTime(created)?.getTime() ?? null;
+  if (!isJsonObject(created)) return null;
+  const seconds = decimalMilliseconds(created["seconds"]);
+  return seconds === null ? null : 1000 * seconds + milliseconds(created["nanos"]);
+}
+
+/** Nanoseconds of a Timestamp come as a text or a number, and not at all for 0. Others count as 0. */
+function milliseconds(nanos: JsonValue | undefined): number {
+  const digits = /^[0-9]{1,9}$/.exec(String(nanos))?.[0] ?? "0";
+  return Math.floor(Number(digits) / 1_000_000);
 }
 
 /** Returns the app proofs of the activity and of its repetition, so that all of them are verified. */

@@ -62,6 +62,7 @@ const exportOf = (address: string, more: JsonObject = {}): JsonObject =>
   activity("EXPORT_WALLET_ACCOUNT", { address, targetPublicKey: "04" }, { address, exportBundle: "x" }, more);
 const deletion = (type: string, intent: JsonObject, seconds = 100, more: JsonObject = {}): JsonObject =>
   activity(type, intent, intent, { createdAt: String(after(seconds).getTime()), ...more });
+const seconds = (count: number): string => String(Math.floor(after(count).getTime() / 1000));
 
 export const JOIN_ROWS: readonly JoinRow[] = [
   // Derived, and what is compared.
@@ -847,8 +848,26 @@ export const JOIN_ROWS: readonly JoinRow[] = [
   {
     name: "a deletion without a time",
     activities: [made([a]), activity("DELETE_WALLETS", { walletIds: [W] }, {}, { createdAt: null })],
-    rows: [["unlisted contradicted A"]],
+    rows: [["unlisted derived A", /deleted by/]],
   },
+  ...(
+    [
+      [60.5, seconds(60), "derived"],
+      [60.5, { seconds: seconds(60) }, "derived"],
+      [60.5, { seconds: seconds(60), nanos: "500000000" }, "derived"],
+      [60.5, { seconds: seconds(60), nanos: 499_999_999 }, "contradicted"],
+      [60.5, after(60.5).toISOString(), "derived"],
+      [60.5, after(60.499).toISOString(), "contradicted"],
+      [60.5, "yesterday", "derived"],
+      [61, seconds(60), "contradicted"],
+      [61, { seconds: seconds(60) }, "contradicted"],
+      [61, after(60).toISOString(), "contradicted"],
+    ] as const
+  ).map(([at, createdAt, name]) => ({
+    name: `a deletion at ${JSON.stringify(createdAt)} of what was made after ${at} seconds`,
+    activities: [made([a], { seconds: at }), activity("DELETE_WALLETS", { walletIds: [W] }, {}, { createdAt })],
+    rows: [[`unlisted ${name} A`]] as const,
+  })),
   {
     name: "an address that was not to be kept, of a wallet that an activity imported",
     activities: [

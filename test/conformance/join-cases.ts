@@ -196,6 +196,8 @@ const deletion = (type: string, members: JsonObject, at: number): JoinEvidence =
   activity: activity(type, members, members, { timestampMs: String(at) }),
   proofs: [],
 });
+const createdOnly = (createdAt: JsonObject[string] | undefined): JsonObject =>
+  createdAt === undefined ? { timestampMs: null } : { timestampMs: null, createdAt };
 const BAD_SIGNATURE = { status: "refused", failed: ["app.signature"] } as const;
 
 // Cases.
@@ -744,6 +746,28 @@ export const JOIN_CASES: readonly JoinCase[] = [
     "another wallet than that of the proven address was deleted",
     { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W2] }, MADE_AT + 5000)] },
     missing("contradicted", A0, W1, P0),
+  ),
+  ...(
+    [
+      [undefined, "derived"],
+      [String(MADE_AT / 1000 + 1), "derived"],
+      [String(MADE_AT / 1000), "contradicted"],
+      [{ seconds: String(MADE_AT / 1000 + 1), nanos: "0" }, "derived"],
+      [{ seconds: String(MADE_AT / 1000), nanos: "900000000" }, "contradicted"],
+      [new Date(MADE_AT + 1200).toISOString(), "derived"],
+      [new Date(MADE_AT + 900).toISOString(), "contradicted"],
+    ] as const
+  ).map(([createdAt, name]) =>
+    joinCase(
+      `the wallet was deleted, and createdAt of the deletion is ${JSON.stringify(createdAt) ?? "absent"}`,
+      {
+        evidence: [
+          made(W1, [[P0, A0]]),
+          exportOf("DELETE_WALLETS", { walletIds: [W1] }, { walletIds: [W1] }, createdOnly(createdAt)),
+        ],
+      },
+      missing(name, A0, W1, P0),
+    ),
   ),
   joinCase(
     "the wallet was deleted before the address was made",

@@ -259,11 +259,22 @@ function isExcused({ says, of }: Claim, evidence: readonly JoinEvidence[], { lis
   const made = keysOf(says.address, [{ says, of, status: "verified" }]);
   return evidence.some(({ activity }) => {
     const [type, ids] = [String(activity["type"]), textsIn([activity["intent"]])];
-    if (!/COMPLETED/.test(String(activity["status"])) || Number(activity["timestampMs"]) < says.timestampMs)
-      return false;
+    if (!isCompleted(activity) || endOf(activity) < says.timestampMs) return false;
     if (says.walletId === null) return /DELETE_PRIVATE_KEYS/.test(type) && ids.some((id) => made.includes(id));
     return /DELETE_WALLET_ACCOUNTS/.test(type) || (/DELETE_WALLETS/.test(type) && ids.includes(says.walletId));
   });
+}
+
+/** The last millisecond at which the activity may have been requested. */
+function endOf({ timestampMs, createdAt }: JsonObject): number {
+  const { seconds, nanos = 0 } = (createdAt ?? {}) as JsonObject;
+  const nanoseconds = String(nanos).padStart(9, "0");
+  const stated = timestampMs ?? (seconds === undefined ? createdAt : `${String(seconds)}${nanoseconds.slice(0, 3)}`);
+  const isDigits = /^[0-9]+$/.test(String(stated));
+  const time = isDigits ? Number(stated) : Date.parse(String(stated));
+  if (Number.isNaN(time)) return Infinity;
+  const ms = isDigits && time < Date.UTC(1974) ? time * 1000 : time;
+  return ms % 1000 === 0 ? ms + 999 : ms;
 }
 
 function textsIn(values: readonly unknown[]): string[] {

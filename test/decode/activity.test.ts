@@ -106,6 +106,10 @@ describe("the time of the request", () => {
     ["createdAt in milliseconds", { createdAt: "1700000000000" }, 1_700_000_000_000],
     ["createdAt as a Timestamp", { createdAt: { seconds: "1700000000", nanos: "5" } }, 1_700_000_000_000],
     ["none", {}, null],
+    ["a Timestamp of nanoseconds", { createdAt: { seconds: "1700000000", nanos: "123999999" } }, 1_700_000_000_123],
+    ["nanoseconds as a number", { createdAt: { seconds: "1700000000", nanos: 5_000_000 } }, 1_700_000_000_005],
+    ["nanoseconds that are none", { createdAt: { seconds: "1700000000", nanos: "-5" } }, 1_700_000_000_000],
+    ["RFC 3339", { createdAt: "2023-11-14T22:13:20.250Z" }, 1_700_000_000_250],
     ["what is none", { timestampMs: 5, createdAt: "yesterday" }, null],
   ] as const)("is read from %s", (_, members, wanted) => {
     expect(decodeActivity({ ...activity, ...members }).requestedAt).toBe(wanted);
