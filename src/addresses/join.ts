@@ -460,7 +460,7 @@ function holderText({ organizationId, walletId }: ProvenAddress, options: JoinOp
 }
 
 /** Statuses of activities that did nothing, so far or ever. */
-const UNDONE = ["CREATED", "PENDING", "FAILED", "CONSENSUS_NEEDED", "REJECTED"].map(
+const UNDONE = ["CREATED", "PENDING", "FAILED", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "REJECTED"].map(
   (name) => `ACTIVITY_STATUS_${name}`,
 );
 

@@ -500,7 +500,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     activities: [made([a]), activity("EXPORT_WALLET_V2", { walletId: W }, {}, { status: null })],
     rows: [["exported A"]],
   },
-  ...["FAILED", "CONSENSUS_NEEDED", "REJECTED", "PENDING", "CREATED"].map((status) => ({
+  ...["FAILED", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "REJECTED", "PENDING", "CREATED"].map((status) => ({
     name: `an export that was not done: ${status}`,
     lists: one,
     activities: [made([a]), activity("EXPORT_WALLET", { walletId: W }, {}, { status: `ACTIVITY_STATUS_${status}` })],

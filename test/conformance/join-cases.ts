@@ -608,7 +608,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
     one({ evidence: [made(W1, [[P0, A0]]), exportWallet()] }),
     row("exported", A0, W1, P0),
   ),
-  ...["FAILED", "REJECTED", "CONSENSUS_NEEDED"].map((status) =>
+  ...["FAILED", "REJECTED", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED"].map((status) =>
     joinCase(
       `an export that did not happen: ${status}`,
       one({ evidence: [made(W1, [[P0, A0]]), exportWallet({ status: `ACTIVITY_STATUS_${status}`, result: {} })] }),
