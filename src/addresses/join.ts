@@ -174,6 +174,11 @@ class Join {
     return organizationId === this.#options.organizationId && walletId === listed.walletId;
   }
 
+  /** Whether the proof is of a private key: an exported account may have been imported as one. */
+  #isKeyOfAccount({ organizationId, walletId }: ProvenAddress, listed: Listed): boolean {
+    return organizationId === this.#options.organizationId && walletId === null && listed.walletId !== null;
+  }
+
   #matches(says: ProvenAddress, listed: Listed): boolean {
     return this.#isOwn(says, listed) && (listed.walletId === null || says.path === listed.path);
   }
@@ -221,7 +226,7 @@ class Join {
         listed.walletId !== null && this.#isOwn(says, listed) && says.path !== null && says.path !== listed.path,
     );
     if (moved !== undefined) return contradicted(moved, `a verified proof says that its path is ${moved.says.path}`);
-    const foreign = verified.find(({ says }) => !this.#isOwn(says, listed));
+    const foreign = verified.find(({ says }) => !this.#isOwn(says, listed) && !this.#isKeyOfAccount(says, listed));
     if (foreign === undefined || match !== undefined || this.#isMade(listed, "imported")) return null;
     return contradicted(foreign, `the only verified proof of it is of ${holderText(foreign.says, this.#options)}`);
   }

@@ -255,7 +255,26 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "a proof of a private key, for an account",
     lists: one,
     activities: [keysMade({ [K]: A })],
-    rows: [["contradicted A", /of a private key$/]],
+    rows: [["unlisted contradicted A"], ["service A", /^its proof is of a private key$/]],
+  },
+  {
+    name: "a proof of a private key that a list has, for an account without a proof",
+    lists: { ...one, privateKeys: [privateKey(K, A)] },
+    activities: [unproven(made([a])), keysMade({ [K]: A }, { type: "IMPORT_PRIVATE_KEY" })],
+    rows: [["service A", /^its proof is of a private key$/], ["imported A"]],
+  },
+  {
+    name: "a proof of a child's private key, for an account of the parent",
+    lists: one,
+    activities: [
+      activity(
+        "CREATE_SUB_ORGANIZATION_V3",
+        {},
+        { subOrganizationId: CHILD, privateKeys: [{ privateKeyId: K, addresses: [{ address: A }] }] },
+        { appProofs: signed([derivation({ organizationId: CHILD })]) },
+      ),
+    ],
+    rows: [["contradicted A", new RegExp(`of organization ${CHILD}`)]],
   },
 
   // Refused.

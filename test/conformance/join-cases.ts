@@ -381,6 +381,23 @@ export const JOIN_CASES: readonly JoinCase[] = [
     keyRow("contradicted", A0),
   ),
   joinCase(
+    "an account without a proof was imported again as a private key, whose proof contradicts it not",
+    {
+      wallets: [wallet(W1)],
+      accounts: [account(W1, P0, A0)],
+      privateKeys: [privateKey(A0)],
+      evidence: [without(made(W1, [[P0, A0]])), importedKey],
+    },
+    row("service", A0, W1, P0),
+    keyRow("imported", A0),
+  ),
+  joinCase(
+    "the only proof of a listed account's address is of a private key that no list has",
+    one({ evidence: [madeKey(A0)] }),
+    row("service", A0, W1, P0),
+    missing("contradicted", A0, null, null),
+  ),
+  joinCase(
     "a seed of a wallet was imported again: a proof of the other wallet contradicts neither",
     {
       wallets: [wallet(W1), wallet(W2, { imported: true, exported: false })],

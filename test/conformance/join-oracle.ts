@@ -98,7 +98,10 @@ function classOf(
   );
   const named = verified.filter((claim) => isNamed(claim, target));
   const moved = named.some((claim) => isOwn(claim, target, input) && !isMatch(claim, target, input));
-  const foreign = named.some((claim) => !isOwn(claim, target, input)) && !matching && flags.imported !== true;
+  const isKey = ({ says }: Claim): boolean =>
+    target.walletId !== null && says.walletId === null && says.organizationId === input.organizationId;
+  const others = named.filter((claim) => !isOwn(claim, target, input) && !isKey(claim));
+  const foreign = others.length > 0 && !matching && flags.imported !== true;
   if (missing || moved || foreign) return "contradicted";
   if (isRefused(target, beside, claims, evidence, input, matching)) return "refused";
   return !matching || flags.isListed === false ? "service" : classByFlags(flags);
