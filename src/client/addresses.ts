@@ -24,6 +24,7 @@ import {
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { policyOfCreation } from "../appraise/policy.js";
 import { COMPLETED } from "../decode/activity.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { withoutPrototype } from "../decode/input.js";
@@ -386,7 +387,9 @@ class Collector {
     if (known !== null) return known;
     try {
       const whole = requested === false ? json : await this.#withAppProofs(json, facts, organizationId);
-      const evidence = await fetchEvidence(whole, (key) => this.#bootProof(key, facts.organizationId));
+      // All keys: "missing" has to mean that the service does not have a boot proof. Many activities share one.
+      const find = (key: string): Promise<JsonValue | null> => this.#bootProof(key, facts.organizationId);
+      const evidence = await fetchEvidence(whole, find, MAX_APP_PROOFS);
       this.#report("get_boot_proof", organizationId);
       return { ...bare, activity: evidence.activity, bootProofs: evidence.bootProofs };
     } catch (error) {

@@ -15,7 +15,7 @@ import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** Limit of keys for one activity. Keys beyond the limit are listed as missing; an honest service names fewer. */
+/** Limit of keys for one activity, where its caller waits for it. Keys beyond the limit are listed as missing; an honest service names fewer. */
 export const MAX_BOOT_PROOFS = 16;
 export const BOOT_PROOFS_AT_ONCE = 4;
 
@@ -54,26 +54,24 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 /**
  * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets a key in hex, its index
  * and the number of keys, and resolves to null if there is no boot proof. A key has 130 bytes, or 65 if the app proofs
- * name only its signing half.
+ * name only its signing half. Keys beyond `most` are not fetched.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
   bootProofOf: (key: string, index: number, count: number) => Promise<T | null>,
+  most = MAX_BOOT_PROOFS,
 ): Promise<ActivityEvidence<T>> {
   const activity = copyInput(given).value ?? given;
   const proofs = readActivity({ activity }).value.appProofs ?? [];
   const named = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
   const keys = named.filter((key) => !named.some((other) => other !== key && other.endsWith(key)));
-  const wanted = keys.slice(0, MAX_BOOT_PROOFS);
+  const wanted = keys.slice(0, most);
   const answers = await inTurns(wanted, BOOT_PROOFS_AT_ONCE, (key, index) => bootProofOf(key, index, wanted.length));
   const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
   return {
     activity,
     bootProofs: fetched.flatMap(({ key, bootProof }) => (bootProof === null ? [] : [{ key, bootProof }])),
-    missing: [
-      ...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key),
-      ...keys.slice(MAX_BOOT_PROOFS),
-    ],
+    missing: [...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key), ...keys.slice(most)],
   };
 }
 

@@ -387,6 +387,20 @@ describe("an organization of many accounts", () => {
   });
 });
 
+it("fetches the boot proofs of all keys of an activity", async () => {
+  const many = await startLab();
+  for (let index = 0; index < 20; index++) await many.addRelease({ app: "signer", name: `s${index}` });
+  const accounts = Array.from({ length: 40 }, (_, index) => account(`m/44'/60'/0'/0/${index}`));
+  const { walletId: ofMany } = await made(many, "createWallet", { walletName: "many", accounts }, PROVEN);
+  const { client, numbers } = await recorded({}, many);
+  const rows = await collected(
+    client.withVerification(many.policy).addresses({ walletId: ofMany as unknown as string }),
+  );
+  expect(rows.map((row) => row.class)).toEqual(Array(40).fill("derived"));
+  expect(numbers()["get_boot_proof"]).toBeGreaterThan(16);
+  await many.close();
+});
+
 describe("what could not be fetched", () => {
   const failing = (operation: string, status: number, headers: Record<string, string> = {}, times = Infinity) => {
     let left = times;
