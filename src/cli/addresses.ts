@@ -159,7 +159,7 @@ async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Prom
   try {
     for await (const { organizationId, rows: own } of tablesOf(request, read, io)) {
       organizations++;
-      rows.push(...own.map((row) => ({ ...row, organizationId })));
+      for (const row of own) rows.push({ ...row, organizationId });
     }
   } catch (error) {
     if (!(error instanceof UnreachableError) || organizations === 0) throw error;

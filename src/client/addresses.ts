@@ -179,7 +179,7 @@ export async function listSubOrganizations(
 ): Promise<string[]> {
   const collector = new Collector(source, { ...options, maxAccounts: limit, organizationIds: [organizationId] });
   const ids: string[] = [];
-  for await (const page of collector.children(organizationId)) ids.push(...page.map(({ id }) => id));
+  for await (const page of collector.children(organizationId)) for (const { id } of page) ids.push(id);
   return ids;
 }
 
@@ -633,9 +633,14 @@ export async function* joinPieces(
 
 function addList(facts: Facts, { operation, answer, at, organizationId }: ListPiece): void {
   facts.listedAt = Math.min(at, facts.listedAt ?? at);
-  if (operation === "list_wallets") facts.wallets.push(...readWallets(answer));
-  else if (operation === "list_private_keys") facts.privateKeys.push(...readPrivateKeys(answer));
-  else facts.accounts.push(...readAccounts(answer, organizationId));
+  if (operation === "list_wallets") append(facts.wallets, readWallets(answer));
+  else if (operation === "list_private_keys") append(facts.privateKeys, readPrivateKeys(answer));
+  else append(facts.accounts, readAccounts(answer, organizationId));
+}
+
+/** A spread of a long list would exceed the call stack. */
+function append<T>(all: T[], items: readonly T[]): void {
+  for (const item of items) all.push(item);
 }
 
 type VerifyPiece = (piece: ActivityPiece, parentOrganizationId: string | null) => Promise<AddressEvidence | null>;
