@@ -7,7 +7,7 @@ import { packEvidence } from "../bundle/pack.js";
 import type { ActivityPiece, AddressPiece } from "../client/addresses.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { anything, count, flag, list, nonEmptyText, nullable, object, oneOf, readShape } from "../decode/shapes.js";
+import { count, flag, list, nonEmptyText, nullable, object, oneOf, readShape } from "../decode/shapes.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { replaceWhole } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
@@ -44,13 +44,13 @@ const INDEX = object({
       activities: list(object({ activityId: nonEmptyText, sha256: nonEmptyText })),
     }),
   ),
-  // The table of the day when the folder was made, for people. It is never read.
-  rows: anything,
 });
 type Index = ReadOf<typeof INDEX>;
 
 const INDEX_NAME = "index.json";
 const MOST_BYTES = 64 * 1024 * 1024;
+/** An index has three values for each activity, and more activities than any other JSON has items. */
+const MOST_INDEX_VALUES = 2_000_000;
 
 /** Ids come from the service. One that a file system could take for another name is hashed. */
 function nameOf(id: string): string {
@@ -118,18 +118,21 @@ export class AddressFolder {
       this.#organizations.set(organizationId, { organizationId, lists: [], activities: [] });
       makeFolder(join(this.#path, nameOf(organizationId)));
     }
-    await this.end(null);
+    await this.#writeIndex(false);
   }
 
-  /** Writes the index. Null means that not everything came yet. */
-  async end(rows: readonly object[] | null): Promise<void> {
+  /** Says that everything came. */
+  async end(): Promise<void> {
+    await this.#writeIndex(true);
+  }
+
+  async #writeIndex(complete: boolean): Promise<void> {
     const index: Index = {
       format: "bootproof-address-folder/1",
-      complete: rows !== null,
+      complete,
       question: this.#question,
       parentOrganizationId: this.#parentOrganizationId,
       organizations: [...this.#organizations.values()],
-      rows,
     };
     await replaceWhole(join(this.#path, INDEX_NAME), jsonDocument(index)).catch(notWritten(this.#path));
   }
@@ -194,24 +197,31 @@ function readIndex(path: string): Index {
     throw fault(path, "not a folder: expected one of bootproof addresses --out");
   if (!existsSync(file))
     throw missing(path, `no ${INDEX_NAME} in it: expected a folder that bootproof addresses --out completed`);
-  const read = readShape(INDEX, decoded(file, null, parseJson));
+  const parse = (bytes: Uint8Array): JsonValue => parseJson(bytes, { maxValues: MOST_INDEX_VALUES });
+  const read = readShape(INDEX, decoded(file, null, parse));
   if (read.value === undefined) throw missing(file, faultText(read.faults));
   return read.value;
 }
 
 /** Reads a file of the folder. `digest` is that of the index, or null. Throws {@link UnreachableError}. */
 function decoded<T>(file: string, digest: string | null, decode: (bytes: Uint8Array) => T): T {
-  let bytes: Uint8Array;
-  try {
-    const stat = statSync(file);
-    bytes = stat.isFile() && stat.size <= MOST_BYTES ? readFileSync(file) : new Uint8Array();
-  } catch (error) {
-    throw missing(file, reasonOf(error));
-  }
+  const bytes = bytesOf(file);
   if (digest !== null && sha256(bytes) !== digest) throw missing(file, "not as it was written: its SHA-256 is another");
   const read = attempt(() => decode(bytes));
   if (read.value === undefined) throw missing(file, faultText(read.faults));
   return read.value;
+}
+
+/** Throws {@link UnreachableError}. */
+function bytesOf(file: string): Uint8Array {
+  try {
+    const stat = statSync(file);
+    if (!stat.isFile()) throw missing(file, "not a regular file");
+    if (stat.size > MOST_BYTES) throw missing(file, `${stat.size} bytes, expected at most ${MOST_BYTES}`);
+    return readFileSync(file);
+  } catch (error) {
+    throw error instanceof UnreachableError ? error : missing(file, reasonOf(error));
+  }
 }
 
 function inFolder<T>(path: string, work: () => T): T {

@@ -191,12 +191,8 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
         ? fetched(request, folder, { io, signal: interruption.signal })
         : piecesIn(flags.from, question);
     const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
-    const tables = [];
-    for await (const one of joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now })) {
-      tables.push(one);
-      yield one;
-    }
-    await folder?.end(tables);
+    yield* joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now });
+    await folder?.end();
   } catch (error) {
     // It is recognised by its name, since it may come from another copy of the library.
     if (error instanceof Error && error.name === "DerivationPolicyError")

@@ -63,8 +63,10 @@ const classesOf = (answer: Answer): Readonly<Record<string, number>> => tableOf(
 
 describe("a folder", () => {
   it("has the lists, a bundle of each activity with proofs, and an index", async () => {
-    const { complete, organizations, question, rows } = index(whole);
-    expect([table.code, complete, rows.length]).toEqual([0, true, 1]);
+    const { complete, organizations, question, ...others } = index(whole);
+    expect([table.code, complete]).toEqual([0, true]);
+    // No table: the index of many addresses would be too long to read.
+    expect(Object.keys(others)).toEqual(["format", "parentOrganizationId"]);
     expect(question).toEqual({
       organizationId: world.lab.organizationId,
       suborgs: false,
