@@ -169,6 +169,7 @@ export function* piecesIn(path: string, question: AddressQuestion): Generator<Ad
   if (!complete) throw missing(path, "the folder is not complete: the command that made it goes on where it ended");
   if (!answers(made, question)) throw missing(path, `the folder was made for less: ${JSON.stringify(made)}`);
   const asked = organizations.filter((one) => question.suborgs || one.organizationId === question.organizationId);
+  refuseParts(path, made, asked);
   yield { kind: "start", organizationIds: asked.map(({ organizationId }) => organizationId), parentOrganizationId };
   for (const { organizationId, lists, activities } of asked) {
     for (const [position, { operation, at, sha256: digest }] of lists.entries()) {
@@ -182,6 +183,21 @@ export function* piecesIn(path: string, question: AddressQuestion): Generator<Ad
     }
     yield { kind: "end", organizationId };
   }
+}
+
+/** Throws {@link UnreachableError} for an index that is not as a complete collection leaves it. */
+function refuseParts(path: string, made: AddressQuestion, asked: Index["organizations"]): void {
+  const ids = asked.map(({ organizationId }) => organizationId);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw missing(path, `its ${INDEX_NAME} has organization ${twice} twice`);
+  if (!ids.includes(made.organizationId))
+    throw missing(path, `its ${INDEX_NAME} lacks organization ${made.organizationId}`);
+  const hasKeys = made.privateKeys && made.walletId === null;
+  const operations = ["list_wallets", "list_wallet_accounts", ...(hasKeys ? ["list_private_keys"] : [])];
+  for (const { organizationId, lists } of asked)
+    for (const operation of operations)
+      if (!lists.some((list) => list.operation === operation))
+        throw missing(path, `its ${INDEX_NAME} lacks ${operation} of organization ${organizationId}`);
 }
 
 /** Whether a folder of one question answers another. One that was made for a part answers for this part alone. */

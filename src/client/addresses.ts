@@ -311,6 +311,9 @@ class Collector {
           isNew = true;
           yield { ...list, kind: "list", organizationId, at };
         }
+      // A list without items is a piece, too: without one, nobody could say that it was read.
+      if (isFirst && !isNew)
+        yield { kind: "list", organizationId, operation: "list_wallet_accounts", answer: { accounts: [] }, at };
       if (isFirst || organization.alone(LISTED) > 0)
         for await (const activity of this.#activityPieces(organization, activities)) {
           isNew = true;
