@@ -59,6 +59,9 @@ const FORMATS = {
 >;
 export const TABLE_FORMATS = Object.keys(FORMATS) as (keyof typeof FORMATS)[];
 
+/** These have rows only, so what no row says is on stderr. */
+const BARE_FORMATS: readonly string[] = ["csv", "ndjson"] satisfies readonly (keyof typeof FORMATS)[];
+
 /** Options of a run that fetches. */
 const FETCHING = ["out", "yes", "limit", "max-accounts", "parent-organization-id"] as const;
 const CONNECTING = ["base-url", "api-key-file", "timeout"] as const;
@@ -84,15 +87,17 @@ export const addAddressesCommand = commandOf(
   async ({ args, flags, files, io }) => {
     refuseOptions(args, flags);
     const request = requestOf(args, flags, io);
-    const render = FORMATS[formatOf(args, flags.format)];
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     const read = await readGivenPolicy(files, flags, io);
     const texts = await demandedProvenance(files, flags.provenance, read?.policy);
     files.throwFaults();
     const provenance = { ...(texts.length > 0 && { provenance: texts }), ...(await verifierFor(read!.policy)) };
     const result = await resultOf(request!, { policy: read!.policy as ParsedPolicy, provenance }, io);
-    io.stdout.write(await render(result, flags, io));
-    for (const text of result.unfetched) io.stderr.write(`bootproof: ${printable(text)}\n`);
+    io.stdout.write(await FORMATS[format](result, flags, io));
+    const isBare = BARE_FORMATS.includes(format);
+    for (const text of isBare ? table.omissionsOf(result) : result.unfetched)
+      io.stderr.write(`bootproof: ${printable(text)}\n`);
     return table.tableExitCode(result);
   },
 );

@@ -227,6 +227,18 @@ describe("the formats", () => {
   });
 });
 
+describe("csv and ndjson, which have rows only", () => {
+  it.each(["csv", "ndjson"])("%s says on stderr what no row says", async (format) => {
+    const other = `0x${"42".repeat(20)}`;
+    const named = await run("--format", format, "--address", other);
+    expect([named.code, named.stderr]).toEqual([
+      1,
+      "bootproof: in no list: 0x42424242...42424242\nbootproof: no list has any address\n",
+    ]);
+    expect((await run("--format", format, "--wallet", world.ids.exported)).stderr).toBe("");
+  });
+});
+
 describe("what is asked for", () => {
   it("--no-private-keys", async () => {
     const { rows } = await json("--no-private-keys");
