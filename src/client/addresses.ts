@@ -49,7 +49,14 @@ import { type ActivityVerifier, evidenceError } from "./activity-verifier.js";
 import { BootProofCache, namedBootProofs } from "./boot-proof-cache.js";
 import { buildsOf } from "./builds.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
-import { type EvidenceSource, type KeyedBootProof, fetchBootProof, fetchEvidence, withAppProofs } from "./evidence.js";
+import {
+  type EvidenceSource,
+  type KeyedBootProof,
+  fetchBootProof,
+  fetchEvidence,
+  keysNamedBy,
+  withAppProofs,
+} from "./evidence.js";
 import type { Signal } from "./platform.js";
 import { pause } from "./transport.js";
 
@@ -402,7 +409,8 @@ class Collector {
 
   async #known(activityId: string, organizationId: string): Promise<ActivityPiece | null> {
     const known = (await this.#options.known?.(activityId, organizationId)) ?? null;
-    for (const { key, bootProof } of known?.bootProofs ?? []) void this.#keep(key, Promise.resolve(bootProof));
+    if (known === null || !isWhole(known)) return null;
+    for (const { key, bootProof } of known.bootProofs) void this.#keep(key, Promise.resolve(bootProof));
     return known;
   }
 
@@ -474,6 +482,12 @@ class Collector {
     const sent = { requests: this.#requests, bootProofs: this.#fetchedBootProofs };
     this.#options.onProgress?.({ organizationId, step, ...sent, listed, left, activities, waitMs });
   }
+}
+
+/** Whether the piece is of the activity that it names, with a boot proof of each key. The service may have more now. */
+function isWhole({ activityId, activity, bootProofs }: ActivityPiece): boolean {
+  if (attempt(() => readAddressActivity(activity)).value?.id !== activityId) return false;
+  return keysNamedBy(activity).every((named) => bootProofs.some(({ key }) => key.toLowerCase().endsWith(named)));
 }
 
 /** Returns the milliseconds to wait. Null for other errors, and for too long a wait. */

@@ -62,9 +62,7 @@ export async function fetchEvidence<T>(
   most = MAX_BOOT_PROOFS,
 ): Promise<ActivityEvidence<T>> {
   const activity = copyInput(given).value ?? given;
-  const proofs = readActivity({ activity }).value.appProofs ?? [];
-  const named = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
-  const keys = named.filter((key) => !named.some((other) => other !== key && other.endsWith(key)));
+  const keys = keysNamedBy(activity);
   const wanted = keys.slice(0, most);
   const answers = await inTurns(wanted, BOOT_PROOFS_AT_ONCE, (key, index) => bootProofOf(key, index, wanted.length));
   const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
@@ -73,6 +71,13 @@ export async function fetchEvidence<T>(
     bootProofs: fetched.flatMap(({ key, bootProof }) => (bootProof === null ? [] : [{ key, bootProof }])),
     missing: [...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key), ...keys.slice(most)],
   };
+}
+
+/** Returns the keys that the activity's app proofs name, in hex. One that is a half of another is left out. */
+export function keysNamedBy(activity: JsonValue): readonly string[] {
+  const proofs = readActivity({ activity }).value.appProofs ?? [];
+  const named = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
+  return named.filter((key) => !named.some((other) => other !== key && other.endsWith(key)));
 }
 
 /** Fetches a boot proof by its key. Null if the service has none. Rejects with {@link ClientError}. */

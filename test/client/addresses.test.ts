@@ -597,4 +597,26 @@ describe("parents and children", () => {
     expect(Object.keys(numbers())).not.toContain("list_app_proofs");
     expect(Object.keys(numbers())).not.toContain("get_boot_proof");
   });
+
+  it.each<[string, (piece: ActivityPiece, other: ActivityPiece) => Partial<ActivityPiece>]>([
+    ["of another activity", (_, { activity, bootProofs }) => ({ activity, bootProofs })],
+    ["that cannot be read", () => ({ activity: {} })],
+    ["without a boot proof of each key", () => ({ bootProofs: [] })],
+  ])("evidence %s is fetched again", async (_, alter) => {
+    const kept = await collected((await collect()).pieces);
+    const all = kept.filter((piece) => piece.kind === "activity");
+    expect(all).toHaveLength(2);
+    const known = async (id: string): Promise<ActivityPiece> => {
+      const own = all.find(({ activityId }) => activityId === id)!;
+      return {
+        ...own,
+        ...alter(
+          own,
+          all.find((piece) => piece !== own)!,
+        ),
+      };
+    };
+    const again = await collected((await collect({ known })).pieces);
+    expect(again.filter((piece) => piece.kind === "activity")).toEqual(all);
+  });
 });
