@@ -180,7 +180,8 @@ const RUN = /^\s*[=+\-@＝＋－＠]/;
 function cellOf(value: string): string {
   const text = printable(value);
   const safe = RUN.test(text) ? `'${text}` : text;
-  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Spreadsheets of many countries separate cells by semicolons.
+  return /[",;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 export function tableJunit(result: AddressResult): string {

@@ -64,7 +64,7 @@ import { pause } from "./transport.js";
 export interface AddressFilter {
   /** Only the accounts of this wallet. */
   readonly walletId?: string | undefined;
-  /** Only these addresses. One that is neither listed nor proven has no row. */
+  /** Only these addresses, at least one. One that is neither listed nor proven has no row. */
   readonly addresses?: readonly string[] | undefined;
   /** Whether addresses of private keys are included. Default: true. */
   readonly privateKeys?: boolean | undefined;
@@ -90,7 +90,7 @@ export interface AddressesOptions extends AddressSweepOptions {
 export const ADDRESSES_OPTIONS: MembersOf<AddressesOptions> = {
   organizationId: optional(nonEmptyText),
   walletId: optional(nonEmptyText),
-  addresses: optional(list(nonEmptyText)),
+  addresses: optional(list(nonEmptyText, 1)),
   privateKeys: optional(flag),
   parentOrganizationId: optional(nonEmptyText),
   maxAccounts: optional(count),

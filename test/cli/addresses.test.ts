@@ -164,7 +164,7 @@ describe("the exit code", () => {
   });
 
   it("does not let a spreadsheet run a cell", () => {
-    const cells = ["=1+1", "+1", "-1", "@x", " =1", "＝1", 'a"b', "a,b", "\t=1", "a\nb", "plain"];
+    const cells = ["=1+1", "+1", "-1", "@x", " =1", "＝1", 'a"b', "a,b", "a;b", "\t=1", "a\nb", "plain"];
     const lines = tableCsv({
       ...result([]),
       rows: cells.map((address) => ({ ...row, class: "derived", address })),
@@ -182,6 +182,7 @@ describe("the exit code", () => {
       "'＝1",
       '"a""b"',
       '"a,b"',
+      '"a;b"',
       "\\u{9}=1",
       "a\\u{a}b",
       "plain",

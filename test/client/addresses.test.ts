@@ -483,6 +483,7 @@ describe("what could not be fetched", () => {
     const verified = client.withVerification(lab.policy);
     expect(() => verified.addresses({ wallet: walletId } as never)).toThrow(TypeError);
     expect(() => verified.addresses({ maxAccounts: -1 })).toThrow(TypeError);
+    expect(() => verified.addresses({ addresses: [] })).toThrow("addresses: empty: expected at least one");
     const policy = parsePolicy(renamed);
     expect(() => client.withVerification(policy).addresses()).toThrow(DerivationPolicyError);
     expect(names).toEqual([]);
