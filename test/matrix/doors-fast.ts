@@ -103,7 +103,7 @@ const addresses: Door = async (world, side) => {
     activity,
     bootProofs: [{ key: "", bootProof }],
   });
-  await folder.end([]);
+  await folder.end();
   const own = world.words("addresses", side);
   const words = ["--from", at, "--organization-id", organizationId, "--policy", world.policyPath, ...own];
   const { code, stdout, stderr } = await run("addresses", ...words, ...builds(world[side]), ...JSON_REPORT);
