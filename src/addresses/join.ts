@@ -85,8 +85,9 @@ export function joinAddresses(
 
 class Join {
   readonly #options: JoinOptions;
-  /** When the lists were read, in milliseconds. */
-  readonly #readAt: number;
+  /** When the lists of accounts and of private keys were requested, in milliseconds. */
+  readonly #accountsAt: number;
+  readonly #privateKeysAt: number;
   readonly #listed: readonly Listed[];
   /** Of wallets and private keys, by their ids. */
   readonly #flags: ReadonlyMap<string, Flags>;
@@ -107,7 +108,9 @@ class Join {
 
   constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
     this.#options = options;
-    this.#readAt = lists.listedAt ?? Infinity;
+    const { listedAt, privateKeysListedAt = listedAt } = lists;
+    this.#accountsAt = listedAt ?? Infinity;
+    this.#privateKeysAt = privateKeysListedAt ?? Infinity;
     this.#flags = flagsOf(lists);
     this.#listed = listedOf(lists, this.#flags);
     const sorted = [...evidence].sort((a, b) => compareTexts(a.activity.id, b.activity.id));
@@ -305,7 +308,8 @@ class Join {
   /** Returns the reason why a proven address may be in no list, or null. */
   #excuse({ says, activity }: Known): string | null {
     if (activity.unkept) return "its activity asked not to keep it (persist: false)";
-    if (says.timestampMs > this.#readAt) return "it was made after the lists were read";
+    const readAt = says.walletId === null ? this.#privateKeysAt : this.#accountsAt;
+    if (says.timestampMs > readAt) return "it was made after its list was read";
     const deletion = this.#deletions.find((each) => isDeletionOf(each, says, activity));
     return deletion === undefined ? null : `it may have been deleted by ${deletion.id}`;
   }

@@ -39,8 +39,10 @@ export interface AddressLists {
   readonly wallets: readonly ListedWallet[];
   readonly accounts: readonly ListedAccount[];
   readonly privateKeys: readonly ListedPrivateKey[];
-  /** The caller's time, in milliseconds, before the first list was requested. Null if it is not known. */
+  /** The caller's time, in milliseconds, before the accounts were first requested. Null if it is not known. */
   readonly listedAt: number | null;
+  /** The same of the private keys. Default: `listedAt`. */
+  readonly privateKeysListedAt?: number | null;
 }
 
 /** Reads one answer of `list_wallets`. Throws {@link MalformedError} (`address-list`). */

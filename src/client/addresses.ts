@@ -138,7 +138,7 @@ interface ListPiece {
   readonly operation: "list_wallets" | "list_wallet_accounts" | "list_private_keys";
   /** The answer, or a page of it, without items that an earlier page had. */
   readonly answer: JsonValue;
-  /** The time before the organization's first list, in milliseconds. */
+  /** The time before the first request of this list, in milliseconds. */
   readonly at: number;
 }
 
@@ -306,8 +306,8 @@ class Collector {
 
   async *#piecesOf(organization: Collected, isWantedType: (type: string) => boolean): AsyncGenerator<AddressPiece> {
     const { organizationId } = organization;
+    for await (const list of this.#lists(organization)) yield { ...list, kind: "list", organizationId };
     const at = this.#source.now().getTime();
-    for await (const list of this.#lists(organization)) yield { ...list, kind: "list", organizationId, at };
     const accounts = this.#accountLists(organization);
     const activities = this.#activities(organizationId, isWantedType);
     // A short page is the end of a list, unless the other list has an address that this one lacks.
@@ -330,16 +330,18 @@ class Collector {
     yield { kind: "end", organizationId };
   }
 
-  async *#lists(organization: Collected): AsyncGenerator<ListAnswer> {
+  async *#lists(organization: Collected): AsyncGenerator<ListAnswer & Pick<ListPiece, "at">> {
     const { walletId, privateKeys = true } = this.#options;
+    const walletsAt = this.#source.now().getTime();
     const wallets = await this.#ask(organization.organizationId, "list_wallets", {});
     readList("list_wallets", () => readWallets(wallets));
-    yield { operation: "list_wallets", answer: wallets };
+    yield { operation: "list_wallets", answer: wallets, at: walletsAt };
     if (!privateKeys || walletId !== undefined) return;
+    const at = this.#source.now().getTime();
     const answer = await this.#ask(organization.organizationId, "list_private_keys", {});
     for (const { addresses, privateKeyId } of readList("list_private_keys", () => readPrivateKeys(answer)))
       for (const { address } of addresses) organization.list(address, privateKeyId);
-    yield { operation: "list_private_keys", answer };
+    yield { operation: "list_private_keys", answer, at };
   }
 
   /** Returns a function that reads the accounts, and reads on when it is called again. */
@@ -614,6 +616,7 @@ interface Facts {
   readonly privateKeys: ListedPrivateKey[];
   readonly evidence: AddressEvidence[];
   listedAt: number | null;
+  privateKeysListedAt: number | null;
 }
 
 /**
@@ -628,7 +631,8 @@ export async function* joinPieces(
   const all = new Map<string, Facts>();
   let parentOrganizationId: string | null = null;
   const factsOf = (id: string): Facts => {
-    const facts = all.get(id) ?? { wallets: [], accounts: [], privateKeys: [], evidence: [], listedAt: null };
+    const times = { listedAt: null, privateKeysListedAt: null };
+    const facts = all.get(id) ?? { wallets: [], accounts: [], privateKeys: [], evidence: [], ...times };
     all.set(id, facts);
     return facts;
   };
@@ -649,7 +653,8 @@ export async function* joinPieces(
 }
 
 function addList(facts: Facts, { operation, answer, at, organizationId }: ListPiece): void {
-  facts.listedAt = Math.min(at, facts.listedAt ?? at);
+  if (operation === "list_wallet_accounts") facts.listedAt = Math.min(at, facts.listedAt ?? at);
+  if (operation === "list_private_keys") facts.privateKeysListedAt = Math.min(at, facts.privateKeysListedAt ?? at);
   if (operation === "list_wallets") append(facts.wallets, readWallets(answer));
   else if (operation === "list_private_keys") append(facts.privateKeys, readPrivateKeys(answer));
   else append(facts.accounts, readAccounts(answer, organizationId));

@@ -811,7 +811,25 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an address younger than the list",
     lists: { listedAt: after(59).getTime() },
     activities: [made([a])],
-    rows: [["unlisted derived A", /after the lists were read/]],
+    rows: [["unlisted derived A", /after its list was read/]],
+  },
+  {
+    name: "a private key younger than the list of accounts, and older than that of private keys",
+    lists: { listedAt: after(59).getTime(), privateKeysListedAt: after(60).getTime() },
+    activities: [keysMade({ [K]: A })],
+    rows: [["unlisted contradicted A"]],
+  },
+  {
+    name: "a private key younger than the list of private keys",
+    lists: { listedAt: after(61).getTime(), privateKeysListedAt: after(59).getTime() },
+    activities: [keysMade({ [K]: A })],
+    rows: [["unlisted derived A"]],
+  },
+  {
+    name: "an account younger than the list of private keys, and older than that of accounts",
+    lists: { listedAt: after(60).getTime(), privateKeysListedAt: after(59).getTime() },
+    activities: [made([a])],
+    rows: [["unlisted contradicted A"]],
   },
   {
     name: "an address as old as the list",

@@ -401,6 +401,24 @@ it("fetches the boot proofs of all keys of an activity", async () => {
   await many.close();
 });
 
+it("measures the age of an address against the list that lacks it", async () => {
+  const { client } = await recorded();
+  const accounts = [account("m/44'/60'/8'/0/0")];
+  let left: string | undefined;
+  const query = async (name: string, parameters: Json, options: object): Promise<Json> => {
+    if (name === "list_private_keys")
+      left = (await made(lab, "createWalletAccounts", { walletId, accounts }, PROVEN))["addresses"][0];
+    await setTimeout(2);
+    const answer = (await client.query(name, parameters, options)) as Json;
+    if (name !== "list_wallet_accounts") return answer;
+    return { accounts: (answer["accounts"] as Json[]).filter(({ address }) => address !== left) };
+  };
+  const source = { now: () => new Date(), query: query as never };
+  const pieces = collectAddresses(source, { organizationIds: [lab.organizationId] });
+  const [table] = await collected(joinPieces(pieces, { policy: lab.policy, now: () => new Date() }));
+  expect(table!.rows[0]).toMatchObject({ class: "contradicted", address: left, listed: false });
+});
+
 describe("what could not be fetched", () => {
   const failing = (operation: string, status: number, headers: Record<string, string> = {}, times = Infinity) => {
     let left = times;
