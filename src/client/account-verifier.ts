@@ -3,9 +3,10 @@ import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../ad
 import type { AddressRow } from "../addresses/join.js";
 import { type ListedAccount, readAccounts } from "../addresses/lists.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type NamesRead, collectFoldedNames } from "../decode/folded-names.js";
+import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
 import { type MembersOf, flag, list, oneOf, optional } from "../decode/shapes.js";
-import { attempt } from "../errors.js";
+import { FaultList, attempt, shownName } from "../errors.js";
 import type { UnverifiedQuestion } from "../exchange/question.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import type { ActivityVerifier } from "./activity-verifier.js";
@@ -105,12 +106,27 @@ async function* withAccounts(
   yield* pieces;
 }
 
-/** Returns the accounts of an answer, in the form of `list_wallet_accounts`. */
+const ACCOUNT_NAMES: NamesRead = Object.fromEntries(
+  ["walletAccountId", "organizationId", "walletId", "path", "address", "addressFormat", "curve"].map((name) => [
+    name,
+    {},
+  ]),
+);
+
+/**
+ * Returns the accounts of an answer, in the form of `list_wallet_accounts`. Rejects an answer with another member that
+ * a decoder may take for one that was judged: {@link ClientError} (`answer`).
+ */
 function listOf(answer: JsonValue, operation: string): JsonObject {
   const members = isJsonObject(answer) ? answer : {};
-  return {
-    accounts: operation === "get_wallet_account" ? [members["account"] ?? null] : (members["accounts"] ?? null),
-  };
+  const isOne = operation === "get_wallet_account";
+  const [wanted, other] = isOne ? ["account", "accounts"] : ["accounts", "account"];
+  const faults = new FaultList();
+  collectFoldedNames(members, { [wanted!]: ACCOUNT_NAMES }, { path: "", faults });
+  for (const name of Object.keys(members))
+    if (folded(name) === other) faults.push({ path: shownName(name), message: `an account beside ${wanted}` });
+  if (faults.length > 0) throw answerError(operation, faults, "none");
+  return { accounts: isOne ? [members["account"] ?? null] : (members["accounts"] ?? null) };
 }
 
 /** Returns the row of an account, and one that is contradicted for an account that was not requested. */

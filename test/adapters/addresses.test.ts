@@ -6,7 +6,7 @@ import { type ClientError, DerivationPolicyError, apiKeyStamper, createClient } 
 import { parsePolicy } from "../../src/index.js";
 import { stampWithApiKey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { type Json, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
+import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -164,6 +164,31 @@ describe.each([
   });
 });
 
+it.each<[string, string, (answer: Json) => Json]>([
+  ["get_wallet_account", "accounts", ({ account: one }) => ({ account: one, accounts: [one] })],
+  ["get_wallet_account", "Account", ({ account: one }) => ({ account: one, Account: { ...one, address: "0x42" } })],
+  ["get_wallet_account", "Accounts", ({ account: one }) => ({ account: one, Accounts: [one] })],
+  ["get_wallet_account", "account.Address", ({ account: one }) => ({ account: { ...one, Address: "0x42" } })],
+  ["list_wallet_accounts", "account", ({ accounts }) => ({ accounts, account: accounts[0] })],
+  ["list_wallet_accounts", "ACCOUNTS", ({ accounts }) => ({ accounts, ACCOUNTS: [] })],
+])("an answer of %s with %s, which nothing judged, is refused", async (name, path, alter) => {
+  class Altered extends Sdk {
+    override async request(requestPath: string, body: unknown): Promise<Json> {
+      const answer = await super.request(requestPath, body);
+      return requestPath.endsWith(name) ? alter(answer) : answer;
+    }
+  }
+  const client = verified(new Altered({ organizationId }), { policy, verifyAddresses: true });
+  const honest = await evidence.query("list_wallet_accounts", { walletId }, {});
+  const { address } = (honest as Json)["accounts"][0] as { address: string };
+  const input = { organizationId, walletId };
+  const answer =
+    name === "get_wallet_account" ? client.getWalletAccount({ ...input, address }) : client.getWalletAccounts(input);
+  const error = await rejectionOf<ClientError>(answer);
+  expect([error.name, error.code]).toEqual(["ClientError", "answer"]);
+  expect(error.message).toContain(path);
+});
+
 it("a wrapped fetch needs a client as evidence", () => {
   const options = { policy, baseUrl: lab.baseUrl, verifyAddresses: true };
   expect(() => verifiedFetch({ ...options, evidence: [] })).toThrow("options.evidence: expected a client");
@@ -190,4 +215,21 @@ it("a wrapped client may ask for a hexadecimal address in another case", async (
   const client = verified(new Tolerant({ organizationId }), { policy, verifyAddresses: true });
   const input = { organizationId, walletId: twoFormats["walletId"], address: lower };
   expect((await client.getWalletAccount(input))["account"].address).toBe(address);
+});
+
+// The last tests, since they make wallets.
+it.each([
+  ["a wrapped client", wrapped],
+  ["a wrapped fetch", fetching],
+] as const)("%s refuses another account whose key was exported in another format", async (_, ask) => {
+  const other = "m/44'/60'/4'/0'";
+  const { walletId: ofKey, addresses } = await made(
+    { walletName: "key", accounts: [account(other), account(other, "ADDRESS_FORMAT_COMPRESSED")] },
+    PROVEN,
+  );
+  const [address, sibling] = addresses as [string, string];
+  const sent = () => ask("get_wallet_account", { walletId: ofKey, address: sibling });
+  expect(await sent()).toMatchObject({ account: { address: sibling } });
+  await completed(submit(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY }));
+  expect((await refusal(sent())).rows.map((row) => row.class)).toEqual(["exported"]);
 });
