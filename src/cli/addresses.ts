@@ -187,14 +187,10 @@ async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Prom
 async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): AsyncGenerator<AddressTable> {
   const { question, flags } = request;
   const { walletId, addresses, privateKeys } = question;
-  const interruption = new Interruption();
   try {
     const { joinPieces } = await import("../client/addresses.js");
     const folder = flags.out === undefined ? null : new AddressFolder(flags.out, question);
-    const pieces =
-      flags.from === undefined
-        ? fetched(request, folder, { io, signal: interruption.signal })
-        : piecesIn(flags.from, question);
+    const pieces = flags.from === undefined ? fetched(request, folder, io) : piecesIn(flags.from, question);
     const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
     yield* joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now });
     await folder?.end();
@@ -204,6 +200,14 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
       throw new UsageError([{ file: printable(flags.policy!), message: error.message }]);
     if (!isMalformed(error)) throw error;
     throw new UnreachableError([{ file: printable(flags.from!), message: printable(error.message) }]);
+  }
+}
+
+/** Calls a function with a signal of Ctrl-C. Elsewhere a signal ends the process, as it does without a handler. */
+async function* interruptible<T>(work: (signal: AbortSignal) => AsyncIterable<T>): AsyncGenerator<T> {
+  const interruption = new Interruption();
+  try {
+    yield* work(interruption.signal);
   } finally {
     interruption.forget();
   }
@@ -213,7 +217,7 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
 async function* fetched(
   { question, connection, flags, limit, maxAccounts }: AddressRequest,
   folder: AddressFolder | null,
-  { io, signal }: { readonly io: Io; readonly signal: AbortSignal },
+  io: Io,
 ): AsyncGenerator<AddressPiece> {
   const [client, library] = await Promise.all([connect(connection!, io), import("../client/addresses.js")]);
   const source: AddressSource = {
@@ -222,33 +226,43 @@ async function* fetched(
   };
   const { organizationId, suborgs, walletId, addresses, privateKeys } = question;
   const onProgress = (progress: AddressProgress): void => io.progress(progressText(progress));
-  const arrived = async <T>(answer: Promise<T>): Promise<T> => {
+  const arrived = async <T>(answer: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    const goesOn = folder === null ? "" : `: the same command goes on from ${flags.out}`;
+    const interrupted = new UnreachableError([printable(`interrupted${goesOn}`)]);
+    // What was kept needs no request, and so nothing else that a signal ends.
+    if (signal.aborted) throw interrupted;
     try {
-      return await reached(answer, connection!);
+      return await reached(answer(), connection!);
     } catch (error) {
-      const goesOn = folder === null ? "" : `: the same command goes on from ${flags.out}`;
-      throw signal.aborted ? new UnreachableError([printable(`interrupted${goesOn}`)]) : error;
+      throw signal.aborted ? interrupted : error;
     }
   };
-  const listed = { organizationId, limit, signal, onProgress };
-  const children = suborgs ? await arrived(library.listSubOrganizations(source, listed)) : [];
+  const children: string[] = [];
+  const listing = async function* (signal: AbortSignal): AsyncGenerator<string[]> {
+    const listed = { organizationId, limit, signal, onProgress };
+    yield await arrived(() => library.listSubOrganizations(source, listed), signal);
+  };
+  if (suborgs) for await (const ids of interruptible(listing)) for (const id of ids) children.push(id);
   if (suborgs) await agree(children.length, flags, io);
   const parentOrganizationId = suborgs ? organizationId : flags.parentOrganizationId;
-  const pieces = library.collectAddresses(source, {
-    organizationIds: [organizationId, ...children],
-    ...(walletId !== null && { walletId }),
-    ...(addresses.length > 0 && { addresses }),
-    ...(parentOrganizationId !== undefined && { parentOrganizationId }),
-    ...(folder && { known: async (...ids) => folder.known(...ids) }),
-    privateKeys,
-    maxAccounts,
-    signal,
-    onProgress,
+  yield* interruptible(async function* (signal) {
+    const pieces = library.collectAddresses(source, {
+      organizationIds: [organizationId, ...children],
+      ...(walletId !== null && { walletId }),
+      ...(addresses.length > 0 && { addresses }),
+      ...(parentOrganizationId !== undefined && { parentOrganizationId }),
+      ...(folder && { known: async (...ids) => folder.known(...ids) }),
+      privateKeys,
+      maxAccounts,
+      signal,
+      onProgress,
+    });
+    const next = (): Promise<IteratorResult<AddressPiece>> => arrived(() => pieces.next(), signal);
+    for (let piece = await next(); piece.done !== true; piece = await next()) {
+      await folder?.put(piece.value);
+      yield piece.value;
+    }
   });
-  for (let next = await arrived(pieces.next()); next.done !== true; next = await arrived(pieces.next())) {
-    await folder?.put(next.value);
-    yield next.value;
-  }
 }
 
 function progressText({ step, waitMs, requests, listed, left, activities, bootProofs }: AddressProgress): string {

@@ -5,6 +5,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { runAny as run } from "../../src/cli/commands.js";
 import { otherMembers } from "../../src/decode/input.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Json, completed, submit } from "../lab/support.js";
@@ -325,6 +326,47 @@ describe("--out", () => {
     });
     const says = await refusal(3, world.from(folder), "no such file");
     expect(says).not.toContain("etc");
+  });
+});
+
+describe("a signal, where nothing is fetched,", () => {
+  const handlers = (): number => process.listenerCount("SIGINT");
+  /** Runs the command, and returns its exit code and the numbers of handlers while it asks or verifies. */
+  const watched = async (argv: readonly string[]): Promise<[code: number, asking: number[], verifying: number[]]> => {
+    const [before, asking, verifying]: [number, number[], number[]] = [handlers(), [], []];
+    const stdin = async function* (): AsyncGenerator<Uint8Array> {
+      asking.push(handlers() - before);
+      yield Buffer.from("n\n");
+    };
+    const code = await run(argv, {
+      stdin: stdin(),
+      stdout: { write: () => true, isTTY: false, columns: 0, rows: 0 },
+      stderr: { write: () => true, isTTY: true, columns: 0 },
+      env: {},
+      now: () => {
+        verifying.push(handlers() - before);
+        return new Date();
+      },
+    });
+    expect(handlers()).toBe(before);
+    return [code, asking, verifying];
+  };
+  const words = (): string[] => ["addresses", "--policy", world.policy];
+
+  it("ends the command at its question", async () => {
+    const [code, asking] = await watched([...words(), "--suborgs", ...world.connection]);
+    expect([code, asking]).toEqual([2, [0]]);
+  });
+
+  it("ends the command with --from", async () => {
+    const args = ["--from", whole, "--organization-id", world.lab.organizationId, ...ACCEPT];
+    const [code, , verifying] = await watched([...words(), ...args]);
+    expect([code, new Set(verifying)]).toEqual([0, new Set([0])]);
+  });
+
+  it("is handled while evidence is fetched", async () => {
+    const [code, , verifying] = await watched([...words(), ...world.connection, ...ACCEPT]);
+    expect([code, verifying]).toEqual([0, expect.arrayContaining([1])]);
   });
 });
 
