@@ -15,7 +15,10 @@ import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** Limit of keys for one activity, where its caller waits for it. Keys beyond the limit are listed as missing; an honest service names fewer. */
+/**
+ * Limit of keys for one activity, where its caller waits for it. Keys beyond the limit are listed as missing; an honest
+ * service names fewer.
+ */
 export const MAX_BOOT_PROOFS = 16;
 export const BOOT_PROOFS_AT_ONCE = 4;
 
