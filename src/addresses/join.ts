@@ -108,11 +108,11 @@ class Join {
 
   constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
     this.#options = options;
-    const { listedAt, privateKeysListedAt = listedAt } = lists;
+    const { wallets, accounts, privateKeys, listedAt, privateKeysListedAt = listedAt } = lists;
     this.#accountsAt = listedAt ?? Infinity;
     this.#privateKeysAt = privateKeysListedAt ?? Infinity;
-    this.#flags = flagsOf(lists);
-    this.#listed = listedOf(lists, this.#flags);
+    this.#flags = flagsOf(wallets, privateKeys);
+    this.#listed = listedOf(accounts, privateKeys, this.#flags);
     const sorted = [...evidence].sort((a, b) => compareTexts(a.activity.id, b.activity.id));
     for (const each of sorted) this.#read(each);
     this.#deletions = sorted
@@ -368,7 +368,10 @@ class Groups<T> {
   }
 }
 
-function flagsOf({ wallets, privateKeys }: AddressLists): ReadonlyMap<string, Flags> {
+function flagsOf(
+  wallets: AddressLists["wallets"],
+  privateKeys: AddressLists["privateKeys"],
+): ReadonlyMap<string, Flags> {
   const flags = new Map<string, Flags>();
   const addFlags = (id: string, { imported, exported }: Flags): void => {
     const known = flags.get(id) ?? { imported, exported };
@@ -380,7 +383,11 @@ function flagsOf({ wallets, privateKeys }: AddressLists): ReadonlyMap<string, Fl
   return flags;
 }
 
-function listedOf({ accounts, privateKeys }: AddressLists, flags: ReadonlyMap<string, Flags>): Listed[] {
+function listedOf(
+  accounts: AddressLists["accounts"],
+  privateKeys: AddressLists["privateKeys"],
+  flags: ReadonlyMap<string, Flags>,
+): Listed[] {
   return [
     ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
       const own = { walletId, path, address, listed: true, curve, addressFormat, createdAt };

@@ -83,6 +83,7 @@ describe("evidence of addresses", () => {
         requested: null,
         wallets: [W],
         privateKeys: [],
+        privateKeyAddresses: [],
         addresses: [A],
         unkept: false,
         subOrganizationId: null,
