@@ -129,11 +129,12 @@ class Join {
   /** Returns where the exported addresses are, as lists and verified proofs say. No proof has a curve. */
   #exportedAccounts(): ExportedAccount[] {
     const listed = this.#listed.filter(({ address }) => this.#exported.has(comparableAddress(address)));
+    const places = new Set(listed.map(({ walletId, path }) => placeKey(walletId, path)));
     const proven = [...this.#exported]
       .flatMap((name) => this.#proofsOf.of(name))
       .filter(({ status, says }) => status === "verified" && says.organizationId === this.#options.organizationId)
       .map(({ says }) => ({ ...says, curve: null }))
-      .filter((says) => !listed.some((each) => each.walletId === says.walletId && each.path === says.path));
+      .filter(({ walletId, path }) => !places.has(placeKey(walletId, path)));
     return [...listed, ...proven].filter(({ walletId }) => walletId !== null);
   }
 
