@@ -276,8 +276,8 @@ function openSignUp({ signUp }: Claims): string[] {
     `That the organization is new and yours (${quoted(signUp.organizationId)}): the auth proxy chose it, and app ` +
       "proofs contain only its id.",
     "The user and the credentials of the organization: the auth proxy's word. It could have registered others.",
-    "The curve and the format of each address: app proofs contain neither. Among accounts at one path, the auth proxy " +
-      "chose which address is whose.",
+    "The curve and the format of each address: app proofs contain neither. Among accounts at one path, the auth " +
+      "proxy chose which address is whose.",
   ];
 }
 
