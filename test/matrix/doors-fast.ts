@@ -92,7 +92,7 @@ const addresses: Door = async (world, side) => {
   const at = join(mkdtempSync(join(tmpdir(), "bootproof-matrix-")), "evidence.d");
   const folder = new AddressFolder(at, question);
   await folder.put({ kind: "start", organizationIds: [organizationId], parentOrganizationId: null });
-  for (const operation of ["list_wallets", "list_wallet_accounts"] as const) {
+  for (const operation of ["list_wallets", "list_wallet_accounts", "list_private_keys"] as const) {
     const answer = LISTS[operation]!(activity);
     await folder.put({ kind: "list", organizationId, at: NOW.getTime(), operation, answer });
   }

@@ -16,7 +16,7 @@ export const LISTS: Readonly<Record<string, (activity: JsonObject) => JsonObject
   whoami: () => ({ organizationId }),
   list_wallets: () => ({ wallets: [{ walletId, exported: false, imported: false }] }),
   list_wallet_accounts: () => ({ accounts: [{ ...ADDRESS, organizationId, walletId, walletAccountId: "a" }] }),
-  list_private_keys: () => ({}),
+  list_private_keys: () => ({ privateKeys: [] }),
   list_activities: (activity) => ({ activities: [activity] }),
 };
 
