@@ -67,7 +67,8 @@ export function faultsOf({ unfetched, notListed }: AddressResult): string[] {
 
 /** Returns what makes the exit code, and what no row says. Messages hide a whole address, which looks like a key. */
 export function omissionsOf({ rows, unfetched, notListed }: AddressResult): string[] {
-  const none = rows.some(({ listed }) => listed) ? [] : ["no list has any address"];
+  // Where addresses were asked for, the lists may have others.
+  const none = notListed.length > 0 || rows.some(({ listed }) => listed) ? [] : ["no list has any address"];
   const short = notListed.map((text) => (text.length > 20 ? `${text.slice(0, 10)}...${text.slice(-8)}` : text));
   return [...unfetched, ...short.map((text) => `in no list: ${text}`), ...none];
 }
