@@ -327,7 +327,8 @@ function requiredString(reader: MemberReader, name: string): string {
   return text;
 }
 
+/** Reads members that may be missing. Protobuf's JSON writes a missing one as empty, too. */
 function optionalStrings(reader: MemberReader, names: readonly string[]): Readonly<Record<string, string>> {
-  const texts = names.map((name) => [name, reader.get(name) === undefined ? undefined : reader.string(name)] as const);
-  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const textOf = (name: string): string => (reader.get(name) === undefined ? "" : (reader.string(name) ?? ""));
+  return Object.fromEntries(names.map((name) => [name, textOf(name)]).filter(([, text]) => text !== ""));
 }

@@ -579,6 +579,12 @@ const appProofs: Accepted[] = [
       drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value)),
     ),
   },
+  {
+    name: "an address whose wallet and path are empty",
+    forge: address((value) =>
+      put("addressDerivationProof.walletId", "")(put("addressDerivationProof.derivationPath", "")(value)),
+    ),
+  },
   { name: "a payload with more members", forge: address(put("addressDerivationProof.note", "x")) },
   {
     name: "a payload with white space",

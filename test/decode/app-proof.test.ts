@@ -297,12 +297,12 @@ describe("decodeAppProofPayload", () => {
       timestampMs: 1758058763571,
       addressDerivationProof: derivation.addressDerivationProof,
     });
-    const bare = withMember(
-      withMember(derivation, "addressDerivationProof.walletId", undefined),
-      "addressDerivationProof.derivationPath",
-      null,
-    );
-    expect(payload(bare).addressDerivationProof).toEqual({ organizationId: "o", address: "0xab" });
+    // Protobuf's JSON omits an empty member, or writes it.
+    for (const empty of [undefined, null, ""]) {
+      const wallet = withMember(derivation, "addressDerivationProof.walletId", empty);
+      const bare = withMember(wallet, "addressDerivationProof.derivationPath", empty);
+      expect(payload(bare).addressDerivationProof).toEqual({ organizationId: "o", address: "0xab" });
+    }
     expect(payload(derivation).policyOutcomeProof).toBeUndefined();
   });
 

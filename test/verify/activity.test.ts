@@ -165,14 +165,14 @@ const rows: Row[] = [
     { activity: elsewhere({ walletId }, { walletId: "", addresses: [address] }) },
   ],
   ["a proof without a wallet", "fail warn", { payloads: [drop("addressDerivationProof.walletId")(derived())] }],
-  [
-    "a proof without a wallet, of a result without one",
-    "pass pass",
-    {
-      payloads: [drop("addressDerivationProof.walletId")(derived())],
-      activity: elsewhere({}, { privateKeys: [{ addresses: [{ address }] }] }),
-    },
-  ],
+  ["a proof whose wallet is empty", "fail warn", { payloads: [derived({ walletId: "" })] }, "names no wallet"],
+  ...[drop("addressDerivationProof.walletId")(derived()), derived({ walletId: "", derivationPath: "" })].map(
+    (proof, index): Row => [
+      `a proof ${["without a wallet", "whose wallet is empty"][index]!}, of a result without one`,
+      "pass pass",
+      { payloads: [proof], activity: elsewhere({}, { privateKeys: [{ addresses: [{ address }] }] }) },
+    ],
+  ),
   [
     "a proof of a wallet, of a result without one",
     "fail warn",
