@@ -179,18 +179,26 @@ function verifyPayload(
   { signer, budget }: { readonly signer: Signer; readonly budget: TypedDataBudget },
 ): Uint8Array {
   const { payload, encoding, hashFunction } = parameters;
-  const { r, s, v } = isJsonObject(given) ? given : {};
-  const isWord = (part: JsonValue | undefined): part is string =>
-    typeof part === "string" && part.length === 64 && fromHex(part) !== null;
-  if (!isWord(r) || !isWord(s)) throw new WrongSignatureError("expected r and s of 32 bytes in hex");
+  const { r: first, s: second, v } = isJsonObject(given) ? given : {};
+  const [r, s] = [wordOf(first), wordOf(second)];
+  if (r === null || s === null) throw new WrongSignatureError("expected r and s of 1 to 32 bytes in hex, not zero");
   if (signer.kind === "unknown") throw new UncheckedError(UNKNOWN_SIGNER);
   const bytes = payloadBytes(payload, encoding, budget);
   const isEd25519 = hashFunction === "HASH_FUNCTION_NOT_APPLICABLE";
   if (signer.kind === "ed25519" || isEd25519)
-    return verifyEd25519Payload(bytes, fromHex(r + s)!, { signer, isEd25519 });
+    return verifyEd25519Payload(bytes, concatBytes(r, s), { signer, isEd25519 });
   const digest = payloadDigest(bytes, hashFunction, isDigestOf(encoding));
-  if (typeof v !== "string" || !/^0?[01]$/.test(v)) throw new WrongSignatureError("expected v of 00 or 01");
-  return verifyEcdsa({ r: fromHex(r)!, s: fromHex(s)!, yParity: Number(v) }, digest, signer);
+  if (typeof v !== "string" || !V.test(v)) throw new WrongSignatureError("expected v of 00, 01, 1b or 1c in hex");
+  return verifyEcdsa({ r, s, yParity: Number(/[1c8]$/i.test(v)) }, digest, signer);
+}
+
+/** The parity, or 27 plus the parity. 27 and 28 are decimal, because neither 0x27 nor 0x28 is a valid v. */
+const V = /^(?:(?:0x)?(?:0?[01]|1[bc])|2[78])$/i;
+
+/** Reads an integer in hex, left-padded to 32 bytes. Clients trim or keep its leading zeros. Zero is never valid. */
+function wordOf(part: JsonValue | undefined): Uint8Array | null {
+  const digits = /^(?:0x)?(?=0*[1-9a-f])([0-9a-f]{1,64})$/i.exec(typeof part === "string" ? part : "")?.[1];
+  return digits === undefined ? null : fromHex(digits.padStart(64, "0"));
 }
 
 function isDigestOf(encoding: JsonValue | undefined): boolean {

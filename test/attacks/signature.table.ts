@@ -47,6 +47,22 @@ const both = ["pay 1", "pay 2"];
 const list = both.map((payload) => signedPayload(key, { payload, ...how }));
 const goodEd25519 = signedPayload(ed25519, { payload: "pay 1", ...plain }) as Record<"r" | "s" | "v", string>;
 
+/** Signatures whose r and s begin with zero digits, as one of 128 does. Clients write such a part shorter. */
+type Parts = Record<"r" | "s" | "v", string>;
+function withZeros(by: WalletKey, options: typeof how | typeof plain, part: "r" | "s", zeros: string) {
+  for (let index = 0; ; index++) {
+    const payload = `pay ${index}`;
+    const signature = signedPayload(by, { payload, ...options }) as Parts;
+    if (signature[part].startsWith(zeros)) return { signature, asked: { payload, ...options } };
+  }
+}
+const shortR = withZeros(key, how, "r", "00");
+const shortS = withZeros(key, how, "s", "00");
+const oddR = withZeros(key, how, "r", "0");
+const shortEd25519 = withZeros(ed25519, plain, "r", "00");
+const trimmed = (text: string): string => text.replace(/^0+/, "");
+const isOdd = good.v === "01";
+
 const flipped = (text: string): string => `${text.slice(0, -1)}${(Number.parseInt(text.at(-1)!, 16) ^ 1).toString(16)}`;
 const word = (value: bigint): string => value.toString(16).padStart(64, "0");
 const number = (text: string): bigint => BigInt(`0x${text}`);
@@ -149,12 +165,37 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   payload("one bit of s", { ...good, s: flipped(good.s) }),
   payload("the other v", { ...good, v: highS.v }),
   payload("a high s with the v of the low one", { ...highS, v: good.v }),
-  payload("v of 27", { ...good, v: "1b" }),
-  payload("v with 0x", { ...good, v: `0x${good.v.slice(1)}` }),
+  ...[isOdd ? "1b" : "1c", isOdd ? "0x1b" : "0x1c", isOdd ? "27" : "28", isOdd ? "0x0" : "0x1"].map((v) =>
+    payload(`the other v, as ${v}`, { ...good, v }),
+  ),
+  // Hex 27 and 28 are 39 and 40; a Number is no text.
+  ...["0x27", "0x28", "1d", "1a", "29", "2", "02", "001", "", "0x", " 00", "00\n", 0, 27, ["00"]].map((v) =>
+    payload(`v of ${JSON.stringify(v)}`, { ...good, v }),
+  ),
   payload("no v", { r: good.r, s: good.s }),
   payload("r and s of zero", { r: word(0n), s: word(0n), v: "00" }),
   payload("s beyond the order", { ...good, s: word(ORDER + 1n) }),
-  payload("a shorter r", { ...good, r: good.r.slice(2) }),
+  payload("r without a byte that is not zero", { ...good, r: good.r.slice(2) }),
+  payload("r of the order", { ...good, r: word(ORDER) }),
+  ...["", "0x", "0", "00", "0x0", `00${good.r}`, `0${good.r}`, `0x00${good.r}`, `-${good.r}`, ` ${good.r}`].map((r) =>
+    payload(`r of ${r.slice(0, 8)} in ${r.length} characters`, { ...good, r }),
+  ),
+  ...["", "0x", "0", word(0n), `00${good.s}`, `0x0x${good.s.slice(2)}`, `${good.s}\n`, null].map((s) =>
+    payload(`s of ${String(s).slice(0, 8)} in ${String(s).length} characters`, { ...good, s }),
+  ),
+  payload("r of zero, under a format that this version does not know", { ...good, r: word(0n) }, under("bc1q")),
+  payload("a short r over another payload", { ...shortR.signature, r: trimmed(shortR.signature.r) }),
+  payload(
+    "a short r that is padded behind",
+    { ...shortR.signature, r: `${shortR.signature.r.slice(2)}00` },
+    under(address, shortR.asked),
+  ),
+  payload(
+    "a short r over another payload, with Ed25519",
+    { ...shortEd25519.signature, r: trimmed(shortEd25519.signature.r) },
+    under(solana, { payload: "another", ...plain }),
+  ),
+  payload("an empty s, with Ed25519", withS(""), under(solana, { payload: "pay 1", ...plain })),
   payload("none", {}),
   payload("another key's, under a public key", signedPayload(otherKey, submitted), under(toHex(key.publicKey))),
   payload(
@@ -170,7 +211,8 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
   ),
   payload(
     "under an Ed25519 key of small order",
-    { r: `01${"00".repeat(31)}`, s: word(0n), v: "00" },
+    // R is the base point, S is 1: lax rules accept it for any message.
+    { r: `58${"66".repeat(31)}`, s: `01${"00".repeat(31)}`, v: "00" },
     under(`01${"00".repeat(31)}`, { payload: "pay 1", ...plain }),
   ),
   payload("of P-256 over another payload", onP256, under(p256Key, { ...submitted, payload: "pay 2" })),
@@ -267,7 +309,33 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   acceptedPayload("under an address in lower case", good, under(address.toLowerCase())),
   acceptedPayload("under a public key", good, under(toHex(key.publicKey))),
   acceptedPayload("with a high s, and its v", highS),
+  ...(isOdd
+    ? ["1", "01", "0x1", "0x01", "1c", "1C", "0x1c", "28"]
+    : ["0", "00", "0x0", "0x00", "1b", "1B", "0x1b", "27"]
+  ).map((v) => acceptedPayload(`with v as ${v}`, { ...good, v })),
+  acceptedPayload("with 0x before r, s and v", { r: `0x${good.r}`, s: `0x${good.s.toUpperCase()}`, v: `0x${good.v}` }),
+  acceptedPayload(
+    "with an r of 31 bytes",
+    { ...shortR.signature, r: shortR.signature.r.slice(2) },
+    under(address, shortR.asked),
+  ),
+  acceptedPayload(
+    "with an s of 31 bytes and 0x",
+    { ...shortS.signature, s: `0x${shortS.signature.s.slice(2)}` },
+    under(address, shortS.asked),
+  ),
+  acceptedPayload(
+    "with an odd number of digits in r",
+    { ...oddR.signature, r: trimmed(oddR.signature.r) },
+    under(address, oddR.asked),
+  ),
+  acceptedPayload(
+    "of Ed25519 with an r of 31 bytes",
+    { ...shortEd25519.signature, r: `0x${shortEd25519.signature.r.slice(2)}`, s: `0x${shortEd25519.signature.s}` },
+    under(solana, shortEd25519.asked),
+  ),
   acceptedPayload("of P-256", onP256, under(p256Key)),
+  acceptedPayload("of P-256 with 0x", { r: `0x${onP256.r}`, s: `0x${onP256.s}`, v: "0x1b" }, under(p256Key)),
   acceptedPayload("of P-256 under a whole point", onP256, under(toHex(p256.getPublicKey(key.privateKey, false)))),
   acceptedPayload("under a whole point", good, under(toHex(secp256k1.getPublicKey(key.privateKey, false)))),
   acceptedPayload("of Ed25519 under an address of Solana", goodEd25519, under(solana, { payload: "pay 1", ...plain })),
@@ -279,6 +347,20 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   accepted(
     "of several payloads",
     row("RAW_PAYLOADS", { signWith: address, payloads: both, ...how }, { signatures: list }),
+  ),
+  accepted(
+    "of several payloads, with 0x and short parts",
+    row(
+      "RAW_PAYLOADS",
+      { signWith: address, payloads: [shortR.asked.payload, shortS.asked.payload], ...how },
+      {
+        signatures: [shortR, shortS].map(({ signature: { r, s, v } }) => ({
+          r: `0x${trimmed(r)}`,
+          s: trimmed(s),
+          v: v === "00" ? "27" : "28",
+        })),
+      },
+    ),
   ),
   acceptedPayload("under an id, which names no key", good, under(ID), true),
   acceptedPayload("under an address of an unknown format", good, under("bc1q"), true),
