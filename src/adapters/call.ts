@@ -22,7 +22,7 @@ import {
 } from "./foreign.js";
 import type { AuthProxyVerifier } from "./auth-proxy.js";
 import { authOperationOf } from "../exchange/auth-proxy.js";
-import { keepProof, rejected } from "./results.js";
+import { keepProof, keepReport, rejected } from "./results.js";
 
 /** The settings that all calls of a wrapped client share. */
 export interface Setting {
@@ -185,21 +185,23 @@ export class Call {
     const settled = isFetched
       ? await exchange.settle(answerOfValue(answer), verify, true)
       : await exchange.settlePolled(answerOfValue(answer), verify, polling);
-    if (settled.kind === "other") {
-      await this.#verifyAccounts(exchange, settled.value, more);
-      return plainJson(settled.value);
-    }
+    if (settled.kind === "other") return this.#judged(exchange, settled.value, more);
     const report = settled.kind === "verified" ? settled.verified.report : null;
     const answered = { activity: plainJson(settled.activity), report };
     this.#answered.push(answered);
     return { activity: answered.activity };
   }
 
-  async #verifyAccounts({ question }: Exchange, answer: JsonValue, more: readonly unknown[]): Promise<void> {
-    if (question.kind !== "query") return;
+  /** Returns what is handed on of an answer to a query. */
+  async #judged({ question }: Exchange, answer: JsonValue, more: readonly unknown[]): Promise<JsonValue> {
     const { accounts, organizationId = null } = this.#setting;
+    if (question.kind !== "query" || accounts === null) return plainJson(answer);
     const owned = { ...question, organizationId: question.organizationId ?? organizationId };
-    await accounts?.verify(owned, answer, { query: this.#queriesOf(owned.organizationId ?? "", more) });
+    const query = this.#queriesOf(owned.organizationId ?? "", more);
+    const judged = await accounts.verify(owned, answer, { query });
+    const value = plainJson(judged?.value ?? answer);
+    keepReport(judged?.report ?? null, value);
+    return value;
   }
 
   #queriesOf(organizationId: string, more: readonly unknown[]): EvidenceSource["query"] {

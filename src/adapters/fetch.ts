@@ -4,6 +4,7 @@ import {
   ACCOUNT_OPTIONS,
   type AccountOptions,
   type AccountVerifier,
+  NEEDS_CLIENT,
   accountVerifierOf,
 } from "../client/account-verifier.js";
 import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
@@ -12,11 +13,11 @@ import { ClientError, answerError } from "../client/errors.js";
 import { type EvidenceSource, type FindBootProof, evidenceByKey, givenEvidence } from "../client/evidence.js";
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
-import { type JsonObject, type JsonValue, parseJson } from "../decode/json.js";
+import { type JsonObject, parseJson } from "../decode/json.js";
 import { callable, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import { answerOfLiterals, exactText } from "../exchange/answer.js";
+import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
 import { authOperationOf } from "../exchange/auth-proxy.js";
@@ -247,21 +248,14 @@ class FetchDoor {
     const exchange = exchangeOf({ method, path, body, ...stamp }, this.#rules);
     const { kind, operation } = exchange.question;
     const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
-    const reply: Asked["reply"] = async (answer, call) => {
-      const made = await replyTo(exchange, answer, (asked) => rejected(this.#verifier.verify(asked, call)));
-      await this.#verifyAccounts(exchange, made, call);
-      return made;
-    };
+    const reply: Asked["reply"] = (answer, call) =>
+      replyTo(
+        exchange,
+        answer,
+        (asked) => rejected(this.#verifier.verify(asked, call)),
+        (asked, value) => this.#accounts?.verify(asked, value, { ...this.#verifier.source, ...call }),
+      );
     return { operation, effect, reply };
-  }
-
-  async #verifyAccounts(
-    { question }: Exchange,
-    { status, value }: { readonly status: number; readonly value: JsonValue },
-    call: { readonly signal?: AbortSignal },
-  ): Promise<void> {
-    if (question.kind !== "query" || status !== 200) return;
-    await this.#accounts?.verify(question, answerOfLiterals(value).value, { ...this.#verifier.source, ...call });
   }
 
   async #answered(
@@ -318,7 +312,7 @@ function sourceOf({ evidence, verifyAddresses, now = () => new Date() }: Verifie
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
   const bootProofs = isNamed ? given.bootProofs : evidence;
   if ((Array.isArray(bootProofs) || typeof evidence === "function") && verifyAddresses === true)
-    throw new TypeError("options.evidence: expected a client, since verifyAddresses lists wallets and activities");
+    throw new TypeError(NEEDS_CLIENT);
   if (Array.isArray(bootProofs)) return givenEvidence(bootProofs as readonly JsonObject[], now);
   if (typeof given.query === "function")
     return { now, query: (name, parameters, call) => given.query!(name, parameters, call) };

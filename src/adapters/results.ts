@@ -1,28 +1,33 @@
 /** Reports of values that were handed on, and rejections in a form that suits other libraries. */
 import { cut, listed } from "../errors.js";
 import { RejectedActivityError, rejectionAdvice } from "../client/errors.js";
-import type { Proven } from "../exchange/http.js";
+import type { AccountReport, HttpReply, Proven } from "../exchange/http.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
 
-const REPORTS = new WeakMap<object, Report>();
+/** A report, or the `rows` of accounts. Each has the members of the other as undefined. */
+export type ValueReport =
+  (Report & { readonly rows?: undefined }) | (AccountReport & Readonly<Partial<Record<keyof Report, undefined>>>);
+
+const REPORTS = new WeakMap<object, ValueReport>();
 const TOKEN_REPORTS = new WeakMap<object, TokenReport<object>>();
 const UNPROVEN = new WeakSet<object>();
 
 /**
  * Returns the report of a value that a {@link verified} client returned, of its `activity`, or of a Response of
- * {@link verifiedFetch}. It is undefined for results of queries, unfinished activities, copies, and everything else.
+ * {@link verifiedFetch}. For accounts and private keys (`verifyAddresses`) it has only `rows`, one for each address. It
+ * is undefined for results of other queries, unfinished activities, copies, and everything else.
  *
  * @example
  * const value = await verified(turnkey, { policy }).getActivity({ organizationId, activityId });
  * console.log(reportOf(value)?.verdict); // verified
  */
-export function reportOf(value: unknown): Report | undefined {
+export function reportOf(value: unknown): ValueReport | undefined {
   return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
 }
 
-export function keepReport(report: Report | null, ...values: readonly unknown[]): void {
-  if (report !== null) for (const value of values) REPORTS.set(value as object, report);
+export function keepReport(report: HttpReply["report"], ...values: readonly unknown[]): void {
+  if (report !== null) for (const value of values) REPORTS.set(value as object, report as ValueReport);
 }
 
 /**
@@ -47,7 +52,7 @@ export function keepProof(value: object, { proven, report, tokenReport = null }:
 
 interface KeptProof {
   readonly proven: Proven;
-  readonly report: Report | null;
+  readonly report: HttpReply["report"];
   readonly tokenReport?: TokenReport<object> | null;
 }
 

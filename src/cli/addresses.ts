@@ -1,7 +1,7 @@
 /** `bootproof addresses`: which addresses of an organization were derived inside a pinned enclave. */
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { createHash } from "node:crypto";
-import { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, type AcceptableClass } from "../addresses/classes.js";
+import { ADDRESS_CLASSES, type AcceptableClass } from "../addresses/classes.js";
 import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../client/addresses.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -15,7 +15,7 @@ import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError, textOptions } from "./io.js";
 import { readGivenPolicy } from "./policy-source.js";
 import type { Flags } from "./option-table.js";
-import { countOf } from "./option-values.js";
+import { acceptedOf, countOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 
@@ -139,16 +139,6 @@ function mostOf(args: ArgumentReader, option: "limit" | "max-accounts", text: st
 function formatOf(args: ArgumentReader, text = "text"): keyof typeof FORMATS {
   const format = TABLE_FORMATS.find((known) => known === text);
   return format ?? args.fault(`--format ${text}: expected one of ${TABLE_FORMATS.join(", ")}`) ?? "text";
-}
-
-function acceptedOf(args: ArgumentReader, text: string | undefined): readonly AcceptableClass[] {
-  if (text === undefined || args.isEmpty("accept")) return [];
-  return text.split(",").flatMap((word) => {
-    const known = ACCEPTABLE_CLASSES.find((name) => name === word);
-    return (
-      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_CLASSES.join(", ")}, with commas between`) ?? []
-    );
-  });
 }
 
 interface ReadPolicy {

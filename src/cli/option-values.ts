@@ -1,4 +1,5 @@
 /** Reads option values. The readers report a fault to the arguments, and return undefined. */
+import { ACCEPTABLE_CLASSES, type AcceptableClass } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
@@ -40,6 +41,17 @@ function timeOf(args: ArgumentReader, option: string, text: string, words = ""):
     parseTime(text) ??
     args.fault(`${option} ${text}: expected ${words}an RFC 3339 date and time, such as 2026-03-04T05:06:07Z`)
   );
+}
+
+/** Reads the classes of `--accept`. */
+export function acceptedOf(args: ArgumentReader, text: string | undefined): readonly AcceptableClass[] {
+  if (text === undefined || args.isEmpty("accept")) return [];
+  return text.split(",").flatMap((word) => {
+    const known = ACCEPTABLE_CLASSES.find((name) => name === word);
+    return (
+      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_CLASSES.join(", ")}, with commas between`) ?? []
+    );
+  });
 }
 
 const MOST_WORKERS = 1024;

@@ -1,4 +1,5 @@
 /** `bootproof proxy`: verifies the service's answers to any client, until it is interrupted. */
+import type { AcceptableClass } from "../addresses/classes.js";
 import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -18,7 +19,7 @@ import { requireLogFormat } from "./message-lines.js";
 import type { Flags } from "./option-table.js";
 import { readGivenPolicy, requireCurrent } from "./policy-source.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
-import { maxAgeOf, portOf } from "./option-values.js";
+import { acceptedOf, maxAgeOf, portOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
 import { readBootProofs } from "./pieces.js";
 
@@ -29,6 +30,7 @@ interface ProxyRequest {
   readonly key: Connection["key"] | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
   readonly timeoutMs: number;
+  readonly accept: readonly AcceptableClass[];
 }
 
 const EXAMPLES = `
@@ -85,8 +87,12 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const port = portOf(args, flags.port ?? "0");
   const timeoutMs = timeoutOf(args, flags.timeout);
   const age = maxAgeOf(args, flags);
+  const accept = acceptedOf(args, flags.accept);
+  if (args.has("accept") && flags.verifyAddresses !== true) args.fault("--accept requires --verify-addresses");
+  if (args.has("boot-proof") && flags.verifyAddresses === true)
+    args.fault("--verify-addresses requires --api-key-file: it lists wallets and activities");
   args.throwFaults();
-  return { flags, port: port!, key, age, timeoutMs: timeoutMs! };
+  return { flags, port: port!, key, age, timeoutMs: timeoutMs!, accept };
 }
 
 /** Returns the key that fetches evidence. Undefined if boot proofs come from files. */
@@ -104,7 +110,7 @@ function evidenceKey(args: ArgumentReader, flags: Flags<"proxy">, io: Io): Conne
 }
 
 async function optionsOf(
-  { flags, port, key, age, timeoutMs }: ProxyRequest,
+  { flags, port, key, age, timeoutMs, accept }: ProxyRequest,
   files: InputFiles,
   io: Io,
 ): Promise<StartProxyOptions> {
@@ -118,6 +124,7 @@ async function optionsOf(
     evidence: key === undefined ? { bootProofs: read.bootProofs } : await connect({ ...connection, key }, io),
     port,
     allowUnproven: flags.allowUnproven === true,
+    ...(flags.verifyAddresses === true && { verifyAddresses: true, accept }),
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     ...age,
     provenance: read.provenance,

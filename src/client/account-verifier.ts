@@ -1,14 +1,14 @@
-/** Classes of the accounts in answers of `list_wallet_accounts` and others (client/README.md, "Addresses"). */
+/** Classes of the accounts and private keys in answers to queries (client/README.md, "Addresses"). */
 import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
-import { type ListedAccount, readAccounts } from "../addresses/lists.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
-import { type NamesRead, collectFoldedNames } from "../decode/folded-names.js";
-import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
+import type { JsonObject, JsonValue } from "../decode/json.js";
 import { type MembersOf, flag, list, oneOf, optional } from "../decode/shapes.js";
-import { FaultList, attempt, shownName } from "../errors.js";
+import { attemptLater } from "../errors.js";
+import type { JudgedAnswer } from "../exchange/http.js";
 import type { UnverifiedQuestion } from "../exchange/question.js";
 import { comparableAddress } from "../verify/contradictions.js";
+import { type AccountAnswer, type AddressPlace, readAccountAnswer } from "./account-answers.js";
 import type { ActivityVerifier } from "./activity-verifier.js";
 import { type AddressPiece, type BootProofs, collectAddresses, joinPieces, verificationOf } from "./addresses.js";
 import { RejectedAddressesError, answerError } from "./errors.js";
@@ -17,13 +17,18 @@ import type { Signal } from "./platform.js";
 
 export interface AccountOptions {
   /**
-   * Whether accounts in answers to `list_wallet_accounts` and `get_wallet_account` are verified: each must be of the
-   * class `derived`, or of one in `accept`. Each such query lists wallets and activities, too. Default: false.
+   * Whether accounts and private keys in answers to `list_wallet_accounts`, `get_wallet_account`, `list_private_keys`
+   * and `get_private_key` are verified: each address must be of the class `derived`, or of one in `accept`. What was not
+   * judged is in the member `unverified` of the answer. Each such query lists wallets and activities, too. Default:
+   * false.
    */
   readonly verifyAddresses?: boolean;
   /** Classes of addresses that are accepted besides `derived`. Default: none. */
   readonly accept?: readonly AcceptableClass[];
 }
+
+/** Boot proofs alone cannot verify accounts. */
+export const NEEDS_CLIENT = "options.evidence: expected a client, since verifyAddresses lists wallets and activities";
 
 export const ACCOUNT_OPTIONS: MembersOf<AccountOptions> = {
   verifyAddresses: optional(flag),
@@ -58,88 +63,66 @@ export class AccountVerifier {
   }
 
   /**
-   * Verifies the accounts in an answer. Does nothing for another query. Rejects with {@link RejectedAddressesError} for
-   * accounts that were not requested or are not accepted, and with {@link ClientError} if the answer cannot be read or
-   * a list or evidence could not be fetched.
+   * Verifies the accounts or private keys in an answer. Resolves to null for another query. Rejects with
+   * {@link RejectedAddressesError} for those that were not requested or are not accepted, and with {@link ClientError}
+   * if the answer cannot be read or a list or evidence could not be fetched.
    */
-  async verify(question: UnverifiedQuestion, answer: JsonValue, call: AccountCall): Promise<void> {
+  async verify(question: UnverifiedQuestion, answer: JsonValue, call: AccountCall): Promise<JudgedAnswer | null> {
     const { operation, organizationId, account: wanted } = question;
-    if (wanted === undefined) return;
+    if (wanted === undefined) return null;
     if (organizationId === null) throw answerError(operation, [{ path: "organizationId", message: "missing" }], "none");
-    const accounts = listOf(answer, operation);
-    const { value, faults } = attempt(() => readAccounts(accounts, organizationId));
-    if (value === undefined) throw answerError(operation, faults, "none");
-    const rows = await this.#rowsOf(accounts, value, organizationId, call);
-    const judged = value.map((account) => judge(account, rows, wanted));
-    const refused = judged.filter((row) => !isAcceptedClass(row.class, this.#accept));
+    const { value: read, faults } = await attemptLater(() => readAccountAnswer(answer, operation, organizationId));
+    if (read === undefined) throw answerError(operation, faults, "none");
+    const listed = await this.#rowsOf(read, organizationId, call);
+    const rows = read.items.flatMap(({ places, isKeyOwn }) =>
+      places.map((place) => judge(listed.get(placeKey(place))!, wanted, isKeyOwn)),
+    );
+    const refused = rows.filter((row) => !isAcceptedClass(row.class, this.#accept));
     if (refused.length > 0) throw new RejectedAddressesError(operation, refused);
+    return { value: read.value, report: { rows } };
   }
 
-  /** Returns the rows. If one is contradicted, joins again with all accounts, as another one may explain the proof. */
+  /** Returns the row of each place, joined with the lists and activities of the whole organization. */
   async #rowsOf(
-    accounts: JsonObject,
-    listed: readonly ListedAccount[],
+    { list, items }: AccountAnswer,
     organizationId: string,
     { query, signal }: AccountCall,
-  ): Promise<readonly AddressRow[]> {
-    if (listed.length === 0) return [];
+  ): Promise<ReadonlyMap<string, AddressRow>> {
+    const addresses = items.flatMap(({ places }) => places.map(({ address }) => address));
+    if (addresses.length === 0) return new Map();
+    const filter = { addresses, privateKeys: list.operation === "list_private_keys" };
     const source = { now: this.#activities.source.now, query };
-    const filter = { addresses: listed.map(({ address }) => address), privateKeys: false };
     const options = { ...filter, organizationIds: [organizationId], bootProofs: this.#bootProofs, signal };
+    const own = { ...list, kind: "list", organizationId, at: Infinity } as const;
+    const pieces = withFirst(own, collectAddresses(source, options));
     const verification = await verificationOf(this.#activities);
-    const join = async (pieces: AsyncIterable<AddressPiece>): Promise<readonly AddressRow[]> => {
-      for await (const { rows } of joinPieces(pieces, { ...filter, ...verification })) return rows;
-      return [];
-    };
-    const rows = await join(collectAddresses(source, { ...options, accounts }));
-    if (!rows.some((row) => row.class === "contradicted")) return rows;
-    return join(withAccounts(accounts, organizationId, collectAddresses(source, options)));
+    for await (const { rows } of joinPieces(pieces, { ...filter, ...verification }))
+      return new Map(rows.map((row) => [placeKey(row), row]));
+    return new Map();
   }
 }
 
-async function* withAccounts(
-  answer: JsonObject,
-  organizationId: string,
-  pieces: AsyncIterable<AddressPiece>,
-): AsyncGenerator<AddressPiece> {
-  yield { kind: "list", organizationId, operation: "list_wallet_accounts", answer, at: Infinity };
+async function* withFirst(first: AddressPiece, pieces: AsyncIterable<AddressPiece>): AsyncGenerator<AddressPiece> {
+  yield first;
   yield* pieces;
 }
 
-const ACCOUNT_NAMES: NamesRead = Object.fromEntries(
-  ["walletAccountId", "organizationId", "walletId", "path", "address", "addressFormat", "curve"].map((name) => [
-    name,
-    {},
-  ]),
-);
-
-/**
- * Returns the accounts of an answer, in the form of `list_wallet_accounts`. Rejects an answer with another member that
- * a decoder may take for one that was judged: {@link ClientError} (`answer`).
- */
-function listOf(answer: JsonValue, operation: string): JsonObject {
-  const members = isJsonObject(answer) ? answer : {};
-  const isOne = operation === "get_wallet_account";
-  const [wanted, other] = isOne ? ["account", "accounts"] : ["accounts", "account"];
-  const faults = new FaultList();
-  collectFoldedNames(members, { [wanted!]: ACCOUNT_NAMES }, { path: "", faults });
-  for (const name of Object.keys(members))
-    if (folded(name) === other) faults.push({ path: shownName(name), message: `an account beside ${wanted}` });
-  if (faults.length > 0) throw answerError(operation, faults, "none");
-  return { accounts: isOne ? [members["account"] ?? null] : (members["accounts"] ?? null) };
+function placeKey({ walletId, privateKeyId, path, address, addressFormat }: AddressPlace): string {
+  return JSON.stringify([walletId, privateKeyId, path, address, addressFormat]);
 }
 
-/** Returns the row of an account, and one that is contradicted for an account that was not requested. */
-function judge(account: ListedAccount, rows: readonly AddressRow[], wanted: JsonObject): AddressRow {
-  const isOf = (row: AddressRow): boolean => SAME.every((name) => row[name] === account[name]);
-  const row = rows.find(isOf)!;
-  const names = (["walletId", "address", "path"] as const).filter((name) => !isSame(wanted[name], account[name]));
-  if (names.length === 0) return row;
-  return { ...row, class: "contradicted", reason: `the request names another ${names.join(", ")}` };
+/** Returns the row, or a contradicted one if it was not requested, or if its public key is another one. */
+function judge(row: AddressRow, wanted: JsonObject, isKeyOwn: boolean | null): AddressRow {
+  const names = (["walletId", "privateKeyId", "address", "path"] as const).filter(
+    (name) => !isSame(wanted[name], row[name]),
+  );
+  const reasons = [
+    ...(names.length === 0 ? [] : [`the request names another ${names.join(", ")}`]),
+    ...(isKeyOwn === false ? ["its publicKey is that of another address"] : []),
+  ];
+  return reasons.length === 0 ? row : { ...row, class: "contradicted", reason: reasons.join("; ") };
 }
 
-const SAME = ["walletId", "path", "address", "addressFormat"] as const;
-
-function isSame(wanted: JsonValue | undefined, found: string): boolean {
-  return typeof wanted !== "string" || comparableAddress(wanted) === comparableAddress(found);
+function isSame(wanted: JsonValue | undefined, found: string | null): boolean {
+  return typeof wanted !== "string" || comparableAddress(wanted) === comparableAddress(found ?? "");
 }

@@ -132,7 +132,7 @@ export type AddressPiece =
   /** Everything about the organization came. Without this piece, its collection is not complete. */
   | { readonly kind: "end"; readonly organizationId: string };
 
-interface ListPiece {
+export interface ListPiece {
   readonly kind: "list";
   readonly organizationId: string;
   readonly operation: "list_wallets" | "list_wallet_accounts" | "list_private_keys";

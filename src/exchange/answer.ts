@@ -108,7 +108,7 @@ export function besideFaults(value: JsonValue): string[] {
 const quoted = (name: string): string => JSON.stringify(shownName(name));
 
 /** Whether a value has a member `__proto__` at any depth. A program that copies it by assignment sets a prototype. */
-function hasPrototypeMember(value: JsonValue): boolean {
+export function hasPrototypeMember(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.some(hasPrototypeMember);
   if (!isJsonObject(value)) return false;
   return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototypeMember);
@@ -158,7 +158,7 @@ export function unfinishedActivity(activity: JsonObject): JsonObject | null {
 }
 
 /** Returns a copy with these members. It has no prototype, so `__proto__` is an ordinary member. */
-function picked(object: JsonObject, names: readonly string[]): JsonObject {
+export function picked(object: JsonObject, names: readonly string[]): JsonObject {
   const kept = Object.create(null) as JsonObject;
   for (const name of names) if (Object.hasOwn(object, name)) kept[name] = object[name]!;
   return kept;

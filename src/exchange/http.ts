@@ -1,12 +1,13 @@
 /** The rules of the proxy and of a wrapped fetch for requests and answers over HTTP, without sockets. */
 import { fromBase64, fromUtf8 } from "../bytes.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import type { AddressRow } from "../addresses/join.js";
 import { attempt, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { type ReadAnswer, answerOfBytes, holdsResult } from "./answer.js";
 import type { Bindings } from "./bindings.js";
 import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
-import { operationOf, questionOf } from "./question.js";
+import { type UnverifiedQuestion, operationOf, questionOf } from "./question.js";
 
 /** Most bytes of a request's body. The service's own limit is not documented; its client sends less. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
@@ -114,27 +115,47 @@ export interface ReceivedAnswer {
   readonly body: Uint8Array | null;
 }
 
-/** The reply that is handed on, with the report of a verified activity. */
+/** The reply that is handed on, with the report of what was verified. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: JsonValue;
   readonly proven: Proven;
-  readonly report: Report | null;
+  readonly report: Report | AccountReport | null;
 }
+
+/** The class of each address in an answer with accounts or private keys. */
+export interface AccountReport {
+  readonly rows: readonly AddressRow[];
+}
+
+/** What is handed on of an answer with accounts or private keys. */
+export interface JudgedAnswer {
+  readonly value: JsonObject;
+  readonly report: AccountReport;
+}
+
+/** Resolves to null for a query whose answer is not judged. Rejects if the answer is not accepted. */
+type Judge = (question: UnverifiedQuestion, answer: JsonValue) => Promise<JudgedAnswer | null> | undefined;
 
 interface WithReport {
   readonly activity: JsonValue;
   readonly report: Report;
 }
 
-/** Makes the reply. Rejects with {@link HttpFault} (`invalid-answer`), and with the error of `verify`. */
+/** Makes the reply. Rejects with {@link HttpFault} (`invalid-answer`), and with the errors of `verify` and `judge`. */
 export async function replyTo(
   exchange: Exchange,
   answer: ReceivedAnswer,
   verify: (asked: AskedActivity) => Promise<WithReport>,
+  judge?: Judge,
 ): Promise<HttpReply> {
-  return replyWith(answer, async (read) => settledReply(await exchange.settle(read, verify)));
+  return replyWith(answer, async (read) => {
+    const settled = await exchange.settle(read, verify);
+    const { question } = exchange;
+    const judged = settled.kind === "other" && question.kind === "query" && (await judge?.(question, settled.value));
+    return judged ? accountsReply(judged) : settledReply(settled);
+  });
 }
 
 /** Makes the reply: that of `settle` for status 200, else the service's error. Rejects as {@link replyTo} does. */
@@ -165,13 +186,25 @@ function statusFault(status: number): string {
 const VERIFIED = "X-Bootproof-Verified";
 const UNPROVEN_MARK = { "X-Bootproof": "unproven", [VERIFIED]: "none" };
 
-/** What of an answer was verified: an activity, a sign-up or a token, or nothing; `unproven` if that was allowed. */
-export type Proven = "activity" | "sign-up" | "token" | "none" | "unproven";
+/**
+ * What of an answer was verified: an activity, a sign-up, a token or accounts, or nothing; `unproven` if that was
+ * allowed.
+ */
+export type Proven = "activity" | "sign-up" | "token" | "accounts" | "none" | "unproven";
 
 /** Makes the reply of an answer with status 200. */
-export function provenReply(value: JsonValue, proven: Proven, report: Report | null = null): HttpReply {
+export function provenReply(value: JsonValue, proven: Proven, report: HttpReply["report"] = null): HttpReply {
   const headers = proven === "unproven" ? UNPROVEN_MARK : { [VERIFIED]: proven };
   return { status: 200, headers, value, proven, report };
+}
+
+/** Makes the reply of judged accounts. A header has the number of addresses of each class. */
+function accountsReply({ value, report }: JudgedAnswer): HttpReply {
+  const reply = provenReply(value, "accounts", report);
+  const counts = new Map<string, number>();
+  for (const { class: name } of report.rows) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const summary = [...counts].map(([name, count]) => `${name}=${count}`).join(", ");
+  return summary === "" ? reply : { ...reply, headers: { ...reply.headers, "X-Bootproof-Accounts": summary } };
 }
 
 function settledReply(settled: Settled<WithReport>): HttpReply {

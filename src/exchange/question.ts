@@ -30,7 +30,7 @@ export interface UnverifiedQuestion {
   readonly operation: string;
   /** Organization of the request; null if it names none. */
   readonly organizationId: string | null;
-  /** The parameters of a query for accounts of wallets. */
+  /** The parameters of a query for accounts of wallets, or for private keys. */
   readonly account?: JsonObject;
 }
 
@@ -41,7 +41,12 @@ const QUERIES: ReadonlyMap<string, "activity" | "list"> = new Map([
   ["get_activity", "activity"],
   ["list_activities", "list"],
 ]);
-const ACCOUNTS: readonly string[] = ["list_wallet_accounts", "get_wallet_account"];
+const ACCOUNTS: readonly string[] = [
+  "list_wallet_accounts",
+  "get_wallet_account",
+  "list_private_keys",
+  "get_private_key",
+];
 /** The operations of votes, with their types. */
 const VOTES: ReadonlyMap<string, string> = new Map([
   ["approve_activity", "ACTIVITY_TYPE_APPROVE_ACTIVITY"],

@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { type AccountOptions, NEEDS_CLIENT } from "../client/account-verifier.js";
 import type { Client } from "../client/client.js";
 import { givenEvidence, keyOfBootProof } from "../client/evidence.js";
 import type { JsonObject } from "../decode/json.js";
@@ -19,7 +20,7 @@ import { type ForwardedRequest, type RawAnswer, type RawRequest, VerifyingProxy,
 import { type Reply, refusal } from "./reply.js";
 import { Pool, Share, readWhole, valueBytes } from "./transit.js";
 
-export interface StartProxyOptions extends Pick<VerifyOptions, "maxAgeMs"> {
+export interface StartProxyOptions extends AccountOptions, Pick<VerifyOptions, "maxAgeMs"> {
   /** Address of the service, without `/public/v1`. */
   readonly upstream: string;
   /** A signed policy, or plain data, because the command has its own copy of the library's classes. */
@@ -105,7 +106,8 @@ class ProxyServer implements RunningProxy {
 
   constructor(options: StartProxyOptions) {
     const { upstream, policy, evidence, allowUnproven, acceptance, maxAgeMs, timeoutMs, now } = options;
-    const { provenance, provenanceVerifier } = options;
+    const { provenance, provenanceVerifier, verifyAddresses = false, accept } = options;
+    if (verifyAddresses && !("query" in evidence)) throw new TypeError(NEEDS_CLIENT);
     this.#options = options;
     const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
     this.#proxy = new VerifyingProxy({
@@ -116,6 +118,8 @@ class ProxyServer implements RunningProxy {
       ...(maxAgeMs !== undefined && { maxAgeMs }),
       provenance,
       ...(provenanceVerifier && { provenanceVerifier }),
+      verifyAddresses,
+      ...(accept && { accept }),
     });
     this.#upstream = new Upstream(upstream, timeoutMs);
     this.#pools = ofPools((name) => new Pool(POOL_BYTES[name], WAIT_TIMES * timeoutMs));

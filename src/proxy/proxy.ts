@@ -4,9 +4,10 @@
 import type { Policy } from "../appraise/policy.js";
 import { type VerifyOptions, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
+import { type AccountOptions, type AccountVerifier, accountVerifierOf } from "../client/account-verifier.js";
 import { ActivityVerifier } from "../client/activity-verifier.js";
 import type { DemandedBuilds } from "../client/builds.js";
-import { ClientError, RejectedActivityError } from "../client/errors.js";
+import { ClientError, RejectedActivityError, RejectedAddressesError } from "../client/errors.js";
 import type { EvidenceSource } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonObject } from "../decode/json.js";
@@ -18,7 +19,7 @@ import type { SignedPolicy } from "../signed-policy/open.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
-interface ProxyOptions extends DemandedBuilds, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
+interface ProxyOptions extends DemandedBuilds, AccountOptions, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
   readonly policy: Policy | SignedPolicy;
   /** Source of boot proofs and missing app proofs. */
   readonly evidence: EvidenceSource;
@@ -59,12 +60,14 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 export class VerifyingProxy {
   readonly #allowUnproven: boolean;
   readonly #verifier: ActivityVerifier;
+  readonly #accounts: AccountVerifier | null;
   readonly #bindings = new Bindings();
 
-  /** Throws TypeError for an invalid policy. */
+  /** Throws TypeError for an invalid policy, and `DerivationPolicyError`. */
   constructor({ policy, evidence, allowUnproven, ...options }: ProxyOptions) {
     this.#allowUnproven = allowUnproven;
     this.#verifier = new ActivityVerifier(evidence, policy, options);
+    this.#accounts = accountVerifierOf(this.#verifier, options);
   }
 
   decide({ method, target, headers, body }: RawRequest): Decision {
@@ -105,7 +108,12 @@ export class VerifyingProxy {
       const [type = "", ...others] = header("content-type");
       if (others.length > 0 || !JSON_TYPE.test(type))
         throw new HttpFault("invalid-answer", "its Content-Type is not application/json");
-      const made = await replyTo(exchange, { ...answer, header }, (asked) => this.#verifier.verify(asked, { signal }));
+      const made = await replyTo(
+        exchange,
+        { ...answer, header },
+        (asked) => this.#verifier.verify(asked, { signal }),
+        (asked, value) => this.#accounts?.verify(asked, value, { ...this.#verifier.source, signal }),
+      );
       return { status: made.status, headers: made.headers, body: exactText(made.value), note: null };
     } catch (error) {
       return refusalOf(exchange, error);
@@ -147,12 +155,18 @@ function refusalOf({ question: { kind, operation } }: Exchange, error: unknown):
   const failed = (of: RefusalKind, message: string, details: readonly JsonObject[] = []): Reply =>
     refusal(of, `${group}/${message.startsWith(`${operation}: `) ? "" : `${operation}: `}${message}`, details);
   if (error instanceof RejectedActivityError) return failed("rejected", error.message, failedChecks(error));
+  if (error instanceof RejectedAddressesError) return failed("rejected", error.message, rowsOf(error));
   if (error instanceof HttpFault)
     return failed(error.kind, `the answer of the service is refused: ${error.message}.${advice}`);
-  if (error instanceof ClientError) return failed("evidence", error.message);
+  if (error instanceof ClientError)
+    return failed(error.code === "answer" ? "invalid-answer" : "evidence", error.message);
   return failed("internal", `a fault of the proxy: ${error instanceof Error ? error.name : "unknown"}.${advice}`);
 }
 
 function failedChecks({ failures }: RejectedActivityError): JsonObject[] {
   return failures.map(({ id, subject, detail }) => ({ id, subject, detail }));
+}
+
+function rowsOf({ rows }: RejectedAddressesError): JsonObject[] {
+  return rows.map(({ class: name, address, reason }) => ({ class: name, address, reason }));
 }

@@ -151,6 +151,19 @@ function signerOf(signWith: string): Signer {
   return key?.length === 32 ? { kind: "ed25519", publicKey: key } : { kind: "unknown" };
 }
 
+/** Whether the address is of the public key, in hex. Null if this version computes no address of that form. */
+export function isAddressOf(address: string, publicKey: string): boolean | null {
+  const signer = signerOf(address);
+  const key = hexBytes(publicKey) ?? new Uint8Array();
+  if (signer.kind === "ed25519") return equalBytes(key, signer.publicKey);
+  if (signer.kind === "ethereum") return attempt(() => equalBytes(ethereumAddress(key), signer.address)) === true;
+  if (signer.kind !== "ecdsa") return null;
+  return [secp256k1, p256].some((curve) => {
+    const [own, named] = [compressed(curve, key), compressed(curve, signer.publicKey)];
+    return own !== null && named !== null && equalBytes(own, named);
+  });
+}
+
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /** Decodes base58 of 32 bytes, where a leading 1 is a zero byte. Returns null for anything else. */

@@ -1,6 +1,12 @@
 /** Accounts in answers to a wrapped client and a wrapped fetch, verified on request, against the lab. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { type VerifiedFetchOptions, type VerifiedOptions, verified, verifiedFetch } from "../../src/adapters/index.js";
+import {
+  type VerifiedFetchOptions,
+  type VerifiedOptions,
+  reportOf,
+  verified,
+  verifiedFetch,
+} from "../../src/adapters/index.js";
 import type { RejectedAddressesError } from "../../src/client/index.js";
 import { type ClientError, DerivationPolicyError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
@@ -10,12 +16,24 @@ import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit 
 
 const lab = await startLab();
 afterAll(() => lab.close());
+/** Changes the text of the service's answer to a query. */
+type Lie = (operation: string, text: string) => string;
+const honestly: Lie = (_, text) => text;
+let lie = honestly;
+/** Changes the answer to one query, as JSON. */
+const lying = (operation: string, alter: (answer: Json) => unknown): void => {
+  lie = (name, text) => (name === operation ? JSON.stringify(alter(JSON.parse(text) as Json)) : text);
+};
+
 beforeEach(() => {
+  lie = honestly;
   lab.setFault(null);
   lab.setSettings({});
 });
 const { organizationId, policy } = lab;
 const { walletId } = lab.ids;
+const EVIL = "0x000000000000000000000000000000000000dEaD";
+const EVIL_ADDRESS = { format: "ADDRESS_FORMAT_ETHEREUM", address: EVIL };
 const PROVEN = { generateAppProofs: true };
 const made = async (parameters: Json, more = {}): Promise<Json> => {
   const { result } = await completed(submit(lab, "createWallet", parameters, more));
@@ -28,38 +46,56 @@ const twoFormats = await made(
   PROVEN,
 );
 
+const madeKey = async (privateKeyName: string, more = {}): Promise<string> => {
+  const addressFormats = ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"];
+  const key = { privateKeyName, curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats };
+  const { result } = await completed(submit(lab, "createPrivateKeys", { privateKeys: [key] }, more));
+  return ((result as Json)["createPrivateKeysResultV2"].privateKeys as Json[])[0]!["privateKeyId"] as string;
+};
+const privateKeyId = await madeKey("proven", PROVEN);
+const otherKeyId = await madeKey("unproven");
+
 /** Shaped as the clients of SDKs: methods that the constructor binds, and a `request` of the prototype. */
 class Sdk {
   readonly config: { readonly organizationId: string };
   readonly sent: string[] = [];
   getWalletAccounts: (input: Json) => Promise<Json>;
   getWalletAccount: (input: Json) => Promise<Json>;
+  getPrivateKeys: (input: Json) => Promise<Json>;
+  getPrivateKey: (input: Json) => Promise<Json>;
   getWallets: (input: Json) => Promise<Json>;
 
   constructor(config: { readonly organizationId: string }) {
     this.config = config;
     this.getWalletAccounts = (input) => this.request("/public/v1/query/list_wallet_accounts", input);
     this.getWalletAccount = (input) => this.request("/public/v1/query/get_wallet_account", input);
+    this.getPrivateKeys = (input) => this.request("/public/v1/query/list_private_keys", input);
+    this.getPrivateKey = (input) => this.request("/public/v1/query/get_private_key", input);
     this.getWallets = (input) => this.request("/public/v1/query/list_wallets", input);
   }
 
   async request(requestPath: string, body: unknown): Promise<Json> {
-    this.sent.push(requestPath.slice(requestPath.lastIndexOf("/") + 1));
+    const operation = requestPath.slice(requestPath.lastIndexOf("/") + 1);
+    this.sent.push(operation);
     const text = JSON.stringify(body);
     const headers = { "X-Stamp": stampWithApiKey(lab.apiKey, text) };
     const response = await fetch(lab.baseUrl + requestPath, { method: "POST", body: text, headers });
     if (!response.ok) throw new Error(`${response.status} refused`);
-    return (await response.json()) as Json;
+    return JSON.parse(lie(operation, await response.text())) as Json;
   }
 }
 
-type Door = (name: string, input: Json, options?: Partial<VerifiedOptions & VerifiedFetchOptions>) => Promise<Json>;
+type Options = Partial<VerifiedOptions & VerifiedFetchOptions>;
+type Door = (name: string, input: Json, options?: Options) => Promise<Json>;
+type Reported = (name: string, input: Json) => Promise<{ readonly json: Json; readonly value: unknown }>;
 
 const wrapped: Door = (name, input, options = {}) => {
   const client = verified(new Sdk({ organizationId }), { policy, verifyAddresses: true, ...(options as object) });
   const methods: Record<string, (input: Json) => Promise<Json>> = {
     list_wallet_accounts: client.getWalletAccounts,
     get_wallet_account: client.getWalletAccount,
+    list_private_keys: client.getPrivateKeys,
+    get_private_key: client.getPrivateKey,
     list_wallets: client.getWallets,
   };
   return methods[name]!({ organizationId, ...input });
@@ -67,12 +103,29 @@ const wrapped: Door = (name, input, options = {}) => {
 
 const stamper = await apiKeyStamper(lab.apiKey);
 const evidence = createClient({ baseUrl: lab.baseUrl, organizationId, stamper });
-const fetching: Door = async (name, input, options = {}) => {
-  const through = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence, verifyAddresses: true, ...options });
+const lyingFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  const { pathname } = new URL(String(input));
+  return new Response(lie(pathname.slice(pathname.lastIndexOf("/") + 1), await response.text()), response);
+};
+const responseOf = (name: string, input: Json, options: Options = {}): Promise<Response> => {
+  const common = { policy, baseUrl: lab.baseUrl, evidence, fetch: lyingFetch, verifyAddresses: true };
+  const through = verifiedFetch({ ...common, ...options });
   const body = JSON.stringify({ organizationId, ...input });
   const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
-  const response = await through(`${lab.baseUrl}/public/v1/query/${name}`, { method: "POST", body, headers });
-  return (await response.json()) as Json;
+  return through(`${lab.baseUrl}/public/v1/query/${name}`, { method: "POST", body, headers });
+};
+const fetching: Door = async (...asked) => (await (await responseOf(...asked)).json()) as Json;
+
+const reported: Readonly<Record<string, Reported>> = {
+  "a wrapped client": async (...asked) => {
+    const json = await wrapped(...asked);
+    return { json, value: json };
+  },
+  "a wrapped fetch": async (...asked) => {
+    const value = await responseOf(...asked);
+    return { json: (await value.clone().json()) as Json, value };
+  },
 };
 
 const refusal = (answer: Promise<unknown>): Promise<RejectedAddressesError> =>
@@ -81,7 +134,7 @@ const refusal = (answer: Promise<unknown>): Promise<RejectedAddressesError> =>
 describe.each([
   ["a wrapped client", wrapped],
   ["a wrapped fetch", fetching],
-] as const)("%s", (_, ask) => {
+] as const)("%s", (door, ask) => {
   it("returns derived accounts, of a list and one by one", async () => {
     const { accounts } = await ask("list_wallet_accounts", { walletId });
     expect(accounts).toHaveLength(2);
@@ -140,6 +193,104 @@ describe.each([
     expect(one).toMatchObject({ address, path });
   });
 
+  it("hands on what was judged, all else in unverified, and the class of each address", async () => {
+    const { json, value } = await reported[door]!("list_wallet_accounts", { walletId, includeWalletDetails: true });
+    const [first] = json["accounts"] as [Json];
+    expect(Object.keys(first).sort()).toEqual([
+      ...["address", "addressFormat", "curve", "organizationId", "path"],
+      ...["publicKey", "walletAccountId", "walletDetails", "walletId"],
+    ]);
+    expect(first["walletDetails"]).toEqual({ walletId });
+    expect(Object.keys(json).sort()).toEqual(["accounts", "unverified"]);
+    const [others] = json["unverified"].accounts as [Json];
+    expect(Object.keys(others).sort()).toEqual(["createdAt", "pathFormat", "updatedAt", "walletDetails"]);
+    expect(others["walletDetails"]).toMatchObject({ walletId, exported: false });
+    const { accounts } = json as { accounts: Json[] };
+    expect(reportOf(value)?.rows?.map((row) => [row.class, row.address, row.walletId])).toEqual(
+      accounts.map(({ address }) => ["derived", address, walletId]),
+    );
+    expect([reportOf(value)?.verdict, reportOf(value)?.claims]).toEqual([undefined, undefined]);
+    expect(reportOf(await ask("list_wallets", {}))).toBeUndefined();
+  });
+
+  it("hands on no member that a service adds, wherever it is", async () => {
+    lying("get_wallet_account", ({ account: one }) => ({
+      account: { ...one, payTo: EVIL, name: EVIL, walletDetails: { walletId: "another", address: EVIL } },
+      payTo: EVIL,
+      unverified: EVIL,
+    }));
+    const { address } = (await ask("list_wallet_accounts", { walletId }))["accounts"][0] as Json;
+    const { unverified, ...answer } = await ask("get_wallet_account", { walletId, address });
+    expect(JSON.stringify(answer)).not.toContain(EVIL);
+    expect(answer).toMatchObject({ account: { address, walletDetails: { walletId } } });
+    expect(unverified).toMatchObject({
+      payTo: EVIL,
+      unverified: EVIL,
+      account: { payTo: EVIL, name: EVIL, walletDetails: { walletId: "another", address: EVIL } },
+    });
+  });
+
+  it("refuses the public key of another address, and hands on as unverified one that nobody compared", async () => {
+    const { accounts } = await ask("list_wallet_accounts", { walletId });
+    const [{ address }, { publicKey }] = accounts as [Json, Json];
+    for (const other of [publicKey, "00", "no key"]) {
+      lying("get_wallet_account", ({ account: one }) => ({ account: { ...one, publicKey: other } }));
+      const error = await refusal(ask("get_wallet_account", { walletId, address }));
+      expect(error.rows).toMatchObject([{ class: "contradicted", address }]);
+      expect(error.message).toContain("its publicKey is that of another address");
+    }
+    for (const other of ["", 5, { key: publicKey }]) {
+      lying("get_wallet_account", ({ account: one }) => ({ account: { ...one, publicKey: other } }));
+      const { account: one, unverified } = await ask("get_wallet_account", { walletId, address });
+      expect(one).not.toHaveProperty("publicKey");
+      expect(unverified.account.publicKey).toEqual(other);
+    }
+  });
+
+  it.each(["list_wallet_accounts", "get_wallet_account"])("refuses __proto__ in an answer of %s", async (name) => {
+    const { address } = (await ask("list_wallet_accounts", { walletId }))["accounts"][0] as Json;
+    for (const place of ['"address":', '"createdAt":', '"account', '"seconds":']) {
+      lie = (operation, text) =>
+        operation === name ? text.replace(place, `"__proto__":{"address":"0x42"},${place}`) : text;
+      const input = name === "get_wallet_account" ? { walletId, address } : { walletId };
+      const error = await rejectionOf<ClientError>(ask(name, input));
+      expect([error.name, error.code]).toEqual(["ClientError", "answer"]);
+      expect(error.message).toContain("__proto__");
+    }
+  });
+
+  it("judges private keys as it does accounts", async () => {
+    const { json, value } = await reported[door]!("get_private_key", { privateKeyId });
+    const { privateKey, unverified } = json;
+    expect(Object.keys(privateKey as Json).sort()).toEqual(["addresses", "curve", "privateKeyId", "publicKey"]);
+    expect(privateKey.addresses).toHaveLength(2);
+    expect(unverified.privateKey).toMatchObject({ privateKeyName: "proven", exported: false, imported: false });
+    expect(reportOf(value)?.rows?.map((row) => [row.class, row.privateKeyId])).toEqual([
+      ["derived", privateKeyId],
+      ["derived", privateKeyId],
+    ]);
+    const all = await refusal(ask("list_private_keys", {}));
+    expect(all.rows.map((row) => row.class)).toContain("service");
+    const listed = await ask("list_private_keys", {}, { accept: ["service", "imported", "exported"] });
+    expect((listed["privateKeys"] as Json[]).map((key) => key["privateKeyId"])).toContain(privateKeyId);
+    expect(listed["unverified"].privateKeys).toHaveLength((listed["privateKeys"] as Json[]).length);
+  });
+
+  it("refuses a private key that was not requested, with another address, public key or flag", async () => {
+    const { privateKey: other } = await ask("get_private_key", { privateKeyId: otherKeyId }, { accept: ["service"] });
+    const alterations: [RegExp, (key: Json) => Json][] = [
+      [/contradicted: .*another privateKeyId/, (key) => ({ ...key, privateKeyId: other["privateKeyId"] })],
+      [/service: 0x0+dEaD/, ({ publicKey: _, ...key }) => ({ ...key, addresses: [EVIL_ADDRESS] })],
+      [/contradicted: 0x0+dEaD .*publicKey/, (key) => ({ ...key, addresses: [...key["addresses"], EVIL_ADDRESS] })],
+      [/contradicted: .*publicKey/, (key) => ({ ...key, publicKey: other["publicKey"] })],
+      [/exported/, (key) => ({ ...key, exported: true })],
+    ];
+    for (const [message, alter] of alterations) {
+      lying("get_private_key", ({ privateKey }) => ({ privateKey: alter(privateKey as Json) }));
+      await expect(ask("get_private_key", { privateKeyId })).rejects.toThrow(message);
+    }
+  });
+
   it("verifies nothing of other queries, and errors as they are", async () => {
     expect((await ask("list_wallets", {}))["wallets"]).toHaveLength(3);
   });
@@ -171,14 +322,10 @@ it.each<[string, string, (answer: Json) => Json]>([
   ["get_wallet_account", "account.Address", ({ account: one }) => ({ account: { ...one, Address: "0x42" } })],
   ["list_wallet_accounts", "account", ({ accounts }) => ({ accounts, account: accounts[0] })],
   ["list_wallet_accounts", "ACCOUNTS", ({ accounts }) => ({ accounts, ACCOUNTS: [] })],
+  ["list_wallet_accounts", "private_keys", ({ accounts }) => ({ accounts, private_keys: [] })],
 ])("an answer of %s with %s, which nothing judged, is refused", async (name, path, alter) => {
-  class Altered extends Sdk {
-    override async request(requestPath: string, body: unknown): Promise<Json> {
-      const answer = await super.request(requestPath, body);
-      return requestPath.endsWith(name) ? alter(answer) : answer;
-    }
-  }
-  const client = verified(new Altered({ organizationId }), { policy, verifyAddresses: true });
+  lying(name, alter);
+  const client = verified(new Sdk({ organizationId }), { policy, verifyAddresses: true });
   const honest = await evidence.query("list_wallet_accounts", { walletId }, {});
   const { address } = (honest as Json)["accounts"][0] as { address: string };
   const input = { organizationId, walletId };
@@ -201,7 +348,7 @@ it("a wrapped client asks for the organization that its SDK fills in, and each b
     expect((await client.getWalletAccounts({ organizationId, walletId }))["accounts"]).toHaveLength(2);
   expect(sdk.sent.filter((name) => name === "get_boot_proof").length).toBeLessThanOrEqual(4);
   expect(sdk.sent.filter((name) => name === "list_wallets")).toHaveLength(2);
-  expect(sdk.sent.filter((name) => name === "list_wallet_accounts")).toHaveLength(2);
+  expect(sdk.sent.filter((name) => name === "list_wallet_accounts")).toHaveLength(4);
 });
 
 it("a wrapped client may ask for a hexadecimal address in another case", async () => {

@@ -124,6 +124,7 @@ export const CLI_OPTIONS = {
   "github-release": OF_PIN,
   tenant: OF_PIN,
   "user-id": OF_TOKENS,
+  "verify-addresses": not("what a query for addresses has to be: the column of that name"),
   wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 

@@ -1,0 +1,63 @@
+/** What is read of answers with accounts or private keys, and what is handed on (client/README.md, "Addresses"). */
+import { describe, expect, it } from "vitest";
+import { readAccountAnswer } from "../../src/client/account-answers.js";
+import { JsonNumber, type JsonObject } from "../../src/decode/json.js";
+
+const organizationId = "an-organization";
+const KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+const ACCOUNT = {
+  walletAccountId: "an-account",
+  organizationId,
+  walletId: "a-wallet",
+  curve: "CURVE_SECP256K1",
+  path: "m/44'/118'/0'/0/0",
+  addressFormat: "ADDRESS_FORMAT_COSMOS",
+  address: "cosmos1zcjduepqw0k6z8ar5rvgyyqpvqvwtvl3jwdpq2xy",
+};
+const read = (answer: JsonObject, operation: string) => readAccountAnswer(answer, operation, organizationId);
+
+describe("an answer with accounts or private keys", () => {
+  it("has a public key among what is unverified, if no address is computed from it", async () => {
+    const more = { publicKey: KEY, createdAt: { seconds: new JsonNumber("1e400") } };
+    const { value, items } = await read({ account: { ...ACCOUNT, ...more } }, "get_wallet_account");
+    expect(value).toEqual({ account: ACCOUNT, unverified: { account: more } });
+    expect(items.map(({ isKeyOwn }) => isKeyOwn)).toEqual([null]);
+  });
+
+  it("compares a public key with each address of a private key that it can compute", async () => {
+    const names = { privateKeyId: "a-key", curve: "CURVE_SECP256K1" };
+    const cosmos = { format: "ADDRESS_FORMAT_COSMOS", address: ACCOUNT.address };
+    const own = { format: "ADDRESS_FORMAT_COMPRESSED", address: KEY };
+    const another = { format: "ADDRESS_FORMAT_ETHEREUM", address: `0x${"42".repeat(20)}` };
+    const keys = [[cosmos, own], [own, another], [cosmos], []].map((addresses) => ({
+      ...names,
+      addresses,
+      publicKey: KEY,
+    }));
+    const { value, items } = await read({ privateKeys: keys }, "list_private_keys");
+    expect(items.map(({ isKeyOwn }) => isKeyOwn)).toEqual([true, false, null, null]);
+    const judged = value["privateKeys"] as JsonObject[];
+    expect(judged.map(({ publicKey = null }) => publicKey)).toEqual([KEY, null, null, null]);
+  });
+
+  it("has no other member of an address of a private key", async () => {
+    const addresses = [{ format: "ADDRESS_FORMAT_COMPRESSED", address: KEY, memo: "0x42" }];
+    const { value } = await read({ privateKey: { privateKeyId: "a-key", curve: "", addresses } }, "get_private_key");
+    expect(JSON.stringify(value)).not.toContain("memo");
+  });
+
+  it("compares at most a thousand public keys, and lets other work go on meanwhile", async () => {
+    const own = { ...ACCOUNT, addressFormat: "ADDRESS_FORMAT_COMPRESSED", address: KEY, publicKey: KEY };
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    });
+    const { items } = await read({ accounts: Array.from({ length: 1100 }, () => own) }, "list_wallet_accounts");
+    clearInterval(timer);
+    expect(items.filter(({ isKeyOwn }) => isKeyOwn === true)).toHaveLength(1000);
+    expect(items.filter(({ isKeyOwn }) => isKeyOwn === null)).toHaveLength(100);
+    expect(longest).toBeGreaterThan(0);
+  });
+});

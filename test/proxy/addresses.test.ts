@@ -1,0 +1,123 @@
+/** Accounts and private keys in answers through the proxy, verified on request (proxy/README.md, "Answers"). */
+import { afterAll, expect, it } from "vitest";
+import { DerivationPolicyError } from "../../src/client/index.js";
+import { parsePolicy } from "../../src/index.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
+import { plainPolicy } from "../../src/plain-settings.js";
+import type { RunningProxy } from "../../src/proxy/node.js";
+import { type Json, TWO_ACCOUNTS, completed, submit } from "../lab/support.js";
+import { type Honest, lyingLab, proxyFor, wire } from "./support.js";
+
+const { lab, liar } = await lyingLab();
+const { organizationId, ids } = lab;
+const { walletId } = ids;
+const options = { upstream: liar.url, verifyAddresses: true } as const;
+const proxy = await proxyFor(lab, options);
+const tolerant = await proxyFor(lab, { ...options, accept: ["service"] });
+afterAll(() => Promise.all([proxy.close(), tolerant.close()]));
+const { result } = await completed(submit(lab, "createWallet", TWO_ACCOUNTS));
+const unproven = (result as Json)["createWalletResult"] as Json;
+const addressFormats = ["ADDRESS_FORMAT_ETHEREUM"];
+const key = { privateKeyName: "unproven", curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats };
+await completed(submit(lab, "createPrivateKeys", { privateKeys: [key] }));
+
+interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Json;
+}
+
+const ask = async (name: string, input: Json, { url }: RunningProxy = proxy): Promise<Asked> => {
+  const body = JSON.stringify({ organizationId, ...input });
+  const sent = { "content-type": "application/json", "x-stamp": stampWithApiKey(lab.apiKey, body) };
+  const response = await fetch(`${url}/public/v1/query/${name}`, { method: "POST", body, headers: sent });
+  const { status, headers } = response;
+  const text = await response.text();
+  return { status, headers, text, json: JSON.parse(text) as Json };
+};
+
+/** Changes the service's answer to a query, as text. */
+const lying = (name: string, alter: (text: string) => string): void => {
+  liar.lie = ({ path, text, status }: Honest) => wire(path === `query/${name}` ? alter(text) : text, { status });
+};
+
+const said = ({ headers }: Asked) => [headers.get("x-bootproof-verified"), headers.get("x-bootproof-accounts")];
+
+it("hands on what was judged, and says how many addresses are of which class", async () => {
+  const listed = await ask("list_wallet_accounts", { walletId });
+  expect([listed.status, ...said(listed)]).toEqual([200, "accounts", "derived=2"]);
+  const [account] = listed.json["accounts"] as [Json];
+  expect(account).not.toHaveProperty("createdAt");
+  expect(listed.json["unverified"].accounts[0]).toHaveProperty("createdAt");
+  const one = await ask("get_wallet_account", { walletId, address: account["address"] });
+  expect([one.json["account"], ...said(one)]).toEqual([account, "accounts", "derived=1"]);
+  const all = await ask("list_wallet_accounts", {}, tolerant);
+  expect(said(all)).toEqual(["accounts", "derived=2, service=2"]);
+  expect(said(await ask("list_wallets", {}))).toEqual(["none", null]);
+});
+
+it("judges nothing without the option", async () => {
+  const plain = await proxyFor(lab, { upstream: liar.url });
+  const answer = await ask("list_wallet_accounts", { walletId }, plain);
+  expect(said(answer)).toEqual(["none", null]);
+  expect(answer.json["accounts"][0]).toHaveProperty("createdAt");
+  await plain.close();
+});
+
+it("refuses other classes, and names each address", async () => {
+  const refused = await ask("list_wallet_accounts", { walletId: unproven["walletId"] });
+  expect([refused.status, refused.headers.get("x-bootproof-refused"), ...said(refused)]).toEqual([
+    502,
+    "rejected",
+    null,
+    null,
+  ]);
+  expect(refused.json["message"]).toMatch(/^bootproof proxy: query\/list_wallet_accounts: rejected: .*service: 0x/);
+  expect(refused.json["details"]).toEqual(
+    (unproven["addresses"] as string[]).map((address) => ({ class: "service", address, reason: expect.any(String) })),
+  );
+  expect((await ask("list_private_keys", {})).headers.get("x-bootproof-refused")).toBe("rejected");
+});
+
+it("passes an answer without an account, of which nothing was judged", async () => {
+  lying("list_wallet_accounts", () => '{"accounts":[]}');
+  const empty = await ask("list_wallet_accounts", { walletId });
+  expect([empty.json, ...said(empty)]).toEqual([{ accounts: [], unverified: { accounts: [] } }, "accounts", null]);
+});
+
+it("hands on no member that the service adds, and its numbers as they are written", async () => {
+  lying("list_wallet_accounts", (text) =>
+    text.replace('"walletAccountId"', '"payTo":12345678901234567890,"walletDetails":{"address":"0x42"},$&'),
+  );
+  const { text } = await ask("list_wallet_accounts", { walletId });
+  const [judged, others] = text.split('"unverified"') as [string, string];
+  expect(judged).not.toMatch(/payTo|0x42/);
+  expect(others).toContain('"payTo":12345678901234567890,"walletDetails":{"address":"0x42"}');
+});
+
+it.each<[string, string, RegExp, (text: string) => string]>([
+  ["the public key of another address", "rejected", /publicKey/, (text) => text.replace(/(?<="publicKey":")../, "00")],
+  ["another address", "rejected", /contradicted/, (text) => text.replace(/(?<="address":"0x)../, "00")],
+  [
+    "__proto__",
+    "invalid-answer",
+    /__proto__/,
+    (text) => text.replace('"address"', '"__proto__":{"address":"0x42"},$&'),
+  ],
+  ["another spelling", "invalid-answer", /Address/, (text) => text.replace('"address"', '"Address":"0x42",$&')],
+  ["an account beside the list", "invalid-answer", /beside accounts/, (text) => text.replace("{", '{"account":{},')],
+])("refuses an answer with %s", async (_, kind, message, alter) => {
+  lying("list_wallet_accounts", alter);
+  const refused = await ask("list_wallet_accounts", { walletId });
+  expect([refused.status, refused.headers.get("x-bootproof-refused")]).toEqual([502, kind]);
+  expect(refused.json["message"]).toMatch(message);
+});
+
+it("refuses options that cannot verify", async () => {
+  await expect(proxyFor(lab, { ...options, evidence: { bootProofs: [] } })).rejects.toThrow(/expected a client/);
+  await expect(proxyFor(lab, { accept: ["service"] })).rejects.toThrow(/options.accept/);
+  const file = JSON.stringify(lab.policyFile).replaceAll("APP_PROOF_TYPE_ADDRESS_DERIVATION", "OTHER");
+  const policy = plainPolicy(parsePolicy(file));
+  await expect(proxyFor(lab, { ...options, policy })).rejects.toThrow(DerivationPolicyError);
+});
