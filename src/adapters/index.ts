@@ -4,5 +4,4 @@ export type { ForeignClient, ForeignStamper, VerifiedOptions } from "./verified.
 export { verifiedFetch } from "./fetch.js";
 export type { VerifiedFetchOptions } from "./fetch.js";
 export { isUnproven, reportOf, tokenReportOf } from "./results.js";
-export type { ValueReport } from "./results.js";
 export { RejectedAuthProxyError } from "./auth-proxy.js";

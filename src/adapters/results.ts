@@ -5,29 +5,28 @@ import type { AccountReport, HttpReply, Proven } from "../exchange/http.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
 
-/** A report, or the `rows` of accounts. Each has the members of the other as undefined. */
-export type ValueReport =
-  (Report & { readonly rows?: undefined }) | (AccountReport & Readonly<Partial<Record<keyof Report, undefined>>>);
+/** A report. That of accounts and private keys has `rows`, and no other member. */
+type AnyReport = Report & Partial<AccountReport>;
 
-const REPORTS = new WeakMap<object, ValueReport>();
+const REPORTS = new WeakMap<object, AnyReport>();
 const TOKEN_REPORTS = new WeakMap<object, TokenReport<object>>();
 const UNPROVEN = new WeakSet<object>();
 
 /**
  * Returns the report of a value that a {@link verified} client returned, of its `activity`, or of a Response of
- * {@link verifiedFetch}. For accounts and private keys (`verifyAddresses`) it has only `rows`, one for each address. It
- * is undefined for results of other queries, unfinished activities, copies, and everything else.
+ * {@link verifiedFetch}. For accounts and private keys (`verifyAddresses`) it has `rows`, one for each address, and no
+ * other member. It is undefined for results of other queries, unfinished activities, copies, and everything else.
  *
  * @example
  * const value = await verified(turnkey, { policy }).getActivity({ organizationId, activityId });
  * console.log(reportOf(value)?.verdict); // verified
  */
-export function reportOf(value: unknown): ValueReport | undefined {
+export function reportOf(value: unknown): AnyReport | undefined {
   return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
 }
 
 export function keepReport(report: HttpReply["report"], ...values: readonly unknown[]): void {
-  if (report !== null) for (const value of values) REPORTS.set(value as object, report as ValueReport);
+  if (report !== null) for (const value of values) REPORTS.set(value as object, report as AnyReport);
 }
 
 /**
