@@ -19,7 +19,6 @@ import { type MembersOf, either, flag, list, nonEmptyText, optional } from "../d
 import { attempt } from "../errors.js";
 import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
-import type { Exchange } from "../exchange/exchange.js";
 import { authOperationOf } from "../exchange/auth-proxy.js";
 import {
   type AllowUnproven,

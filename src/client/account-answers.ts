@@ -135,8 +135,13 @@ function withKeys(items: readonly Item[], jsons: readonly JsonObject[]): Promise
   });
 }
 
+interface Parts {
+  readonly judged: JsonObject;
+  readonly unverified: JsonObject;
+}
+
 /** Splits an account or a private key. Of the details of its wallet, the id is judged. */
-function partsOf({ known, isKeyOwn }: AccountAnswer["items"][number], json: JsonObject) {
+function partsOf({ known, isKeyOwn }: AccountAnswer["items"][number], json: JsonObject): Parts {
   const { publicKey, walletDetails } = json;
   const judged = { ...known, ...(isKeyOwn === true && { publicKey: publicKey! }) };
   const unverified = otherMembers(json, ...Object.keys(judged));

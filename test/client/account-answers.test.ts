@@ -1,6 +1,6 @@
 /** What is read of answers with accounts or private keys, and what is handed on (client/README.md, "Addresses"). */
 import { describe, expect, it } from "vitest";
-import { readAccountAnswer } from "../../src/client/account-answers.js";
+import { type AccountAnswer, readAccountAnswer } from "../../src/client/account-answers.js";
 import { JsonNumber, type JsonObject } from "../../src/decode/json.js";
 
 const organizationId = "an-organization";
@@ -14,7 +14,8 @@ const ACCOUNT = {
   addressFormat: "ADDRESS_FORMAT_COSMOS",
   address: "cosmos1zcjduepqw0k6z8ar5rvgyyqpvqvwtvl3jwdpq2xy",
 };
-const read = (answer: JsonObject, operation: string) => readAccountAnswer(answer, operation, organizationId);
+const read = (answer: JsonObject, operation: string): Promise<AccountAnswer> =>
+  readAccountAnswer(answer, operation, organizationId);
 
 describe("an answer with accounts or private keys", () => {
   it("has a public key among what is unverified, if no address is computed from it", async () => {

@@ -42,7 +42,10 @@ const lying = (name: string, alter: (text: string) => string): void => {
   liar.lie = ({ path, text, status }: Honest) => wire(path === `query/${name}` ? alter(text) : text, { status });
 };
 
-const said = ({ headers }: Asked) => [headers.get("x-bootproof-verified"), headers.get("x-bootproof-accounts")];
+const said = ({ headers }: Asked): (string | null)[] => [
+  headers.get("x-bootproof-verified"),
+  headers.get("x-bootproof-accounts"),
+];
 
 it("hands on what was judged, and says how many addresses are of which class", async () => {
   const listed = await ask("list_wallet_accounts", { walletId });
