@@ -1,6 +1,7 @@
 /** The library's functions, which verify, appraise and report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import type { Policy } from "./appraise/policy.js";
+import type { Blamed } from "./checks.js";
 import { copyInput } from "./decode/input.js";
 import {
   type CopiedEvidence,
@@ -29,6 +30,7 @@ import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js"
 import { type SignUp, checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
+import { inTurns } from "./verify/in-turns.js";
 import { checkProvenance } from "./verify/provenance.js";
 import type { Claims } from "./report/report.js";
 
@@ -100,6 +102,8 @@ async function verifyCopied(evidence: CopiedEvidence, setting: VerifySetting): P
 export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "report"> {
   /** Result of the appraisal, or null without a policy. */
   readonly appraisal: Appraisal | null;
+  /** Names the pieces that fail a check of several pieces, each by itself. */
+  readonly blamed: () => readonly Blamed[];
 }
 
 /** Decides the verdict of {@link verifyEvidence} under copied options. The report is made on demand. */
@@ -110,14 +114,15 @@ export async function judgeEvidence(evidence: Evidence, setting: VerifySetting):
 async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
   const decoded = copied.activity && (await decodeActivityInput(copied.activity));
-  const appProofs = [...copied.appProofs, ...(decoded?.value.appProofs ?? []).map(copyInput)];
+  const appProofs = [...copied.appProofs, ...(await inTurns(decoded?.value.appProofs ?? [], 1, copyInput))];
   const boots = await checkBootProofs(copied.bootProofs, context);
   const bootProofs = boots.map((boot) => boot.verified);
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
-  const activity = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
+  const checked = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
+  const activity = checked && checked.verified;
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = {
@@ -147,7 +152,14 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
     },
   });
   if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
-  return { ...judgement, ...verified, appraisal };
+  const blamed = (): Blamed[] => [
+    ...apps.verified.flatMap((proof, index): Blamed[] => [
+      ...(checked?.contradicted.has(proof) ? [[`app[${index}]`, "activity.claims"] as const] : []),
+      ...(appraisal?.refused.has(proof) ? [[`app[${index}]`, "policy.app-proof"] as const] : []),
+    ]),
+    ...provenance.unmet,
+  ];
+  return { ...judgement, ...verified, appraisal, blamed };
 }
 
 function withSignUp(claims: Claims, { signUp }: VerifySetting): Claims {

@@ -269,6 +269,9 @@ export interface Check {
   readonly stale?: true;
 }
 
+/** A piece that fails a check of several pieces. */
+export type Blamed = readonly [piece: CheckSubject, failed: CheckId];
+
 /** Returns `boot[0]`, or `boot[0] = boot.json` if the caller named the evidence. An unusual name is quoted. */
 export function subjectLabel(subject: CheckSubject, name: string | null | undefined): string {
   if (name === null || name === undefined) return subject;

@@ -348,7 +348,7 @@ const SCRIPT = "src/page/browser.ts";
 /** Names that stand in no file of some, but for those that own them. */
 const NAMES: readonly (readonly [what: string, of: readonly Source[], names: string, owners: readonly string[]])[] = [
   ["no global of Node in the core", core, "Buffer require __dirname __filename performance eval", []],
-  ["no timer in the core", core, "setTimeout setInterval setImmediate", []],
+  ["no timer in the core but for turns", core, "setTimeout setInterval setImmediate", ["src/verify/in-turns.ts"]],
   ["no network in the core", core, "fetch XMLHttpRequest WebSocket", []],
   [
     "no console in the core, but for a signed policy that cannot be refreshed",

@@ -1,9 +1,9 @@
 /** Verification of the activities that make addresses, each proof for itself (addresses/README.md, "Evidence"). */
 import { type ParsedPolicy, policyShape } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
-import { type EvidenceVerdict, judgeEvidence } from "../bootproof.js";
+import { judgeEvidence } from "../bootproof.js";
 import { toHex } from "../bytes.js";
-import { type Check, type CheckId, checkRow } from "../checks.js";
+import { type Blamed, CHECK_IDS, type Check, type CheckId, type CheckSubject, checkRow } from "../checks.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import { type AppProofPayload, decodeAppProof, decodeAppProofPayload } from "../decode/app-proof.js";
@@ -11,6 +11,7 @@ import { decodeBootProof } from "../decode/boot-proof.js";
 import { jsonInput, otherMembers, unwrap } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { plain, typedOptions } from "../decode/options.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { privateMark } from "../decode/private-mark.js";
 import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
@@ -22,8 +23,8 @@ import {
   namedSharing,
   readOptions,
 } from "../inputs.js";
-import { isAccepted } from "../report/accepted.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
+import { inTurns } from "../verify/in-turns.js";
 import { type AddressActivity, readAddressActivity } from "./lists.js";
 
 const DERIVATION_TYPE = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
@@ -135,11 +136,15 @@ export async function verifyAddressActivity(
   return new ActivityRun(activity, bootProofs, options).evidence();
 }
 
-/** An app proof of the activity. */
+/** An app proof of the activity. Of its payload, which can be large, only what is needed is kept. */
 interface Part {
   readonly json: JsonValue;
-  readonly payload: AppProofPayload | null;
-  /** The boot proofs that state its key. */
+  /** Whether the payload can be read. */
+  readonly isRead: boolean;
+  /** Whether it is of an address, or cannot be read. */
+  readonly isOfAddress: boolean;
+  readonly says: ProvenAddress | null;
+  /** The boot proofs that state its key. Parts of one key share the list. */
   readonly boots: readonly unknown[];
 }
 
@@ -152,9 +157,9 @@ class ActivityRun {
   readonly #facts: AddressActivity;
   readonly #json: JsonObject;
   readonly #options: AddressVerifyOptions;
-  readonly #bootProofs: readonly StatedBootProof[];
+  readonly #bootProofsOf: ReturnType<typeof byStatedKey>;
   readonly #counting: ReadonlySet<string>;
-  readonly #settings: Readonly<Record<"together" | "alone", VerifySetting>>;
+  readonly #setting: VerifySetting;
 
   /** Copies its arguments, so that later changes of the caller have no effect. */
   constructor(activity: unknown, bootProofs: readonly unknown[], given: AddressVerifyOptions) {
@@ -173,14 +178,13 @@ class ActivityRun {
     const json = jsonInput(activity instanceof NamedEvidence ? activity.value : activity);
     this.#facts = readAddressActivity(json);
     this.#json = unwrap(json, "activity") as JsonObject;
-    this.#bootProofs = bootProofs.map(statedBootProof);
+    this.#bootProofsOf = byStatedKey(bootProofs);
     const { organizationId } = this.#facts;
     const expected = { organizationId, ...(activityId !== undefined && { id: activityId }) };
-    const settingOf = (isAlone: boolean): VerifySetting => ({
-      ...readOptions({ ...common, policy: policyOfCreation(policy as ParsedPolicy, isAlone), expected }),
+    this.#setting = {
+      ...readOptions({ ...common, policy: policyOfCreation(policy as ParsedPolicy), expected }),
       isOwnEvidence: true,
-    });
-    this.#settings = { together: settingOf(false), alone: settingOf(true) };
+    };
   }
 
   /** Returns null if the activity belongs to another organization, and did not make the one that was asked for. */
@@ -189,25 +193,29 @@ class ActivityRun {
     const { organizationId: asked, parentOrganizationId: parent } = this.#options;
     const isOfParent = organizationId === parent && isSubOrganizationType(type) && subOrganizationId === asked;
     if (organizationId !== asked && !isOfParent) return null;
-    const parts = (readActivity(this.#json).value.appProofs ?? []).map((json) => this.#part(json as JsonValue));
+    const { appProofs = [] } = readActivity(this.#json).value;
+    const parts = await inTurns(appProofs, 1, (json) => this.#part(json as JsonValue));
     const judged = await this.#judged(parts.filter(({ boots }) => boots.length > 0));
-    const proofs = parts.filter(isOfAddress).map((part) => this.#proof(part, judged.get(part)));
+    const proofs = parts.filter(({ isOfAddress }) => isOfAddress).map((part) => this.#proof(part, judged.get(part)));
     return EVIDENCE.on({ organizationId: asked, activity: this.#facts, proofs: Object.freeze(proofs) });
   }
 
   #part(json: JsonValue): Part {
     const proof = attempt(() => decodeAppProof(json)).value;
     const { untimed } = this.#options.policy.appProofs;
-    const payload = attempt(() => decodeAppProofPayload(proof?.proofPayload ?? "", untimed)).value ?? null;
-    const key = proof && toHex(proof.publicKey);
-    const stating = this.#bootProofs.filter(({ stated }) => key !== undefined && stated?.endsWith(key) === true);
-    const unread = this.#bootProofs.filter(({ stated }) => key === undefined || stated === null);
-    return { json, payload, boots: (stating.length > 0 ? stating : unread).map(({ input }) => input) };
+    const payload = attempt(() => decodeAppProofPayload(proof?.proofPayload ?? "", untimed)).value;
+    return {
+      json,
+      isRead: payload !== undefined,
+      isOfAddress: payload === undefined || payload.type === DERIVATION_TYPE,
+      says: payload ? sayingOf(payload) : null,
+      boots: this.#bootProofsOf(proof && toHex(proof.publicKey)),
+    };
   }
 
-  #proof({ payload }: Part, judged: Judged | undefined): AddressProof {
+  #proof({ says }: Part, judged: Judged | undefined): AddressProof {
     const { deployment = null, failed = [] } = judged ?? {};
-    return Object.freeze({ status: this.#statusOf(judged), says: payload && sayingOf(payload), deployment, failed });
+    return Object.freeze({ status: this.#statusOf(judged), says, deployment, failed });
   }
 
   #statusOf(judged: Judged | undefined): AddressProofStatus {
@@ -216,39 +224,67 @@ class ActivityRun {
     return this.#counting.has(judged.deployment!) ? "verified" : "other";
   }
 
-  /** Judges all proofs at once. If that refuses them, judges each alone, and then the good ones together. */
+  /**
+   * Judges all proofs at once, then again without those that are refused each by itself, until none is. So a bad one
+   * rejects itself alone, and what refuses the rest together refuses each of them.
+   */
   async #judged(parts: readonly Part[]): Promise<ReadonlyMap<Part, Judged>> {
-    if (parts.length === 0) return new Map();
-    const all = await this.#judge(parts, "together");
-    if (parts.length === 1 || isGood(all.get(parts[0]!)!)) return all;
     const judged = new Map<Part, Judged>();
-    for (const part of parts) judged.set(part, (await this.#judge([part], "alone")).get(part)!);
-    // A decision of the policy engine that contradicts the activity is not dropped with the proofs that are bad.
-    const kept = parts.filter((part) => isGood(judged.get(part)!) || this.#isDecision(part, judged.get(part)!));
-    if (kept.some(isOfAddress)) for (const [part, each] of await this.#judge(kept, "together")) judged.set(part, each);
+    for (let left = parts; left.some(({ isOfAddress }) => isOfAddress);) {
+      const { together, alone } = await this.#judge(left);
+      // Others may have left no room for a payload that can be read.
+      const kept = left.filter((each) => alone.get(each)!.failed.every((id) => id === "app.payload" && each.isRead));
+      const isLast = kept.length === left.length;
+      for (const [part, each] of alone) judged.set(part, isLast ? { ...each, failed: together } : each);
+      left = isLast ? [] : kept;
+    }
     return judged;
   }
 
-  #isDecision({ payload }: Part, { failed }: Judged): boolean {
-    const { organizationId } = payload?.policyOutcomeProof ?? {};
-    const isOwn = organizationId === this.#facts.organizationId || organizationId === this.#options.organizationId;
-    return isOwn && failed.every((id) => id === "activity.claims");
-  }
-
-  async #judge(parts: readonly Part[], how: "together" | "alone"): Promise<ReadonlyMap<Part, Judged>> {
+  /** Verifies the parts. Returns the checks that refuse some of them, and for each part those that refuse it alone. */
+  async #judge(parts: readonly Part[]): Promise<{ together: readonly CheckId[]; alone: ReadonlyMap<Part, Judged> }> {
     const activity = withAppProofs(
       this.#json,
       parts.map(({ json }) => json),
     );
     const { provenance = [] } = this.#options;
-    const bootProofs = [...new Set(parts.flatMap(({ boots }) => boots))];
-    const judgement = await judgeEvidence({ bootProofs, activity, provenance }, this.#settings[how]);
-    const failed = await failedChecks(judgement);
-    const { appraisal, appProofs } = judgement;
-    const boots = new Map(judgement.bootProofs.map((each, index) => [each, appraisal!.deployments[index] ?? null]));
-    const deploymentOf = (index: number): string | null => boots.get(appProofs[index]?.bootProof ?? null)?.name ?? null;
-    return new Map(parts.map((part, index) => [part, { deployment: deploymentOf(index), failed }]));
+    const lists = new Set(parts.map(({ boots }) => boots));
+    const places = new Map([...new Set([...lists].flat())].map((boot, index) => [boot, index]));
+    const judgement = await judgeEvidence({ bootProofs: [...places.keys()], activity, provenance }, this.#setting);
+    const refusing = judgement.checks.filter((check) => refuses(check, this.#setting));
+    const byPiece = new Map<CheckSubject, CheckId[]>();
+    for (const [piece, id] of [...refusing.flatMap(blameOf), ...judgement.blamed()])
+      byPiece.set(piece, [...(byPiece.get(piece) ?? []), id]);
+    const of = (...pieces: readonly CheckSubject[]): CheckId[] => pieces.flatMap((piece) => byPiece.get(piece) ?? []);
+    const ofBoots = new Map([...lists].map((list) => [list, list.flatMap((boot) => of(`boot[${places.get(boot)!}]`))]));
+    const { appraisal, appProofs, bootProofs } = judgement;
+    const deployments = new Map(bootProofs.map((boot, index) => [boot, appraisal!.deployments[index]?.name ?? null]));
+    const aloneOf = (part: Part, index: number): Judged => ({
+      deployment: deployments.get(appProofs[index]?.bootProof ?? null) ?? null,
+      failed: inOrder([...ofBoots.get(part.boots)!, ...of(`app[${index}]`, "activity", "policy")]),
+    });
+    return {
+      together: inOrder(refusing.map(({ id }) => id)),
+      alone: new Map(parts.map((part, index) => [part, aloneOf(part, index)])),
+    };
   }
+}
+
+const NONE: readonly unknown[] = [];
+
+/**
+ * Returns a function that finds the boot proofs that state a key in hex, or its signing half. If none does, or no key
+ * can be read, those whose key could not be read.
+ */
+function byStatedKey(given: readonly unknown[]): (key: string | undefined) => readonly unknown[] {
+  const lists = new Map<string | null | undefined, unknown[]>();
+  for (const { input, stated } of given.map(statedBootProof))
+    for (const key of [undefined, ...(stated === null ? [null] : [stated, stated.slice(QOS_PUBLIC_KEY_LENGTH)])]) {
+      const list = lists.get(key) ?? [];
+      lists.set(key, list);
+      list.push(input);
+    }
+  return (key) => lists.get(key) ?? lists.get(null) ?? NONE;
 }
 
 interface StatedBootProof {
@@ -266,13 +302,20 @@ function statedBootProof(given: unknown): StatedBootProof {
   return { input: namedSharing(name, copy, ephemeralKey === null ? {} : { ephemeralKey }), stated: key && toHex(key) };
 }
 
-function isGood({ failed }: Judged): boolean {
-  return failed.length === 0;
+/** Returns the piece that fails the check. One that some app proofs fail is the fault of those alone. */
+function blameOf({ about, subject, id, status }: Check): Blamed[] {
+  const isOfSome = status === "fail" && (id === "activity.claims" || id === "policy.app-proof");
+  return isOfSome ? [] : [[about ?? subject, id]];
 }
 
-/** Whether the proof is of an address, or cannot be read. */
-function isOfAddress({ payload }: Part): boolean {
-  return payload === null || payload.type === DERIVATION_TYPE;
+/** Whether the check refuses evidence: it fails or, if the caller is strict, weakens. */
+function refuses({ id, status }: Check, { acceptance }: VerifySetting): boolean {
+  return status === "fail" || (acceptance === "strict" && status === "warn" && checkRow(id)!.warn === "warning");
+}
+
+/** Returns each id once, in the order of reports. */
+function inOrder(ids: readonly CheckId[]): readonly CheckId[] {
+  return CHECK_IDS.filter((id) => ids.includes(id));
 }
 
 function sayingOf({ addressDerivationProof, timestampMs }: AppProofPayload): ProvenAddress | null {
@@ -289,12 +332,4 @@ function withAppProofs(activity: JsonObject, appProofs: readonly JsonValue[]): J
     ...(repetition && { result: { activity: otherMembers(repetition, "appProofs") as JsonObject } }),
     appProofs: [...appProofs],
   };
-}
-
-/** Ids of the checks that refuse the evidence: those that fail and, if the caller is strict, those that weaken. */
-async function failedChecks({ verdict, checks, report }: EvidenceVerdict): Promise<readonly CheckId[]> {
-  const idsOf = (test: (check: Check) => boolean): CheckId[] => [...new Set(checks.filter(test).map(({ id }) => id))];
-  if (verdict !== "verified") return idsOf(({ status }) => status === "fail");
-  if (isAccepted(await report())) return [];
-  return idsOf(({ id, status }) => status === "warn" && checkRow(id)!.warn === "warning");
 }

@@ -1,5 +1,6 @@
 /** The input and result of appraisal. */
 import type { CheckSubject, Checklist } from "../checks.js";
+import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { Remembered } from "../verify/approved-manifests.js";
 import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
@@ -32,6 +33,8 @@ export interface Appraisal {
   readonly checklists: readonly Checklist[];
   /** The deployment of each boot proof. Null if the boot proof was rejected or matched no deployment. */
   readonly deployments: readonly (MatchedDeployment | null)[];
+  /** The app proofs for which `policy.app-proof` fails, each by itself. */
+  readonly refused: ReadonlySet<VerifiedAppProof | null>;
   /** The rules about app proofs and activities that were not applied, for example `appProofs.required`. */
   readonly notApplied: readonly string[];
 }

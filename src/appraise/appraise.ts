@@ -48,10 +48,11 @@ export function appraise(
     return proof && { proof, label, signer: signers.get(proof.bootProof) ?? null };
   });
   appraiseCurrent(policy.signed, setting.now, appChecks);
-  appraiseAppProofs(held, policy, setting, appChecks);
+  const refused = appraiseAppProofs(held, policy, setting, appChecks);
   return {
     checklists: [...pieces.map(({ checklist }) => checklist), appChecks],
     deployments: pieces.map(({ deployment }) => deployment),
+    refused,
     notApplied: rulesNotApplied(policy, setting),
   };
 }
@@ -288,24 +289,29 @@ interface SignedAppProof {
   readonly signer: AppraisedPiece["pins"];
 }
 
-/** Applies the policy's rules to all app proofs, and a deployment's rules to the app proofs of its enclave. */
+/**
+ * Applies the policy's rules to all app proofs, and a deployment's rules to the app proofs of its enclave. Returns the
+ * app proofs that are refused each by itself.
+ */
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
   { now, organizationId, onlyAsked }: AppraisalSetting,
   checklist: Checklist,
-): void {
+): ReadonlySet<VerifiedAppProof> {
   if (onlyAsked !== null) {
     const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
-    return void checklist.skip("policy.app-proof", why);
+    checklist.skip("policy.app-proof", why);
+    return new Set();
   }
   const { types, maxAge, required, decision } = policy.appProofs;
   const signed = appProofs.filter((one) => one !== null);
   const verified = signed.map(({ proof }) => proof);
   const rules = { types, typesText: cut(listed(types ?? [], ", "), MAX_TYPES), maxAge };
   const given = appProofs.length;
+  const own = signed.map((one) => appProofFaults(one, rules, now));
   const faults = [
-    ...signed.flatMap((one) => appProofFaults(one, rules, now)),
+    ...own.flat(),
     ...(required ? requiredFaults(appProofs) : []),
     ...(decision && !isAllowed(verified, organizationId) ? [NOT_ALLOWED] : []),
   ];
@@ -314,6 +320,7 @@ function appraiseAppProofs(
   else if (verified.length < given)
     checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else checklist.pass("policy.app-proof");
+  return new Set(verified.filter((_, index) => own[index]!.length > 0));
 }
 
 /** Checks that there is an app proof with a time, because an app proof without a time may be old. */

@@ -280,12 +280,10 @@ function policyOf(
 
 /**
  * Returns the policy without the rules that proofs of creation, as old as their wallet, cannot meet: `maxAge`,
- * `appProofs.maxAge` and `appProofs.coverage`. With `isAlone` also without `appProofs.decision`, for one of an
- * activity's proofs. It never accepts another enclave or type.
+ * `appProofs.maxAge` and `appProofs.coverage`. It never accepts another enclave or type.
  */
-export function policyOfCreation(policy: ParsedPolicy, isAlone = false): ParsedPolicy {
+export function policyOfCreation(policy: ParsedPolicy): ParsedPolicy {
   const { name, deployments, allowDebug, signed, appProofs } = policy;
-  const decision = appProofs.decision && !isAlone;
   const members: Policy = {
     name,
     get trustAnchors(): readonly TrustAnchor[] {
@@ -293,7 +291,7 @@ export function policyOfCreation(policy: ParsedPolicy, isAlone = false): ParsedP
     },
     deployments,
     maxAge: null,
-    appProofs: Object.freeze({ ...appProofs, maxAge: null, coverage: false, decision }),
+    appProofs: Object.freeze({ ...appProofs, maxAge: null, coverage: false }),
     allowDebug,
     signed,
   };

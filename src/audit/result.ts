@@ -67,7 +67,7 @@ export async function resultOf(
     checks,
     appraisal,
     report,
-  }: Omit<EvidenceVerdict, "bootProofs" | "appProofs" | "activity" | "provenance">,
+  }: Omit<EvidenceVerdict, "blamed" | "bootProofs" | "appProofs" | "activity" | "provenance">,
   attestations: readonly (VerifiedAttestation | null)[],
   acceptance: "standard" | "strict",
 ): Promise<EntryResult> {

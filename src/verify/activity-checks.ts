@@ -32,6 +32,12 @@ import type { Expectation, Expected } from "./expectation.js";
  */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
+/** Facts of an activity, or null unless every check passed, and the app proofs that contradict it each by itself. */
+interface CheckedActivity {
+  readonly facts: ActivityFacts | null;
+  readonly contradicted: ReadonlySet<VerifiedAppProof | null>;
+}
+
 export interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
@@ -75,20 +81,19 @@ export interface ActivityDemands {
 
 /**
  * Runs `activity.request`, `activity.claims` and `activity.coverage`, and `activity.signature` if the request asks for
- * signatures. `appProofs` are all app proofs of the verification, with null for a rejected one. Returns null unless
- * every check passed. The function is synchronous: nothing may be awaited between the check of reuse and the record of
- * the use.
+ * signatures. `appProofs` are all app proofs of the verification, with null for a rejected one. The function is
+ * synchronous: nothing may be awaited between the check of reuse and the record of the use.
  */
 export function checkActivity(
   decoded: ActivityReading,
   appProofs: readonly (VerifiedAppProof | null)[],
   demands: ActivityDemands,
-): ActivityFacts | null {
+): CheckedActivity {
   const { expectation, coverage: required, uses, signatures } = demands;
   const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
-  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const derivations = derivationsOf(proofs);
   const coverage = coverageOf({
     intent: soleMember(value.intent),
     result: soleMember(value.result),
@@ -97,11 +102,12 @@ export function checkActivity(
     proofs: derivations,
   });
   const answers = checkRequest(demands, value, coverage, checklist);
-  const organization = spokenOf(value, proofs, expectation);
+  const made = madeOrganization(value, expectation);
+  const organization = spokenOf(value, proofs, made);
   const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
     ...organization.contradictions,
-    ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
+    ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, proofs)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status),
     ...reuseContradictions(proofs, usedFor(expectation, value), uses),
@@ -111,9 +117,15 @@ export function checkActivity(
   const agrees = checkClaims(value, compared, checklist);
   const covers = checkCoverage(value, coverage, required, checklist);
   const isSigned = checkSignatures(signatures, checklist);
-  if (whole === null || !answers || !agrees || !covers || !isSigned) return null;
+  const stray = new Set(coverage.stray);
+  const isContradicted = (proof: VerifiedAppProof): boolean =>
+    spokenOf(value, [proof], made).contradictions.length > 0 ||
+    (isRead && walletContradictions(wallet, [proof]).length > 0) ||
+    derivationsOf([proof]).some((derivation) => stray.has(derivation));
+  const contradicted = new Set(contradictions.length === 0 ? [] : proofs.filter(isContradicted));
+  if (whole === null || !answers || !agrees || !covers || !isSigned) return { facts: null, contradicted };
   const signed = typeof signatures === "string" ? null : signatures;
-  return {
+  const facts = {
     activity: whole,
     appProofs: proofs,
     asked: comparedMembers(expectation, whole),
@@ -127,6 +139,11 @@ export function checkActivity(
     ),
     signatures: signed && signed.signatures,
   };
+  return { facts, contradicted };
+}
+
+function derivationsOf(proofs: readonly VerifiedAppProof[]): AddressDerivationProof[] {
+  return proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
 }
 
 /** Returns what identifies the activity that uses app proofs: its id and, if there is one, the submitted request. */
@@ -174,15 +191,13 @@ interface Organizations {
 
 /** Returns a contradiction for each organization that a proof names, unless it is the activity's own or a new one. */
 function spokenOf(
-  activity: ReadActivity,
+  { organizationId }: ReadActivity,
   proofs: readonly VerifiedAppProof[],
-  expectation: Expectation | null,
+  made: string | null,
 ): Organizations {
-  const { organizationId } = activity;
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
   const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
   const foreign = spoken.filter((claimed) => claimed !== organizationId);
-  const made = madeOrganization(activity, expectation);
   return {
     contradictions: foreign
       .filter((claimed) => claimed !== made)
@@ -233,8 +248,8 @@ function walletsIn(holder: JsonValue | undefined): string[] {
   return [textMember(holder, "walletId"), textMember(nested, "walletId")].filter((id) => id !== null);
 }
 
-function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly AddressDerivationProof[]): string[] {
-  const named = [...new Set(proofs.map(({ walletId }) => walletId))];
+function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly VerifiedAppProof[]): string[] {
+  const named = [...new Set(derivationsOf(proofs).map(({ walletId }) => walletId))];
   return named.flatMap((walletId) => {
     if (walletId === undefined)
       return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
@@ -383,8 +398,8 @@ function membersWithoutProof(
   { coveredPaths }: Coverage,
   subOrganizationId: string | null,
 ): string[] {
-  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
-  const proven = new Set<JsonValue | undefined>([...derivations.map(({ walletId }) => walletId), subOrganizationId]);
+  const wallets = derivationsOf(proofs).map(({ walletId }) => walletId);
+  const proven = new Set<JsonValue | undefined>([...wallets, subOrganizationId]);
   const provenNames: readonly (string | undefined)[] = ["walletId", "subOrganizationId"];
   const covered = new Set(coveredPaths);
   const partly = new Set(coveredPaths.flatMap(ancestorsOf));

@@ -56,11 +56,11 @@ export interface DecodedActivity extends ActivityReading {
     expectation: Expectation | null,
     appProofs: readonly (VerifiedAppProof | null)[],
   ) => Promise<ActivityDemands["signatures"]>;
-  /** Runs the other checks synchronously. Returns null unless every check passed. */
+  /** Runs the other checks synchronously. `verified` is null unless every check passed. */
   readonly check: (
     appProofs: readonly (VerifiedAppProof | null)[],
     demands: ActivityDemands,
-  ) => VerifiedActivity | null;
+  ) => { readonly verified: VerifiedActivity | null; readonly contradicted: ReadonlySet<VerifiedAppProof | null> };
   readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
 }
 
@@ -72,8 +72,8 @@ export async function decodeActivityInput(input: InputCopy): Promise<DecodedActi
     ...reading,
     signatures: (expectation, appProofs) => signaturesOf(expectation, reading, appProofs),
     check: (appProofs, demands) => {
-      const facts = checkActivity(reading, appProofs, demands);
-      return facts && new VerifiedActivity(facts, TOKEN);
+      const { facts, contradicted } = checkActivity(reading, appProofs, demands);
+      return { verified: facts && new VerifiedActivity(facts, TOKEN), contradicted };
     },
     usedFor: (expectation) => usedFor(expectation, reading.value),
   };

@@ -2,7 +2,7 @@
  * The checks of app proofs (verify/README.md, "App proofs"). This file is loaded only if there are app proofs or some
  * are expected. bin/build.mjs bundles it with copies of its imports, so nothing here may keep state.
  */
-import { equalBytes, toUtf8 } from "../bytes.js";
+import { equalBytes, toHex, toUtf8 } from "../bytes.js";
 import type { CheckSubject, Checklist } from "../checks.js";
 import {
   type AppProof,
@@ -28,6 +28,7 @@ import {
 import type { Expectation } from "./expectation.js";
 import type { Challenge } from "./expected-payload.js";
 import { isP256Point } from "./ecdsa.js";
+import { inTurns } from "./in-turns.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 
 export interface AppProofFacts {
@@ -55,7 +56,7 @@ type ActivityTimes = Parameters<typeof requestTime>[1];
 
 interface AppProofSetting {
   readonly context: VerifyContext;
-  readonly candidates: readonly BootProofCandidate[];
+  readonly candidates: Candidates;
   /** Whether there is an activity. If so, the expectation is compared with the activity. */
   readonly withActivity: boolean;
   /** Earliest time in milliseconds since the epoch, without the allowed skew. Null means unknown. */
@@ -111,6 +112,9 @@ interface AppProofTools {
   readonly checklistOf: (subject: CheckSubject) => Checklist;
 }
 
+/** Number of app proofs whose signatures are verified at once. */
+const AT_ONCE = 16;
+
 /** Runs all checks. */
 export async function runAppProofChecks(
   inputs: readonly InputCopy[],
@@ -120,12 +124,12 @@ export async function runAppProofChecks(
 ): Promise<{ readonly facts: readonly (AppProofFacts | null)[]; readonly checklists: readonly Checklist[] }> {
   const { expectation } = context;
   const budget = { left: MAX_PAYLOADS_VALUES };
-  const decoded = inputs.map((input, index) =>
+  const decoded = await inTurns(inputs, 1, (input, index) =>
     decodeAppProofInput(input, checklistOf(`app[${index}]`), budget, context),
   );
   const setting = {
     context,
-    candidates: boots,
+    candidates: candidatesOf(boots),
     withActivity: activity !== null,
     requestedAt: requestTime(expectation, activity?.value),
     missing: [],
@@ -133,7 +137,7 @@ export async function runAppProofChecks(
   };
   const refusals = setting.withActivity ? [] : given;
   const first = { ...setting, missing: [...refusals, ...missingFromAll(decoded, expectation, setting.withActivity)] };
-  const facts = await Promise.all(decoded.map((app, index) => checkAppProof(app, index === 0 ? first : setting)));
+  const facts = await inTurns(decoded, AT_ONCE, (app, index) => checkAppProof(app, index === 0 ? first : setting));
   const absent = { expectation, refusals, withActivity: setting.withActivity };
   const missing = decoded.length === 0 ? missingProofs(absent, checklistOf("app[0]")) : [];
   return { facts, checklists: [...missing, ...decoded.map(({ checklist }) => checklist)] };
@@ -218,16 +222,26 @@ interface NamedBootProof {
 
 const NO_BOOT_PROOF: NamedBootProof = { bootProof: null, signer: null };
 
-function checkKey(
-  { publicKey }: ReadAppProof,
-  candidates: readonly BootProofCandidate[],
-  checklist: Checklist,
-): NamedBootProof {
+/** Boot proofs by the key that they state, in hex, and by its signing half. Those of null state none. */
+type Candidates = ReadonlyMap<string | null, readonly BootProofCandidate[]>;
+
+function candidatesOf(boots: readonly BootProofCandidate[]): Candidates {
+  const candidates = new Map<string | null, BootProofCandidate[]>();
+  for (const boot of boots) {
+    const key = boot.statedKey;
+    for (const name of key === null ? [null] : [toHex(key), `half ${toHex(signingPoint(key))}`])
+      candidates.set(name, [...(candidates.get(name) ?? []), boot]);
+  }
+  return candidates;
+}
+
+function checkKey({ publicKey }: ReadAppProof, candidates: Candidates, checklist: Checklist): NamedBootProof {
   if (publicKey === undefined) {
     checklist.skip("app.key", "the key could not be read");
     return NO_BOOT_PROOF;
   }
-  const named = candidates.filter(({ statedKey }) => statedKey !== null && isKeyOf(publicKey, statedKey));
+  const isHalf = publicKey.length === P256_POINT_LENGTH;
+  const named = candidates.get(`${isHalf ? "half " : ""}${toHex(publicKey)}`) ?? [];
   const [bootProof, ...others] = named.flatMap(({ verified }) => verified ?? []);
   if (bootProof !== undefined) {
     if (others.every(({ ephemeralKey }) => equalBytes(ephemeralKey, bootProof.ephemeralKey)))
@@ -236,8 +250,7 @@ function checkKey(
     return NO_BOOT_PROOF;
   }
   if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
-  else if (candidates.some(({ statedKey }) => statedKey === null))
-    checklist.skip("app.key", "no readable boot proof attests this key");
+  else if (candidates.has(null)) checklist.skip("app.key", "no readable boot proof attests this key");
   else checklist.fail("app.key", "no boot proof attests this key");
   return NO_BOOT_PROOF;
 }
@@ -247,11 +260,6 @@ function checkKey(
  * which key a caller encrypts.
  */
 const SHARED_HALF = "boot proofs of different keys attest this signing half: only the whole key tells which one signed";
-
-/** Whether a proof's key is the attested one. A proof names the whole key or its signing half. */
-function isKeyOf(publicKey: Uint8Array, attested: Uint8Array): boolean {
-  return equalBytes(publicKey.length === P256_POINT_LENGTH ? signingPoint(attested) : attested, publicKey);
-}
 
 const ATTESTED: Readonly<Record<CommitmentKind, string>> = {
   live: "the key is the one that a live enclave attested",

@@ -10,6 +10,7 @@ import type { VerifiedBootProof } from "./boot-proof.js";
 import type { VerifyContext } from "./context.js";
 import { sha256 } from "./digest.js";
 import type { Challenge } from "./expected-payload.js";
+import { inTurns } from "./in-turns.js";
 import { signingPoint } from "./qos-key.js";
 import { PublicKey } from "./signature-cache.js";
 
@@ -81,7 +82,7 @@ export async function checkAppProofs(
   const verifies = async (signed: SignedPayload): Promise<boolean> => verifySignature(signed, context);
   const checklistOf = (subject: CheckSubject): Checklist => new Checklist(subject);
   const { facts, checklists } = await checks.runAppProofChecks(inputs, company, context, { verifies, checklistOf });
-  return { verified: await Promise.all(facts.map((each) => each && verifiedAppProof(each))), checklists };
+  return { verified: await inTurns(facts, 1, (each) => each && verifiedAppProof(each)), checklists };
 }
 
 async function verifiedAppProof(facts: AppProofFacts): Promise<VerifiedAppProof> {

@@ -1,14 +1,28 @@
-/** Maps items in order, at most `atOnce` at a time, to bound memory. */
+/** Work on many items, whose number somebody else chose, that leaves time for other work of the process. */
+
+/** Number of items after which other work gets a turn. */
+const TURN = 8;
+
+/** Maps items in order, at most `atOnce` at a time, to bound memory. Other work gets turns meanwhile. */
 export async function inTurns<Item, Answer>(
   items: readonly Item[],
   atOnce: number,
-  task: (item: Item, index: number) => Promise<Answer>,
+  task: (item: Item, index: number) => Answer | Promise<Answer>,
 ): Promise<Answer[]> {
   const answers = new Map<number, Answer>();
   const queue = items.entries();
   const work = async (): Promise<void> => {
-    for (const [index, item] of queue) answers.set(index, await task(item, index));
+    for (const [index, item] of queue) {
+      answers.set(index, await task(item, index));
+      if (index % TURN === TURN - 1) await turn();
+    }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
   return items.map((_, index) => answers.get(index)!);
+}
+
+/** Gives other work of the process a turn. Promises alone do not, and a runtime without timers has no other work. */
+async function turn(): Promise<void> {
+  const later = (globalThis as Partial<typeof globalThis>).setImmediate ?? globalThis.setTimeout;
+  if (typeof later === "function") await new Promise<void>((resolve) => void later(resolve));
 }

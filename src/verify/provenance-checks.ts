@@ -4,7 +4,7 @@
  * state.
  */
 import { equalBytes } from "../bytes.js";
-import { type AnswerFacts, Checklist, checksOf } from "../checks.js";
+import { type AnswerFacts, type Blamed, Checklist } from "../checks.js";
 import { type BuildIdentity, readBuildIdentity } from "../decode/build-identity.js";
 import {
   type ProvenanceBundle,
@@ -25,13 +25,15 @@ import type {
   TrustedRoot,
 } from "./provenance-demand.js";
 
-const PROVENANCE_CHECKS = checksOf("provenance");
-type ProvenanceCheckId = "provenance.bundle" | "provenance.signer" | "provenance.subject";
+const PROVENANCE_CHECKS = ["provenance.bundle", "provenance.signer", "provenance.subject"] as const;
+type ProvenanceCheckId = (typeof PROVENANCE_CHECKS)[number];
 
-interface RunProvenanceChecks {
+export interface RunProvenanceChecks {
   /** Facts of each bundle, or null for a bundle that meets no demand. */
   readonly facts: readonly (ProvenanceFacts | null)[];
   readonly checklists: readonly Checklist[];
+  /** The boot proofs of which a demand is not met. */
+  readonly unmet: readonly Blamed[];
 }
 
 interface Tools {
@@ -49,16 +51,22 @@ export async function runProvenanceChecks(
   const checklists = inputs.map((_, index) => new Checklist(`provenance[${index}]`));
   if (demands.length === 0) {
     for (const checklist of checklists) checklist.skipRest(PROVENANCE_CHECKS, NOT_DEMANDED);
-    return { facts: inputs.map(() => null), checklists };
+    return { facts: inputs.map(() => null), checklists, unmet: [] };
   }
-  if (inputs.length === 0) return { facts: [], checklists: [missing(demands)] };
+  if (inputs.length === 0)
+    return {
+      facts: [],
+      checklists: [missing(demands)],
+      unmet: demands.map(({ about }) => [about, "provenance.bundle"]),
+    };
   if (verifier === null) throw new Error("bug: provenance is demanded, and there is no verifier");
   const tools = { verifier, digestOf };
   const pieces = inputs.map((input, index) => new Piece(readInput(input), index, tools));
   const held: Held[] = [];
   for (const demand of demands) held.push(await hold(demand, pieces));
   pieces.forEach((piece, index) => report(piece, held, checklists[index]!));
-  return { facts: pieces.map((piece) => factsOf(piece, held)), checklists };
+  const unmet = held.flatMap((each) => failedOf(each).map((id): Blamed => [each.demand.about, id]));
+  return { facts: pieces.map((piece) => factsOf(piece, held)), checklists, unmet };
 }
 
 const NOT_DEMANDED = "no policy demands provenance of a verified boot proof: this bundle proves nothing";
@@ -175,6 +183,10 @@ interface Held {
   readonly verified: VerifiedUnder | null;
 }
 
+function failedOf({ faults }: Held): ProvenanceCheckId[] {
+  return PROVENANCE_CHECKS.filter((id) => (faults[id]?.length ?? 0) > 0);
+}
+
 /** Finds the bundle for a demand. A bundle that cannot meet the demand is verified only if it is the nearest one. */
 async function hold(demand: HeldDemand, pieces: readonly Piece[]): Promise<Held> {
   const ranked = pieces.map((piece) => compare(piece, demand)).sort((one, other) => distance(one) - distance(other));
@@ -253,8 +265,8 @@ function digestFaults(
 function report(piece: Piece, held: readonly Held[], checklist: Checklist): void {
   const own = held.filter((each) => each.piece === piece);
   if (own.length === 0) return checklist.skipRest(PROVENANCE_CHECKS, notNeeded(held));
-  for (const id of ["provenance.bundle", "provenance.signer", "provenance.subject"] as const) {
-    const failed = own.filter(({ faults }) => (faults[id]?.length ?? 0) > 0);
+  for (const id of PROVENANCE_CHECKS) {
+    const failed = own.filter((each) => failedOf(each).includes(id));
     if (failed.length > 0) fail(id, failed, checklist);
     else if (own.every(({ faults }) => faults[id] === null)) checklist.skip(id, "the bundle was not verified");
     else

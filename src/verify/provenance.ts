@@ -1,10 +1,11 @@
 /** Verified build provenance: signed statements of where a binary was built (verify/README.md, "Provenance"). */
 import { toHex, toUtf8 } from "../bytes.js";
-import type { CheckSubject, Checklist } from "../checks.js";
+import type { CheckSubject } from "../checks.js";
 import type { BuildIdentity } from "../decode/build-identity.js";
 import type { GithubRelease } from "../decode/github-release.js";
 import type { ProvenanceStatement } from "../decode/provenance-bundle.js";
 import { sha256 } from "./digest.js";
+import type { RunProvenanceChecks } from "./provenance-checks.js";
 import type {
   HeldDemand,
   ProvenanceFacts,
@@ -64,10 +65,9 @@ function metDemand({ about, deployment, demand, digest }: HeldDemand): MetDemand
 /** A token that stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol();
 
-interface CheckedProvenance {
+interface CheckedProvenance extends Pick<RunProvenanceChecks, "checklists" | "unmet"> {
   /** The verified bundles, with null for a bundle that meets no demand. */
   readonly verified: readonly (VerifiedProvenance | null)[];
-  readonly checklists: readonly Checklist[];
 }
 
 /** Returns SHA-256 of a text in hex. */
@@ -81,8 +81,8 @@ export async function checkProvenance(
   demands: readonly HeldDemand[],
   verifier: ProvenanceVerifier | null,
 ): Promise<CheckedProvenance> {
-  if (inputs.length === 0 && demands.length === 0) return { verified: [], checklists: [] };
+  if (inputs.length === 0 && demands.length === 0) return { verified: [], checklists: [], unmet: [] };
   const { runProvenanceChecks } = await import("./provenance-checks.js");
-  const { facts, checklists } = await runProvenanceChecks(inputs, demands, { verifier, digestOf });
-  return { verified: facts.map((each) => each && new VerifiedProvenance(each, TOKEN)), checklists };
+  const { facts, ...checked } = await runProvenanceChecks(inputs, demands, { verifier, digestOf });
+  return { ...checked, verified: facts.map((each) => each && new VerifiedProvenance(each, TOKEN)) };
 }

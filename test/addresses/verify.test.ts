@@ -24,11 +24,14 @@ import {
 import { policyOutcomePayload } from "../../src/lab/enclave.js";
 import { labDeployment } from "../../src/lab/forge.js";
 import { parseSigned } from "../../src/appraise/policy.js";
+import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
+import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { labPolicy } from "../../src/lab/forge.js";
 import { NOW, after, lab } from "../attacks/support.js";
 import {
   A,
   B,
+  C,
   CHILD,
   DERIVATION,
   ORG,
@@ -65,6 +68,7 @@ const own = (types: readonly string[] = [DERIVATION]): JsonObject => ({
   appProofs: { types: [...types] },
 });
 const others = { ...labDeployment(otherApplication), name: "other" };
+const sigstore = new LabSigstore();
 const deny = policyOutcomePayload(after(60), ORG, "OUTCOME_REJECTED");
 const allow = policyOutcomePayload(after(60), ORG);
 
@@ -115,6 +119,57 @@ describe("evidence of addresses", () => {
   it("rejects one bad proof, and not the others", async () => {
     const each = made([a, b], { alter: ([first, second]) => [first!, damaged(second!)] });
     expect(await both(each)).toEqual(["verified", "refused app.signature"]);
+  });
+
+  const second = derivation({ ...place, derivationPath: PATH2, address: B });
+  it.each<[what: string, bad: JsonObject, because: string, more?: JsonObject]>([
+    ["names another wallet", derivation({ ...place, walletId: "other" }), "activity.claims"],
+    ["names another organization", derivation({ ...place, organizationId: CHILD }), "activity.claims"],
+    ["names an address that the result lacks", derivation({ ...place, address: C }), "activity.claims"],
+    ["names a path that was not asked for", derivation({ ...place, derivationPath: "m/0" }), "activity.claims"],
+    [
+      "names a wallet where the result names two",
+      derivation({ ...place, walletId: "other" }),
+      "activity.claims",
+      { walletId: "other" },
+    ],
+    ["was made later than now", derivation(place, 1e7), "app.time"],
+    ["cannot be read", { type: DERIVATION }, "app.payload"],
+  ])("rejects one that %s, and not the others", async (_, bad, because, more = {}) => {
+    const found = (alter?: (all: JsonObject[]) => JsonObject[]): Promise<string[]> =>
+      both(made([a, b], { payloads: [bad, second], intent: more, ...(alter && { alter }) }));
+    const last = more["walletId"] === undefined ? "verified" : "refused activity.claims";
+    expect(await found()).toEqual([`refused ${because}`, last]);
+    expect(await found((all) => [...all].reverse())).toEqual([last, `refused ${because}`]);
+  });
+
+  it("leaves room for the payloads of the others, whatever a bad one takes", async () => {
+    const large = { type: DERIVATION, list: Array.from({ length: 9990 }, () => 0) };
+    const unsigned = (all: JsonObject[]): JsonObject[] => [
+      ...Array.from({ length: 12 }, () => ({ ...damaged(all[0]!), proofPayload: JSON.stringify(large) })),
+      ...all,
+    ];
+    const found = await both(made([a, b], { alter: unsigned }));
+    expect(found.slice(-2)).toEqual(["verified", "verified"]);
+    expect(new Set(found.slice(0, -2))).toEqual(new Set(["refused app.signature app.payload"]));
+  });
+
+  it("refuses what nobody's build proves, and not the others", async () => {
+    const built = { ...others, provenance: [labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) })] };
+    const policy = signerPolicy({}, [own(), { ...built, appProofs: { types: [DERIVATION] } }]);
+    const mixed = made([a, b], {
+      payloads: [],
+      alter: () => [...signed([derivation(place)], other), ...signed([second])],
+    });
+    const verifier = { policy, provenanceVerifier: await sigstoreVerifier() };
+    expect(await both(mixed, verifier)).toEqual(["refused provenance.bundle", "verified"]);
+    const elsewhere = sigstore.attest({ at: after(0), digest: Uint8Array.from({ length: 32 }) });
+    expect(await both(mixed, { ...verifier, provenance: [elsewhere] })).toEqual([
+      "refused provenance.subject",
+      "verified",
+    ]);
+    const provenance = [sigstore.attest({ at: after(0), digest: otherApplication.pivotHash })];
+    expect(await both(mixed, { ...verifier, provenance })).toEqual(["verified", "verified"]);
   });
 
   it("has no proofs of an activity without any", async () => {
@@ -247,7 +302,6 @@ describe("the policy of evidence", () => {
     });
     expect(derived.content()).toEqual(policy.content());
     expect(derived.bytes()).toEqual(policy.bytes());
-    expect(policyOfCreation(policy, true).appProofs).toEqual({ ...derived.appProofs, decision: false });
     expect(derived.trustAnchors[0]).not.toBe(derived.trustAnchors[0]);
   });
 
@@ -278,6 +332,9 @@ describe("the policy of evidence", () => {
     expect(await both(made([a]), { policy })).toEqual(["verified"]);
     const forbidden = signerPolicy({}, [own(), { ...others, appProofs: { types: ["X"] } }]);
     expect(await both(made([a], { by: other }), { policy: forbidden })).toEqual(["refused policy.app-proof"]);
+    const add = (all: JsonObject[]): JsonObject[] => [...signed([derivation(place)], other), ...all];
+    const mixed = ["refused policy.app-proof", "verified"];
+    expect(await both(made([a], { alter: add }), { policy: forbidden })).toEqual(mixed);
   });
 });
 
