@@ -1,7 +1,7 @@
 /** The library's functions, which verify, appraise and report. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import type { Policy } from "./appraise/policy.js";
-import type { Blamed } from "./checks.js";
+import type { Blamed, CheckId } from "./checks.js";
 import { copyInput } from "./decode/input.js";
 import {
   type CopiedEvidence,
@@ -121,8 +121,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
   // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
-  const checked = decoded && decoded.check(apps.verified, { ...demandsOf(setting), signatures });
-  const activity = checked && checked.verified;
+  const { activity, contradicted } = checkedActivity(decoded, apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = {
@@ -153,13 +152,22 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   });
   if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
   const blamed = (): Blamed[] => [
-    ...apps.verified.flatMap((proof, index): Blamed[] => [
-      ...(checked?.contradicted.has(proof) ? [[`app[${index}]`, "activity.claims"] as const] : []),
-      ...(appraisal?.refused.has(proof) ? [[`app[${index}]`, "policy.app-proof"] as const] : []),
-    ]),
+    ...blamedProofs(apps.verified, "activity.claims", contradicted),
+    ...blamedProofs(apps.verified, "policy.app-proof", appraisal?.refused),
     ...provenance.unmet,
   ];
   return { ...judgement, ...verified, appraisal, blamed };
+}
+
+function checkedActivity(
+  decoded: DecodedActivity | null,
+  ...given: Parameters<DecodedActivity["check"]>
+): ReturnType<DecodedActivity["check"]> {
+  return decoded?.check(...given) ?? { activity: null, contradicted: new Set() };
+}
+
+function blamedProofs(all: Verification["appProofs"], failed: CheckId, guilty?: ReadonlySet<unknown>): Blamed[] {
+  return all.flatMap((proof, index) => (guilty?.has(proof) === true ? [[`app[${index}]`, failed] as const] : []));
 }
 
 function withSignUp(claims: Claims, { signUp }: VerifySetting): Claims {

@@ -56,11 +56,11 @@ export interface DecodedActivity extends ActivityReading {
     expectation: Expectation | null,
     appProofs: readonly (VerifiedAppProof | null)[],
   ) => Promise<ActivityDemands["signatures"]>;
-  /** Runs the other checks synchronously. `verified` is null unless every check passed. */
+  /** Runs the other checks synchronously. `activity` is null unless every check passed. */
   readonly check: (
     appProofs: readonly (VerifiedAppProof | null)[],
     demands: ActivityDemands,
-  ) => { readonly verified: VerifiedActivity | null; readonly contradicted: ReadonlySet<VerifiedAppProof | null> };
+  ) => { readonly activity: VerifiedActivity | null; readonly contradicted: ReadonlySet<VerifiedAppProof | null> };
   readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
 }
 
@@ -73,7 +73,7 @@ export async function decodeActivityInput(input: InputCopy): Promise<DecodedActi
     signatures: (expectation, appProofs) => signaturesOf(expectation, reading, appProofs),
     check: (appProofs, demands) => {
       const { facts, contradicted } = checkActivity(reading, appProofs, demands);
-      return { verified: facts && new VerifiedActivity(facts, TOKEN), contradicted };
+      return { activity: facts && new VerifiedActivity(facts, TOKEN), contradicted };
     },
     usedFor: (expectation) => usedFor(expectation, reading.value),
   };

@@ -115,13 +115,16 @@ describe("evidence of addresses", () => {
     expect(join(evidence, CHILD)).toThrow(/verified for organization/);
     expect(Object.isFrozen(evidence.proofs) && Object.isFrozen(evidence.proofs[0])).toBe(true);
   });
+});
 
-  it("rejects one bad proof, and not the others", async () => {
+const second = derivation({ ...place, derivationPath: PATH2, address: B });
+
+describe("a bad proof of several", () => {
+  it("is rejected, and not the others", async () => {
     const each = made([a, b], { alter: ([first, second]) => [first!, damaged(second!)] });
     expect(await both(each)).toEqual(["verified", "refused app.signature"]);
   });
 
-  const second = derivation({ ...place, derivationPath: PATH2, address: B });
   it.each<[what: string, bad: JsonObject, because: string, more?: JsonObject]>([
     ["names another wallet", derivation({ ...place, walletId: "other" }), "activity.claims"],
     ["names another organization", derivation({ ...place, organizationId: CHILD }), "activity.claims"],
@@ -135,7 +138,7 @@ describe("evidence of addresses", () => {
     ],
     ["was made later than now", derivation(place, 1e7), "app.time"],
     ["cannot be read", { type: DERIVATION }, "app.payload"],
-  ])("rejects one that %s, and not the others", async (_, bad, because, more = {}) => {
+  ])("that %s is rejected, and not the others", async (_, bad, because, more = {}) => {
     const found = (alter?: (all: JsonObject[]) => JsonObject[]): Promise<string[]> =>
       both(made([a, b], { payloads: [bad, second], intent: more, ...(alter && { alter }) }));
     const last = more["walletId"] === undefined ? "verified" : "refused activity.claims";
@@ -143,7 +146,7 @@ describe("evidence of addresses", () => {
     expect(await found((all) => [...all].reverse())).toEqual([last, `refused ${because}`]);
   });
 
-  it("leaves room for the payloads of the others, whatever a bad one takes", async () => {
+  it("leaves room for the payloads of the others", async () => {
     const large = { type: DERIVATION, list: Array.from({ length: 9990 }, () => 0) };
     const unsigned = (all: JsonObject[]): JsonObject[] => [
       ...Array.from({ length: 12 }, () => ({ ...damaged(all[0]!), proofPayload: JSON.stringify(large) })),
@@ -154,7 +157,7 @@ describe("evidence of addresses", () => {
     expect(new Set(found.slice(0, -2))).toEqual(new Set(["refused app.signature app.payload"]));
   });
 
-  it("refuses what nobody's build proves, and not the others", async () => {
+  it("of an enclave whose build is not proven is rejected, and not the others", async () => {
     const built = { ...others, provenance: [labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) })] };
     const policy = signerPolicy({}, [own(), { ...built, appProofs: { types: [DERIVATION] } }]);
     const mixed = made([a, b], {
@@ -171,7 +174,9 @@ describe("evidence of addresses", () => {
     const provenance = [sigstore.attest({ at: after(0), digest: otherApplication.pivotHash })];
     expect(await both(mixed, { ...verifier, provenance })).toEqual(["verified", "verified"]);
   });
+});
 
+describe("an activity of addresses", () => {
   it("has no proofs of an activity without any", async () => {
     expect(await both(unproven(made([a])))).toEqual([]);
     expect(await both(made([a], { alter: () => [] }))).toEqual([]);
@@ -207,7 +212,9 @@ describe("evidence of addresses", () => {
     const intended = subOrganizationMade([a], { intent: { x: { subOrganizationId: CHILD } }, result: { x: {} } });
     expect(await verifiedOf(intended, ofParent)).toBeNull();
   });
+});
 
+describe("decisions beside proofs of addresses", () => {
   it("keeps a decision that denies", async () => {
     const policy = signerPolicy({}, [labDeployment(lab)]);
     expect(await both(made([a], { payloads: [derivation(place), deny] }), { policy })).toEqual([
@@ -234,7 +241,7 @@ describe("evidence of addresses", () => {
     expect(await both(made([a, b]), { policy })).toEqual(["refused policy.app-proof", "refused policy.app-proof"]);
     const payloads = [derivation(place), derivation({ ...place, derivationPath: PATH2, address: B }), allow];
     expect(await both(made([a, b], { payloads }), { policy })).toEqual(["verified", "verified"]);
-    const alter = ([first, second, third]: JsonObject[]) => [damaged(first!), second!, third!];
+    const alter = ([bad, ...rest]: JsonObject[]): JsonObject[] => [damaged(bad!), ...rest];
     expect(await both(made([a, b], { payloads, alter }), { policy })).toEqual(["refused app.signature", "verified"]);
   });
 });
@@ -399,13 +406,13 @@ describe("a policy of derivations", () => {
   });
 });
 
-describe("lists", () => {
-  const listedAccount = {
-    ...{ walletAccountId: "x", organizationId: ORG, walletId: W, path: PATH, address: A, pathFormat: "BIP32" },
-    ...{ curve: "C", addressFormat: "F", createdAt: { seconds: "1772600767", nanos: "5" }, name: "n" },
-  };
-  const key = { privateKeyId: "k", curve: "C", addresses: [{ format: "F", address: A, more: 1 }], exported: false };
+const listedAccount = {
+  ...{ walletAccountId: "x", organizationId: ORG, walletId: W, path: PATH, address: A, pathFormat: "BIP32" },
+  ...{ curve: "C", addressFormat: "F", createdAt: { seconds: "1772600767", nanos: "5" }, name: "n" },
+};
+const key = { privateKeyId: "k", curve: "C", addresses: [{ format: "F", address: A, more: 1 }], exported: false };
 
+describe("lists", () => {
   it("are read without members that are not known", () => {
     expect(
       readWallets({ wallets: [{ walletId: W, exported: true, imported: false, walletName: 7 }], more: 1 }),
