@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AnyClient, SDKS, placeOf } from "./support.js";
 import { RejectedAddressesError } from "../../src/client/index.js";
-import { verified } from "../../src/adapters/index.js";
+import { reportOf, verified } from "../../src/adapters/index.js";
 import { type Lab, startLab } from "../../src/lab/index.js";
 
 let lab: Lab;
@@ -13,16 +13,19 @@ afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
 describe.each(SDKS.map((sdk) => [sdk.name, sdk] as const))("accounts of %s", (_, sdk) => {
-  const list = async (): Promise<{ address: string }[]> => {
+  const answered = async (): Promise<Awaited<ReturnType<AnyClient[string]>>> => {
     const client = sdk.client(placeOf(lab));
     const { organizationId, policy } = lab;
     const wrapped = verified(client, { policy, organizationId, verifyAddresses: true }) as object as AnyClient;
-    const answer = await wrapped["getWalletAccounts"]!({ organizationId, walletId: lab.ids.walletId });
-    return answer["accounts"] as { address: string }[];
+    return wrapped["getWalletAccounts"]!({ organizationId, walletId: lab.ids.walletId });
   };
+  const list = async (): Promise<{ address: string }[]> => (await answered())["accounts"] as { address: string }[];
 
-  it("are handed on if each was derived", async () => {
-    expect(await list()).toHaveLength(2);
+  it("are handed on if each was derived, with their classes", async () => {
+    const answer = await answered();
+    expect(answer["accounts"]).toHaveLength(2);
+    expect(reportOf(answer)?.rows?.map((row) => row.class)).toEqual(["derived", "derived"]);
+    expect(answer["unverified"].accounts[0]).toHaveProperty("createdAt");
   });
 
   it.each(["exchanged-address", "exchanged-path", "account-of-another-wallet"])("are refused: %s", async (fault) => {

@@ -26,7 +26,7 @@ const storage = {
 
 type Methods = Record<string, (input?: unknown) => Promise<unknown>>;
 
-function coreClient(apiBaseUrl = liar.url): CoreClient {
+function coreClient(apiBaseUrl = liar.url, verifyAddresses = false): CoreClient {
   const { publicKey: apiPublicKey, privateKey: apiPrivateKey } = lab.apiKey;
   const stamper = new ApiKeyStamper({ apiPublicKey, apiPrivateKey });
   // Core's own default is the service's.
@@ -38,7 +38,7 @@ function coreClient(apiBaseUrl = liar.url): CoreClient {
   // In place of the key pairs of a browser.
   Reflect.set(stamper, "deleteKeyPair", async () => {});
   const client = core.createHttpClient({ activityPoller: { intervalMs: 1, numRetries: 1 } } as never);
-  core.httpClient = verified(client, { policy });
+  core.httpClient = verified(client, { policy, verifyAddresses });
   return core;
 }
 const core = coreClient();
@@ -168,7 +168,23 @@ describe("core with a verified httpClient", () => {
     const signature = `0x${r}${s}${v === "00" ? "1b" : "1c"}` as const;
     expect((await recoverAddress({ hash: hashMessage("m"), signature })).toLowerCase()).toBe(address.toLowerCase());
   });
+});
 
+it("finds wallets and accounts with verifyAddresses, without what nobody judged", async () => {
+  const judging = coreClient(liar.url, true) as object as Methods;
+  const wallets = (await judging["fetchWallets"]!()) as Json[];
+  const found = wallets.find((wallet) => wallet["walletId"] === walletId)!["accounts"] as Json[];
+  const accounts = (await judging["fetchWalletAccounts"]!(QUERIES["fetchWalletAccounts"])) as Json[];
+  expect(accounts.length).toBeGreaterThan(1);
+  expect(found.map((one) => one["address"])).toEqual(accounts.map((one) => one["address"]));
+  expect(accounts[0]).toHaveProperty("publicKey");
+  expect(accounts[0]).not.toHaveProperty("createdAt");
+  liar.lie = ({ path, text }) =>
+    wire(path === "query/list_wallet_accounts" ? text.replace('"publicKey":"0', '"publicKey":"1') : text);
+  await expect(judging["fetchWallets"]!()).rejects.toThrow();
+});
+
+describe("core with a verified httpClient before a lying service", () => {
   it("sends a transaction to a chain only once its signature is verified", async () => {
     const sent: string[] = [];
     const chain = await loopback((_, response, text) => {
@@ -219,7 +235,9 @@ describe("core with a verified httpClient", () => {
       expect(flags()).toEqual([true]);
     },
   );
+});
 
+describe("what core does not submit", () => {
   it.each(Object.entries(QUERIES))("returns the answer of a query: %s", async (name, input) => {
     expect(await methods[name]!(input)).toBeTruthy();
     expect(flags()).toEqual([]);
