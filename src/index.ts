@@ -224,7 +224,7 @@ export type {
   AddressVerifyOptions,
   ProvenAddress,
 } from "./addresses/verify.js";
-export { verifyOtpToken, verifySessionToken, verifySignedBundle } from "./token/verify.js";
+export { ANY_ORGANIZATION, ANY_USER, verifyOtpToken, verifySessionToken, verifySignedBundle } from "./token/verify.js";
 export type {
   BundleKind,
   ExpectedBundle,

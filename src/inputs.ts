@@ -4,6 +4,7 @@ import {
   type MembersOf,
   type Shape,
   count,
+  demand,
   flag,
   list,
   oneOf,
@@ -20,7 +21,7 @@ import { MAX_APP_PROOFS } from "./decode/app-proof-limits.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { isJsonObject } from "./decode/json.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type InputCopy, copyInput, copyPlain } from "./decode/input.js";
+import { type InputCopy, copyInput, copyPlain, withoutPrototype } from "./decode/input.js";
 import type { Remembered } from "./verify/approved-manifests.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
@@ -100,7 +101,7 @@ interface PieceFacts {
 
 const FACTS: MembersOf<PieceFacts> = {
   bytes: optional(byteCopy),
-  ephemeralKey: optional(byteCopy),
+  ephemeralKey: demand(byteCopy),
   latestOf: optional(text),
 };
 
@@ -226,17 +227,17 @@ export const VERIFY_OPTIONS: MembersOf<VerifyOptions> = {
   now: date,
   at: optional(validationTime),
   trustAnchors: optional(list(trustAnchor)),
-  measurements: optional(record(pcr, PCR_NAMES)),
-  ephemeralKey: optional(byteCopy),
-  nonce: optional(byteCopy),
-  expected: optional(expectedShape),
-  crls: optional(list(revocationList as Shape<unknown>, 1, MAX_LISTS)),
+  measurements: demand(record(pcr, PCR_NAMES)),
+  ephemeralKey: demand(byteCopy),
+  nonce: demand(byteCopy),
+  expected: demand(expectedShape),
+  crls: demand(list(revocationList as Shape<unknown>, 1, MAX_LISTS)),
   allowDebug: optional(flag),
-  acceptance: optional(oneOf("standard", "strict")),
-  maxAgeMs: optional(count),
+  acceptance: demand(oneOf("standard", "strict")),
+  maxAgeMs: demand(count),
   bootProofsOnly: optional(flag),
   cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
-  uses: optional(instanceOf(AppProofUses, "an AppProofUses")),
+  uses: demand(instanceOf(AppProofUses, "an AppProofUses")),
   provenanceVerifier: optional(having("verify")),
 };
 
@@ -376,9 +377,9 @@ function evidenceList(example: string): Shape<readonly unknown[]> {
 
 const EVIDENCE: MembersOf<Evidence> = {
   bootProofs: evidenceList("bootProofs: [bootProof]"),
-  appProofs: optional(evidenceList("appProofs: [appProof]")),
-  activity: optional(unchecked),
-  provenance: optional(evidenceList("provenance: [bundle]")),
+  appProofs: demand(evidenceList("appProofs: [appProof]")),
+  activity: demand(unchecked),
+  provenance: demand(evidenceList("provenance: [bundle]")),
 };
 
 /** Every list of evidence. The type requires each, because a forgotten list would be dropped silently. */
@@ -400,8 +401,8 @@ function ownEvidence(evidence: Evidence): Evidence {
   return typedOptions("evidence", evidence, EVIDENCE);
 }
 
-function withLists({ bootProofs, appProofs = [], activity, provenance = [] }: Evidence): EvidenceLists {
-  return { bootProofs, appProofs, activity, provenance };
+function withLists(own: Evidence): EvidenceLists {
+  return withoutPrototype({ appProofs: [], provenance: [], ...own });
 }
 
 /** Returns the evidence with the caller's bundles of builds before its own bundles. */

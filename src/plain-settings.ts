@@ -5,6 +5,7 @@
 import {
   type MembersOf,
   type Shape,
+  demand,
   flag,
   hex,
   instant,
@@ -195,9 +196,9 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
   now: instant,
   at: optional(plainAt),
   trustAnchors: optional(list(objectOf<PlainAnchor>({ name: text, pem: text }))),
-  measurements: optional(record(hex(PCR_LENGTH), PCR_NAMES)),
-  ephemeralKey: optional(keyHex),
-  nonce: optional(keyHex),
+  measurements: demand(record(hex(PCR_LENGTH), PCR_NAMES)),
+  ephemeralKey: demand(keyHex),
+  nonce: demand(keyHex),
   expected: VERIFY_OPTIONS.expected,
   allowDebug: VERIFY_OPTIONS.allowDebug,
   acceptance: VERIFY_OPTIONS.acceptance,
@@ -206,19 +207,16 @@ export const PLAIN_OPTIONS: MembersOf<PlainOptions> = {
 };
 
 /**
- * Returns the options as plain data, without `cache`, `uses` and `provenanceVerifier`. If `policy` is undefined, the
- * policy is `bundle`. Throws TypeError for `crls`, since a verification of the plain options would look nothing up.
+ * Returns the options as plain data, without `cache`, `uses` and `provenanceVerifier`. Throws TypeError for `crls`,
+ * since a verification of the plain options would look nothing up.
  */
-export function plainOptions(
-  options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
-): PlainOptions {
-  const { policy, ...others } = withoutPrototype(options);
-  const own = typedOptions("options", { ...others, policy: policy ?? NO_POLICY_ANY_ENCLAVE }, VERIFY_OPTIONS);
-  const { now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
+export function plainOptions(options: VerifyOptions): PlainOptions {
+  const own = typedOptions("options", options, VERIFY_OPTIONS);
+  const { policy, now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = own;
   const { allowDebug, acceptance, maxAgeMs, bootProofsOnly, crls } = own;
   if (crls !== undefined) throw new TypeError("options.crls: plain options cannot have revocation lists");
   return copyJson({
-    policy: policy === undefined ? "bundle" : plainPolicyOf(policy),
+    policy: policy === NO_POLICY_ANY_ENCLAVE ? null : policyContent(policy as ParsedPolicy),
     now: now.toISOString(),
     at: at instanceof Date ? at.toISOString() : at,
     trustAnchors: trustAnchors?.map(plainAnchor),
@@ -228,11 +226,6 @@ export function plainOptions(
     nonce: nonce && toHex(nonce),
     ...{ expected, allowDebug, acceptance, maxAgeMs, bootProofsOnly },
   }) as unknown as PlainOptions;
-}
-
-function plainPolicyOf(policy: VerifyOptions["policy"]): PlainPolicy | null {
-  if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  return policyContent(policy as ParsedPolicy);
 }
 
 /** Reads plain options other than the policy. Throws {@link MalformedError} for a malformed trust anchor. */

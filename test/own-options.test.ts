@@ -281,7 +281,10 @@ const CALLS: readonly Call[] = [
   ["verifyOtpToken", [tokens.otpToken(), ofToken]],
   [
     "verifySignedBundle",
-    [tokens.signedBundle(), { ...ofToken, kind: "import", expected: { ...ofToken.expected, userId: "any" } }],
+    [
+      tokens.signedBundle(),
+      { ...ofToken, kind: "import", expected: { ...ofToken.expected, userId: library.ANY_USER } },
+    ],
   ],
   ["renderToken", [tokenReport, { width: 90 }]],
   [

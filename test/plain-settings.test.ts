@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../src/appraise/policy.js";
 import { toUtf8 } from "../src/bytes.js";
-import { auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/audit/setting.js";
+import { type AuditSetting, auditSetting, policyDigest, settingDigest, verifyOptionsOf } from "../src/audit/setting.js";
 import { verifyEvidence } from "../src/bootproof.js";
 import { NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions, readOptions } from "../src/inputs.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
@@ -101,22 +101,23 @@ describe("options", () => {
     expect(() => readOptions({ ...limited, maxAgeMs: -1 })).toThrow(/^options\.maxAgeMs: expected a whole number/);
   });
 
-  it("have the bundle's policy where none is named, which no audit has", () => {
-    expect(plainOptions({ ...all, policy: undefined }).policy).toBe("bundle");
-    expect(() => auditSetting(all as VerifyOptions)).toThrow(/^options\.policy: /);
+  it("need a policy, and never take that of a bundle for one that is undefined", () => {
+    for (const read of [plainOptions, auditSetting])
+      for (const none of [{}, { policy: undefined }])
+        expect(() => read({ ...all, ...none } as VerifyOptions)).toThrow(/^options\.policy: expected a policy/);
   });
 });
 
-describe("a signed policy", () => {
-  const feed = new TestFeed([newSigner()], 1);
-  for (const name of ["first", "second"])
-    feed.add({
-      policy: { ...labPolicy(anchorPem, [labDeployment(lab)]), name },
-      issuedAt: new Date(NOW.getTime() - 1000),
-    });
-  const opened = (text: string, state?: SignedPolicyState) =>
-    openSignedPolicy({ signers: feed.pinned, source: async () => text, now: () => NOW, ...(state && { state }) });
+const feed = new TestFeed([newSigner()], 1);
+for (const name of ["first", "second"])
+  feed.add({
+    policy: { ...labPolicy(anchorPem, [labDeployment(lab)]), name },
+    issuedAt: new Date(NOW.getTime() - 1000),
+  });
+const opened = (text: string, state?: SignedPolicyState): Promise<SignedPolicy> =>
+  openSignedPolicy({ signers: feed.pinned, source: async () => text, now: () => NOW, ...(state && { state }) });
 
+describe("a signed policy", () => {
   it("is read again as the same version, also from JSON", async () => {
     const { policy: signed } = await opened(feed.text());
     const plain = plainPolicy(signed);
@@ -138,7 +139,7 @@ describe("a signed policy", () => {
   });
 
   it("has its version in the digest of a setting, so that no result of another version is used", async () => {
-    const settingOf = ({ policy }: SignedPolicy) => auditSetting({ policy, now: NOW });
+    const settingOf = ({ policy }: SignedPolicy): AuditSetting => auditSetting({ policy, now: NOW });
     const [first, second] = [await opened(feed.text(1, 1)), await opened(feed.text())];
     const remembered = await opened(feed.text(), { read: async () => null, write: async () => true });
     expect(remembered.policy.signed!.remembered).toBe(true);
@@ -151,7 +152,9 @@ describe("a signed policy", () => {
       expect(await digest(auditSetting({ policy: unsigned, now: NOW }))).not.toBe(await digest(settingOf(second)));
     }
   });
+});
 
+describe("a signed policy", () => {
   it("judges by its version alone, also with the signatures that were verified under another", async () => {
     const changing = new TestFeed([newSigner()], 1);
     const other = { ...labDeployment(lab), namespace: "another" };
@@ -159,7 +162,7 @@ describe("a signed policy", () => {
       changing.add({ policy: labPolicy(anchorPem, [deployment]), issuedAt: new Date(NOW.getTime() - 1000) });
     const [cache, { bootProof }, verdicts] = [new SignatureCache(), forge(), [] as string[]];
     for (const last of [1, 2, 1]) {
-      const source = async () => changing.text(1, last);
+      const source = async (): Promise<string> => changing.text(1, last);
       const { policy: inForce } = await openSignedPolicy({ signers: changing.pinned, source, now: () => NOW });
       const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: inForce, now: NOW, cache });
       verdicts.push(report.verdict);

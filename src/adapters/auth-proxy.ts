@@ -24,7 +24,14 @@ import type { Check } from "../checks.js";
 import type { Report } from "../report/report.js";
 import { SIGNED_KINDS } from "../token/decode.js";
 import { noKeyText, tokenKeys } from "../token/keys.js";
-import { type TokenReport, verifyOtpToken, verifySessionToken, verifySignedBundle } from "../token/verify.js";
+import {
+  ANY_ORGANIZATION,
+  ANY_USER,
+  type TokenReport,
+  verifyOtpToken,
+  verifySessionToken,
+  verifySignedBundle,
+} from "../token/verify.js";
 import { isAcceptedReport } from "../verification.js";
 import { verifyAnswer } from "../bootproof.js";
 
@@ -213,10 +220,12 @@ export class AuthProxyVerifier {
   async #verifyToken({ token, organizationId, publicKey }: TokenQuestion, text: string): Promise<TokenReport<object>> {
     const { policy } = await this.#verifier.begin();
     const common = { policy, now: this.#verifier.source.now() };
-    const expected = { organizationId: organizationId ?? "any", ...(publicKey !== null && { publicKey }) };
+    const anyOrganization = { organizationId: ANY_ORGANIZATION } as const;
+    const owner = organizationId === null ? anyOrganization : { organizationId };
+    const expected = { ...owner, ...(publicKey !== null && { publicKey }) };
     if (token === "session") return verifySessionToken(text, { ...common, expected });
     if (token === "otp") return verifyOtpToken(text, { ...common, expected });
-    return verifySignedBundle(text, { ...common, kind: token, expected: { organizationId: "any", userId: "any" } });
+    return verifySignedBundle(text, { ...common, kind: token, expected: { ...anyOrganization, userId: ANY_USER } });
   }
 }
 

@@ -2,7 +2,7 @@
 import { lastOf } from "../bytes.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
-import { attempt, faultText } from "../errors.js";
+import { type Attempt, attempt, faultText } from "../errors.js";
 import type { AccountVerifier } from "../client/account-verifier.js";
 import type { ActivityVerifier } from "../client/activity-verifier.js";
 import { type EvidenceSource, type FindBootProof, evidenceByKey } from "../client/evidence.js";
@@ -76,16 +76,17 @@ export class Call {
   /** Replaces the client's own `request`. */
   async request(path: string, given: unknown, ...more: readonly unknown[]): Promise<unknown> {
     this.#begin();
-    const body = this.#completed(path, attempt(() => copyJson(given)).value);
+    const copy = attempt(() => copyJson(given));
+    const body = copy.value === undefined ? copy : { value: this.#completed(path, copy.value), faults: [] as [] };
     const opened = this.#open(path, body);
-    const sent = isJsonObject(body) ? plainJson(body) : given;
+    const sent = isJsonObject(body.value) ? plainJson(body.value) : given;
     return this.#settled(opened, await foreignRequest(this.#setting.client)(path, sent, ...more), more);
   }
 
   /** Sends a request that the caller's stamper has signed. `send` resolves to the answer of the service. */
   async signed(
     url: string,
-    body: JsonValue | undefined,
+    body: Attempt<JsonValue>,
     send: (question: ServiceQuestion) => Promise<unknown>,
   ): Promise<unknown> {
     this.#begin();
@@ -139,7 +140,7 @@ export class Call {
   }
 
   /** Adds `generateAppProofs`, and the organization, which an SDK may leave out when it polls. */
-  #completed(path: string, body: JsonValue | undefined): JsonValue | undefined {
+  #completed(path: string, body: JsonValue): JsonValue {
     const isSubmit = path.startsWith(SUBMIT);
     if (!isJsonObject(body) || !(isSubmit || path === GET_ACTIVITY)) return body;
     const own = this.#submits.find(({ firstId }) => firstId !== null && firstId === body["activityId"]);
@@ -162,7 +163,7 @@ export class Call {
    * Returns the exchange for a request. Throws TypeError before anything is sent. A `get_activity` after a submit of
    * this call continues that submit, so its answer is compared with the submit, and not by id alone.
    */
-  #open(path: string, body: JsonValue | undefined): Opened {
+  #open(path: string, body: Attempt<JsonValue>): Opened {
     const operation = operationOf(path);
     const question = operation === null ? "the path is not that of an operation" : questionOf(operation, body);
     if (typeof question === "string") throw new TypeError(`${operation?.name ?? path}: not sent: ${question}`);

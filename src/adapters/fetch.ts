@@ -15,7 +15,7 @@ import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
 import { callable, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { exactText } from "../exchange/answer.js";
 import { Bindings } from "../exchange/bindings.js";
@@ -79,7 +79,7 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
   evidence: unchecked,
   fetch: optional(callable),
   allowUnproven: optional(either(flag, list(nonEmptyText), "true, false, or a list of operations")),
-  authProxyUrl: optional(nonEmptyText),
+  authProxyUrl: demand(nonEmptyText),
   otherOrigins: optional(list(nonEmptyText)),
   now: optional(callable),
   ...VERIFICATION_OPTIONS,

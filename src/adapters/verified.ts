@@ -4,7 +4,7 @@ import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, type Shape, either, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
+import { type MembersOf, type Shape, demand, either, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
   ActivityVerifier,
@@ -65,7 +65,7 @@ const OPTIONS: MembersOf<VerifiedOptions> = {
   allowUnproven: optional(
     either(oneOf(true), list(nonEmptyText as Shape<never>), "true, or a list of methods and operations"),
   ),
-  authProxyUrl: optional(nonEmptyText),
+  authProxyUrl: demand(nonEmptyText),
   evidence: optional(either(callable, having("request"), "a client with a function request, or a function")),
   organizationId: optional(nonEmptyText),
   now: optional(callable),
@@ -245,7 +245,7 @@ class Wrapper {
    */
   async #sendSigned(call: Call, instance: ForeignMembers, send: Method, args: readonly unknown[]): Promise<unknown> {
     const { url, body } = (args[0] ?? {}) as ForeignMembers;
-    const json = attempt(() => jsonInput(body)).value;
+    const json = attempt(() => jsonInput(body ?? null)!);
     const settled = await call.signed(String(url), json, async (question) => {
       const raw = {
         // The SDK keeps only the id of the first answer and fetches the activity again. The submit is bound to that id.

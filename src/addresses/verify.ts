@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue } from "../decode/json.js";
 import { plain, typedOptions } from "../decode/options.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { privateMark } from "../decode/private-mark.js";
-import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
   NamedEvidence,
@@ -50,7 +50,7 @@ const OPTIONS: MembersOf<AddressVerifyOptions> = {
   policy: policyShape,
   organizationId: nonEmptyText,
   parentOrganizationId: optional(nonEmptyText),
-  activityId: optional(nonEmptyText),
+  activityId: demand(nonEmptyText),
   provenance: optional(list(plain)),
 };
 

@@ -1,6 +1,6 @@
 /** Comparison of a build's measurements with a policy, without an enclave (appraise/README.md, "What was built"). */
 import { plain, requireShape, unchecked } from "../decode/options.js";
-import { list, objectOf, optional } from "../decode/shapes.js";
+import { demand, list, objectOf } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
 import { copyInput, withoutPrototype } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -69,7 +69,7 @@ const BUILD = /* @__PURE__ */ objectOf<MeasuredProvenance>(
 
 /** Shape of {@link Measured}. */
 export const MEASURED = /* @__PURE__ */ objectOf<Measured>(
-  { pcrs: optional(plain), pivotHash: optional(plain) },
+  { pcrs: demand(plain), pivotHash: demand(plain) },
   { unknown: "ignore" },
 );
 

@@ -1,7 +1,7 @@
 /** Entries of the pin `provenance`, made from a bundle or from an entry of an earlier version. */
 import { lastOf } from "../bytes.js";
 import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, flag, optional, text } from "../decode/shapes.js";
+import { type MembersOf, demand, flag, text } from "../decode/shapes.js";
 import { type BuildIdentity, buildWorkflow, isNamedByUri, readBuildIdentity } from "../decode/build-identity.js";
 import { type GithubRelease, isReleaseType, readGithubRelease, releaseName } from "../decode/github-release.js";
 import { type ProvenanceBundle, decodeProvenanceBundle } from "../decode/provenance-bundle.js";
@@ -27,10 +27,10 @@ export interface PinProvenanceOptions {
 
 const OPTIONS: MembersOf<PinProvenanceOptions> = {
   repository: plain,
-  githubRelease: optional(flag),
-  tenant: optional(text),
+  githubRelease: demand(flag),
+  tenant: demand(text),
   trustedRoot: plain,
-  of: optional(plain),
+  of: demand(plain),
 };
 
 /**

@@ -1,6 +1,6 @@
 /** Policies made from verified evidence, a published release, or the measurements of a build. */
 import { plain, requireShape, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, optional, text } from "../decode/shapes.js";
+import { type MembersOf, demand, list, optional, text } from "../decode/shapes.js";
 import { lastOf, toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
@@ -35,7 +35,7 @@ export interface PinOptions {
 
 const PIN_OPTIONS: MembersOf<PinOptions> = {
   name: optional(text),
-  appProofTypes: optional(list(text)),
+  appProofTypes: demand(list(text)),
 };
 
 /**
@@ -208,11 +208,11 @@ export interface ReleaseOptions {
 
 const RELEASE_OPTIONS: MembersOf<ReleaseOptions> = {
   name: optional(text),
-  namespace: optional(text),
+  namespace: demand(text),
   commitment: optional(plain),
-  manifestSet: optional(plain),
-  quorumKey: optional(text),
-  appProofTypes: optional(list(text)),
+  manifestSet: demand(plain),
+  quorumKey: demand(text),
+  appProofTypes: demand(list(text)),
 };
 
 const RELEASE_PCRS = [0, 1, 2, 3];

@@ -1,6 +1,6 @@
 /** Audits files on all cores, and resumes an interrupted audit. */
 import { callable, having, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, flag, list, nonEmptyText, optional, simple, text, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, demand, flag, list, nonEmptyText, optional, simple, text } from "../decode/shapes.js";
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import type { Batch, Judge } from "./batch.js";
@@ -14,7 +14,7 @@ import {
 } from "./node-expected.js";
 import { extentOf, stillHas } from "./node-extent.js";
 import { LineInputs, STDIN_INPUT } from "./node-inputs.js";
-import { type InputBatch, readBatches } from "./node-source.js";
+import { INPUT_OPTIONS, type InputBatch, readBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, type Segment, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
@@ -71,16 +71,16 @@ export interface AuditFilesOptions {
   readonly onEnd?: (end: AuditFilesEnd) => Promise<void> | void;
 }
 
+const { stdin, batchEntries } = INPUT_OPTIONS;
 const FILES_OPTIONS: MembersOf<AuditFilesOptions> = {
+  ...{ stdin, batchEntries },
   inputs: list(text),
   setting: plain,
-  expected: optional(simple("an ExpectedEntries", (value) => value instanceof ExpectedEntries)),
-  stdin: optional(unchecked),
+  expected: demand(simple("an ExpectedEntries", (value) => value instanceof ExpectedEntries)),
   out: unchecked,
   state: optional(nonEmptyText),
   isNowGiven: optional(flag),
   judge: optional(callable),
-  batchEntries: optional(wholeNumber(1)),
   onlyFailures: optional(flag),
   failFast: optional(flag),
   signal: optional(having()),

@@ -69,7 +69,7 @@ export function inputBatches(inputs: readonly string[], options: InputOptions = 
   return readBatches([...inputs], { from, digest, batchEntries, comparesOnly: false, limits: null, opened });
 }
 
-const INPUT_OPTIONS: MembersOf<InputOptions> = {
+export const INPUT_OPTIONS: MembersOf<InputOptions> = {
   stdin: optional(unchecked),
   from: nullish(plain),
   digest: optional(flag),

@@ -1,6 +1,6 @@
 /** Options and errors of both sides of a queue. They use no types of ioredis or BullMQ, which users may lack. */
 import { callable, options } from "../decode/options.js";
-import { type MembersOf, optional, refined, text } from "../decode/shapes.js";
+import { type MembersOf, demand, optional, refined, text } from "../decode/shapes.js";
 import type { Judge } from "./batch.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -58,7 +58,7 @@ export const SHORT_SECRET = "expected 16 characters or more, without line breaks
 export const PLACE_OPTIONS: MembersOf<QueuePlaceOptions> = {
   prefix: optional(text),
   tls: optional(options<QueueTls>({ ca: optional(text), cert: optional(text), key: optional(text) })),
-  secret: optional(refined(text, (given, place) => ownSecret(given) ?? place.fault<string>(SHORT_SECRET))),
+  secret: demand(refined(text, (given, place) => ownSecret(given) ?? place.fault<string>(SHORT_SECRET))),
   onNote: optional(callable),
   onQueue: optional(callable),
   judgeOf: optional(callable),

@@ -1,5 +1,5 @@
 import { byteCopy, date, having, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, optional } from "../decode/shapes.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import {
   type DeploymentFile,
@@ -37,8 +37,8 @@ export interface PackOptions {
 const PACK_OPTIONS: MembersOf<PackOptions> = {
   policy: unchecked,
   now: date,
-  expected: optional(plain),
-  nonce: optional(byteCopy),
+  expected: demand(plain),
+  nonce: demand(byteCopy),
   provenanceVerifier: optional(having("verify")),
 };
 

@@ -75,11 +75,6 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
 }
 
-/** Returns the option or variable that names the organization, for messages. */
-export function organizationSource(args: ArgumentReader): string {
-  return args.has("organization-id") ? "--organization-id" : ENV.organizationId;
-}
-
 /** Refuses an empty variable for the organization: it was probably meant to have a value. */
 export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
   if (!args.has("organization-id") && io.env[ENV.organizationId] === "")

@@ -3,9 +3,16 @@ import { jsonDocument } from "../report/json.js";
 import type { SignedPolicy } from "../signed-policy/index.js";
 import type { Policy } from "../appraise/policy.js";
 import type { TokenKind } from "../token/decode.js";
-import { type TokenReport, verifyOtpToken, verifySessionToken, verifySignedBundle } from "../token/verify.js";
+import {
+  ANY_ORGANIZATION,
+  ANY_USER,
+  type TokenReport,
+  verifyOtpToken,
+  verifySessionToken,
+  verifySignedBundle,
+} from "../token/verify.js";
 import { commandOf } from "./command.js";
-import { organizationOf, organizationSource, refuseEmptyOrganization } from "./connection.js";
+import { organizationOf, refuseEmptyOrganization } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN } from "./files.js";
 import { type Io, textOptions } from "./io.js";
@@ -72,7 +79,7 @@ function pathOf(args: ArgumentReader, word: string): string | undefined {
 }
 
 interface Expected {
-  readonly organizationId: string;
+  readonly organizationId: string | typeof ANY_ORGANIZATION;
   readonly userId?: string;
   readonly publicKey?: string;
 }
@@ -83,24 +90,22 @@ function expectedOf(
   kind: TokenKind | undefined,
   io: Io,
 ): Expected | undefined {
-  if (anyOrganization && args.has("organization-id"))
-    args.fault("--organization-id and --any-organization exclude each other");
+  for (const name of ["organization", "user"] as const)
+    if (args.has(`any-${name}`) && args.has(`${name}-id`))
+      args.fault(`--${name}-id and --any-${name} exclude each other`);
   if (!anyOrganization) refuseEmptyOrganization(args, io);
-  const organizationId = anyOrganization ? "any" : organizationOf(flags, io);
+  const organizationId = anyOrganization ? ANY_ORGANIZATION : organizationOf(flags, io);
   if (kind !== undefined) refuseUseless(args, kind, { userId, publicKey });
   if (organizationId === undefined)
     return args.fault("--organization-id ID is required, or --any-organization: whose token it has to be");
-  // To the library this word means every organization, and a setting could have it by mistake.
-  if (!anyOrganization && organizationId === "any")
-    return args.fault(`${organizationSource(args)} any: expected an ID. --any-organization accepts every organization`);
   return { organizationId, ...(userId !== undefined && { userId }), ...(publicKey !== undefined && { publicKey }) };
 }
 
 /** What each kind can be compared with. */
-const COMPARED: Readonly<Record<TokenKind, readonly ("user-id" | "public-key")[]>> = {
+const COMPARED: Readonly<Record<TokenKind, readonly ("user-id" | "any-user" | "public-key")[]>> = {
   session: ["user-id", "public-key"],
   otp: ["public-key"],
-  import: ["user-id"],
+  import: ["user-id", "any-user"],
   export: [],
   "otp-target": [],
 };
@@ -110,10 +115,10 @@ function refuseUseless(
   kind: TokenKind,
   { userId, publicKey }: { readonly userId: string | undefined; readonly publicKey: string | undefined },
 ): void {
-  for (const name of ["user-id", "public-key"] as const)
+  for (const name of ["user-id", "any-user", "public-key"] as const)
     if (args.has(name) && !COMPARED[kind].includes(name)) args.fault(`--${name}: ${kind} has none to compare with`);
-  if (kind === "import" && userId === undefined)
-    args.fault("--user-id ID is required for an import bundle, or --user-id any");
+  if (kind === "import" && userId === undefined && !args.has("any-user"))
+    args.fault("--user-id ID is required for an import bundle, or --any-user");
   if (publicKey !== undefined && !/^(?:0[23][0-9a-f]{64}|04[0-9a-f]{128})$/i.test(publicKey))
     args.fault("--public-key: expected a P-256 key in hex: 66 digits, or 130 of an uncompressed one");
 }
@@ -136,7 +141,7 @@ function verified(
   token: string,
   { toleranceMs, expected, ...options }: Parts,
 ): Promise<TokenReport<object>> {
-  const { organizationId, userId = "any" } = expected;
+  const { organizationId, userId = ANY_USER } = expected;
   if (kind === "session") return verifySessionToken(token, { ...options, expected, toleranceMs });
   if (kind === "otp") return verifyOtpToken(token, { ...options, expected, toleranceMs });
   return verifySignedBundle(token, { ...options, kind, expected: { organizationId, userId } });

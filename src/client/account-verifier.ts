@@ -3,7 +3,7 @@ import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../ad
 import type { AddressRow } from "../addresses/join.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
-import { type MembersOf, flag, list, oneOf, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, flag, list, oneOf, optional } from "../decode/shapes.js";
 import { attemptLater } from "../errors.js";
 import type { JudgedAnswer } from "../exchange/http.js";
 import type { UnverifiedQuestion } from "../exchange/question.js";
@@ -31,7 +31,7 @@ export interface AccountOptions {
 export const NEEDS_CLIENT = "options.evidence: expected a client, since verifyAddresses lists wallets and activities";
 
 export const ACCOUNT_OPTIONS: MembersOf<AccountOptions> = {
-  verifyAddresses: optional(flag),
+  verifyAddresses: demand(flag),
   accept: optional(list(oneOf(...ACCEPTABLE_CLASSES))),
 };
 

@@ -7,7 +7,7 @@ import type { Policy } from "../appraise/policy.js";
 import { type VerifyOptions, verifyAnswer } from "../bootproof.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { having, instanceOf, plain } from "../decode/options.js";
-import { type MembersOf, count, list, oneOf, optional } from "../decode/shapes.js";
+import { type MembersOf, count, demand, list, oneOf, optional } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { AskedActivity } from "../exchange/exchange.js";
 import type { VerifiedActivity } from "../verify/activity.js";
@@ -35,8 +35,8 @@ export const VERIFICATION_OPTIONS: MembersOf<VerificationOptions> = {
   bootProofLimit: optional(count),
   bootProofMaxAgeMs: optional(count),
   cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
-  acceptance: optional(oneOf("standard", "strict")),
-  maxAgeMs: optional(count),
+  acceptance: demand(oneOf("standard", "strict")),
+  maxAgeMs: demand(count),
   provenance: optional(list(plain)),
   provenanceVerifier: optional(having("verify")),
 };

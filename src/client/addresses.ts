@@ -34,6 +34,7 @@ import {
   type Shape,
   anything,
   count,
+  demand,
   flag,
   list,
   nonEmptyText,
@@ -65,7 +66,7 @@ export interface AddressFilter {
   /** Only the accounts of this wallet. */
   readonly walletId?: string | undefined;
   /** Only these addresses, at least one. One that is neither listed nor proven has no row. */
-  readonly addresses?: readonly string[] | undefined;
+  readonly addresses?: readonly string[];
   /** Whether addresses of private keys are included. Default: true. */
   readonly privateKeys?: boolean | undefined;
 }
@@ -84,13 +85,13 @@ export interface AddressSweepOptions extends AddressFilter {
 
 export interface AddressesOptions extends AddressSweepOptions {
   /** Default: the client's organization. */
-  readonly organizationId?: string | undefined;
+  readonly organizationId?: string;
 }
 
 export const ADDRESSES_OPTIONS: MembersOf<AddressesOptions> = {
-  organizationId: optional(nonEmptyText),
+  organizationId: demand(nonEmptyText),
   walletId: optional(nonEmptyText),
-  addresses: optional(list(nonEmptyText, 1)),
+  addresses: demand(list(nonEmptyText, 1)),
   privateKeys: optional(flag),
   parentOrganizationId: optional(nonEmptyText),
   maxAccounts: optional(count),

@@ -115,6 +115,5 @@ const CLIENT_OPTIONS: MembersOf<ClientOptions> = {
 
 function transportOf(options: ClientOptions): Transport {
   const own = typedOptions("options", options, CLIENT_OPTIONS);
-  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  return { ...DEFAULTS, ...(given as unknown as ClientOptions), baseUrl: checkedBaseUrl(own.baseUrl) };
+  return { ...DEFAULTS, ...own, baseUrl: checkedBaseUrl(own.baseUrl) };
 }

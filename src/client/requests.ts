@@ -1,10 +1,10 @@
 /** Checks requests and responses. */
 import { outcomeOf } from "../decode/activity.js";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { copyPlain, unwrap } from "../decode/input.js";
+import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { unwrap } from "../decode/input.js";
 import { having, typedOptions } from "../decode/options.js";
-import { type MembersOf, type Shape, flag, nonEmptyText, optional, readShape, text } from "../decode/shapes.js";
-import { attempt } from "../errors.js";
+import { type MembersOf, type Shape, demand, flag, nonEmptyText, optional, readShape, text } from "../decode/shapes.js";
+import { type Fault, attempt } from "../errors.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { answerError, requestError } from "./errors.js";
 import { type QueryOperation, type SubmitOperation } from "./operations.js";
@@ -44,7 +44,7 @@ type ActivityRequest = {
 };
 
 export const CALL_OPTIONS: MembersOf<CallOptions> = {
-  organizationId: optional(nonEmptyText),
+  organizationId: demand(nonEmptyText),
   signal: optional(having()),
 };
 const SUBMIT_OPTIONS: MembersOf<SubmitOptions> = { ...CALL_OPTIONS, generateAppProofs: optional(flag) };
@@ -112,16 +112,19 @@ function checkedParameters(
 ): JsonObject {
   const { name } = operation;
   // The copy is checked and sent, so later changes by the caller have no effect.
-  const parameters = copyPlain(given);
+  const { value: parameters, faults: foreign } = attempt(() => copyJson(given));
   if (!/^[a-z0-9_]+$/.test(name))
     throw requestError("request", [{ path: "name", message: "expected lower-case letters, digits and _" }]);
+  if (foreign.length > 0) throw requestError(name, foreign.map(amongParameters));
   if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "expected an object" }]);
   const shape = Object.hasOwn(operation, "parameters") ? operation.parameters : undefined;
   const faults = shape ? readShape(shape, parameters, "parameters").faults : [];
   if (faults.length > 0) throw requestError(name, faults);
-  const json = attempt(() => parseJson(JSON.stringify(parameters)));
-  if (json.faults.length > 0) throw requestError(name, json.faults);
-  return json.value as JsonObject;
+  return parameters;
+}
+
+function amongParameters({ path, message }: Fault): Fault {
+  return { path: path === "" ? "parameters" : `parameters.${path}`, message };
 }
 
 export interface Submitted<Result> {

@@ -7,7 +7,7 @@ import { copyInput, readInput } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { having, options, plain, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, optional } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import { requireVerified } from "../verification.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
@@ -88,7 +88,7 @@ const OPTIONS: MembersOf<VerifyAppProofsOptions> = {
   schemas: optional(unchecked),
   signal: optional(having()),
 };
-const RECEIVED: MembersOf<ReceivedAppProof> = { appProof: plain, ephemeralKey: optional(plain) };
+const RECEIVED: MembersOf<ReceivedAppProof> = { appProof: plain, ephemeralKey: demand(plain) };
 
 export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   verifier: ActivityVerifier,

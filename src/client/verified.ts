@@ -10,7 +10,7 @@ import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, optional, readShape } from "../decode/shapes.js";
+import { type MembersOf, demand, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { SignedPolicy } from "../signed-policy/open.js";
@@ -188,7 +188,7 @@ class ClientVerifier {
     const target = { group: "submit", name: sent.name, numbers: "literal" } as const;
     const submitted = { ...(organizationId !== undefined && { organizationId }), generateAppProofs: true };
     const request = activityRequest(this.#transport, operation ?? sent, parameters, submitted);
-    const question = questionOf(operationOf(pathOf(target))!, request);
+    const question = questionOf(operationOf(pathOf(target))!, { value: request, faults: [] });
     if (typeof question === "string") throw requestError(sent.name, [{ path: "", message: question }]);
     const exchange = new Exchange(question, this.#bindings);
     const answer = answerOfLiterals(await send(this.#transport, target, request, signal));
@@ -220,7 +220,7 @@ class ClientVerifier {
   }
 
   async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: optional(plain) });
+    const options = typedOptions("options", given, { ...CALL_OPTIONS, expected: demand(plain) });
     const expected = expectedOf(options, this.#transport.organizationId);
     const { value, faults } = answerOfInput(input);
     const past = { value: unwrapAlone(value, "activity") as JsonValue, faults: [...faults, ...besideFaults(value)] };

@@ -96,27 +96,42 @@ export function jsonLines(text: string): readonly JsonLine[] {
 
 /**
  * Deeply copies a JSON value, in the form of {@link parseJson}. Omits undefined members, as JSON.stringify does. Throws
- * {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
+ * {@link MalformedError} (`json`) for deep nesting, too many values, and with the path of a value that JSON.stringify
+ * would drop, refuse or write as another one.
  */
 export function copyJson(value: unknown, maxValues = MAX_VALUES): JsonValue {
-  return copied(value, 0, { left: maxValues });
+  return copied(value, { left: maxValues, path: [] });
 }
 
-function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
-  if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
+interface Walk extends ValueBudget {
+  /** The steps to the value that is copied now. */
+  readonly path: (string | number)[];
+}
+
+function copied(value: unknown, walk: Walk): JsonValue {
+  const { path } = walk;
+  if (path.length > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
   // A sparse array can have any length, so it is checked before the walk.
-  budget.left -= 1;
-  if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
-  refuseLoneSurrogate(value);
+  walk.left -= 1;
+  if (walk.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
+  refuseLoneSurrogate(value, path);
   if (isScalar(value)) return value;
-  if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
-  if (typeof value !== "object" || !isPlain(value)) throw malformed(`${jsonKind(value)}, which no JSON value is`);
+  const foreign = foreignKind(value);
+  if (foreign !== null) throw malformed(`${foreign}, which no JSON value is`, path);
+  if (Array.isArray(value)) return Array.from(value, (item, index) => copiedAt(index, item, walk));
   const copy = Object.create(null) as JsonObject;
-  for (const [name, member] of Object.entries(value!)) {
+  for (const [name, member] of Object.entries(value as object)) {
     if (member === undefined) continue;
-    refuseLoneSurrogate(name);
-    copy[name] = copied(member, depth + 1, budget);
+    refuseLoneSurrogate(name, path);
+    copy[name] = copiedAt(name, member, walk);
   }
+  return copy;
+}
+
+function copiedAt(step: string | number, value: unknown, walk: Walk): JsonValue {
+  walk.path.push(step);
+  const copy = copied(value, walk);
+  walk.path.pop();
   return copy;
 }
 
@@ -153,9 +168,13 @@ function numberKey(value: number | JsonNumber): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Whether the value is a plain object. A copy would silently lose the content of a Date or a Map. */
-function isPlain(value: object | null): boolean {
-  return Object.prototype.toString.call(value) === "[object Object]";
+/** Returns what a value is that JSON.stringify drops, refuses, or may write as another one. Null for any other. */
+function foreignKind(value: unknown): string | null {
+  if (typeof value === "number") return String(value);
+  if (typeof value !== "object") return jsonKind(value);
+  if (typeof (value as { readonly toJSON?: unknown }).toJSON === "function") return "an object with toJSON";
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return Array.isArray(value) || tag === "Object" ? null : `an object of ${shownName(tag)}`;
 }
 
 function isScalar(value: unknown): value is null | boolean | number | JsonNumber | string {
@@ -164,8 +183,8 @@ function isScalar(value: unknown): value is null | boolean | number | JsonNumber
 }
 
 /** Refuses lone surrogates. UTF-8 replaces each with U+FFFD, so different values would become equal. */
-function refuseLoneSurrogate(value: unknown): void {
-  if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
+function refuseLoneSurrogate(value: unknown, path: Walk["path"]): void {
+  if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string", path);
 }
 
 /** The message of the fault of a text with too many values. */
@@ -204,8 +223,9 @@ export function jsonKind(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-function malformed(message: string): MalformedError {
-  return new MalformedError("json", [{ path: "", message }]);
+function malformed(message: string, path: Walk["path"] = []): MalformedError {
+  const steps = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${shownName(step)}`));
+  return new MalformedError("json", [{ path: steps.join("").replace(/^\./, ""), message }]);
 }
 
 class JsonParser {

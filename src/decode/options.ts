@@ -2,7 +2,7 @@
 import { faultText } from "../errors.js";
 import { copyPlain, isInherited } from "./input.js";
 import { jsonKind } from "./json.js";
-import { type MembersOf, type Place, type Shape, readShape, refined, simple } from "./shapes.js";
+import { type MembersOf, type Place, type Shape, readMember, readShape, refined, simple } from "./shapes.js";
 
 /** Shape of a function. Only the compiler checks its parameters. */
 export const callable: Shape<never> = /* @__PURE__ */ simple(
@@ -64,8 +64,9 @@ export const date: Shape<Date> = {
 
 /**
  * Copies a caller's options: own members only, each read once, on an object without a prototype. Later changes and
- * `Object.prototype` have no effect. Throws TypeError with all faults: an unknown name, a value of a wrong shape, and
- * an inherited option, which would be silently ignored.
+ * `Object.prototype` have no effect. A member that is undefined is left out. Throws TypeError with all faults: an
+ * unknown name, a value of a wrong shape, an inherited option, which would be silently ignored, and a demand that is
+ * undefined.
  */
 export function typedOptions<T extends object>(what: string, value: T, shapes: MembersOf<T>): T {
   return requireShape(what, value, options(shapes));
@@ -92,10 +93,12 @@ function readOwn(value: unknown, shapes: Readonly<Record<string, Shape<unknown>>
     if (!Object.hasOwn(shapes, name)) place.at(name).fault(() => `unknown; known are ${known()}`);
   const own = Object.create(null) as Record<string, unknown>;
   for (const [name, shape] of Object.entries(shapes)) {
-    const at = place.at(name);
-    if (Object.hasOwn(value, name)) own[name] = shape.read((value as Record<string, unknown>)[name], at);
-    else if (isInherited(value, name)) at.fault("inherited from a prototype; make it a member of the object itself");
-    else shape.read(undefined, at);
+    if (!Object.hasOwn(value, name) && isInherited(value, name)) {
+      place.at(name).fault("inherited from a prototype; make it a member of the object itself");
+      continue;
+    }
+    const { isThere, read } = readMember(value, name, shape, place);
+    if (isThere) own[name] = read;
   }
   return own;
 }

@@ -13,6 +13,8 @@ export interface Shape<T> {
   read(value: unknown, place: Place): T;
   /** Form that `schemaOf` writes. Undefined means any value. */
   readonly form?: Form | undefined;
+  /** Whether a member of this shape that is there, but undefined, is a fault. */
+  readonly demands?: true;
 }
 
 /** The shape of an optional member. */
@@ -249,6 +251,12 @@ export function optional<T>(shape: Shape<T>): OptionalShape<T> {
   };
 }
 
+/** Shape of an optional member that demands something. If it is undefined, the caller lost what they demand. */
+/* @__NO_SIDE_EFFECTS__ */
+export function demand<T>(shape: Shape<T>): OptionalShape<T> {
+  return { ...optional(shape), demands: true };
+}
+
 /** Shape of an optional member that may also be null. */
 /* @__NO_SIDE_EFFECTS__ */
 export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
@@ -338,11 +346,21 @@ export function openObject<M extends Members>(members: M): ObjectShape<OpenObjec
 
 /** Reads own members in the order of the shapes. */
 function readMembers(value: JsonObject, members: Members, place: Place): Record<string, unknown> {
-  const read = Object.entries(members).map(([name, shape]) => {
-    const isOwn = Object.hasOwn(value, name);
-    return { name, isOwn, read: shape.read(isOwn ? value[name] : undefined, place.at(name)) };
-  });
-  return Object.fromEntries(read.filter(({ isOwn }) => isOwn).map((member) => [member.name, member.read]));
+  const read = Object.entries(members).map(([name, shape]) => ({ name, ...readMember(value, name, shape, place) }));
+  return Object.fromEntries(read.filter(({ isThere }) => isThere).map((member) => [member.name, member.read]));
+}
+
+/** Reads an own member, once. One that is undefined is as if it were not there, unless it demands something. */
+export function readMember(
+  value: object,
+  name: string,
+  shape: Shape<unknown>,
+  place: Place,
+): { readonly isThere: boolean; readonly read: unknown } {
+  const [isOwn, at] = [Object.hasOwn(value, name), place.at(name)];
+  const own = isOwn ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+  if (isOwn && own === undefined && shape.demands) at.fault("undefined: leave it out, or give a value");
+  return { isThere: own !== undefined, read: shape.read(own, at) };
 }
 
 function refuseUnknown(value: JsonObject, members: Members, beside: Members, place: Place): void {

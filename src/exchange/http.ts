@@ -73,10 +73,8 @@ export function exchangeOf(
   requireSize(body);
   const refused = (fault: string): HttpFault =>
     new HttpFault("invalid-request", `not sent: ${operation.name}: ${fault}`);
-  const { value, faults } = attempt(() => parseJson(body, { numbers: "literal" }));
-  const isVerified = !["list", "query"].includes(operation.kind);
-  if (value === undefined && isVerified) throw refused(`the body is not strict JSON: ${faultText(faults)}`);
-  const question = questionOf(operation, value);
+  const json = attempt(() => parseJson(body, { numbers: "literal" }));
+  const question = questionOf(operation, json);
   if (typeof question === "string") throw refused(question);
   const isAllowed = isAllowedUnproven(allowUnproven, operation.name);
   if ("isProven" in question && !question.isProven && !isAllowed) throw refused(UNPROVEN);

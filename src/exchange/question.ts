@@ -1,6 +1,7 @@
 /** A question is what a request asks of the service. It is made before the request is sent. */
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type Attempt, faultText } from "../errors.js";
 
 /** A request that changes something. A vote may be answered with the activity that was voted on. */
 export interface SubmitQuestion {
@@ -41,6 +42,8 @@ const QUERIES: ReadonlyMap<string, "activity" | "list"> = new Map([
   ["get_activity", "activity"],
   ["list_activities", "list"],
 ]);
+/** Kinds whose answers are not compared with the request, but for those about accounts and private keys. */
+const UNCOMPARED: readonly string[] = ["list", "query"];
 const ACCOUNTS: readonly string[] = [
   "list_wallet_accounts",
   "get_wallet_account",
@@ -72,17 +75,20 @@ export function operationOf(path: string): Operation | null {
 /** An object without members, not even inherited ones. */
 const NO_MEMBERS = Object.create(null) as JsonObject;
 
-/** Returns the question of a request, or its fault. `body` is undefined if it is not JSON. */
+/** Returns the question of a request, or its fault. A body that is not JSON is one where an answer is compared. */
 export function questionOf(
   { kind, name: operation }: Operation,
-  body: JsonValue | undefined,
+  { value: body, faults }: Attempt<JsonValue>,
 ): ServiceQuestion | string {
+  const ofAccounts = ACCOUNTS.includes(operation);
+  if (faults.length > 0 && (ofAccounts || !UNCOMPARED.includes(kind)))
+    return `the body is not strict JSON: ${faultText(faults)}`;
+  if (ofAccounts && !isJsonObject(body)) return "expected a JSON object";
   const members = isJsonObject(body) ? body : NO_MEMBERS;
   if (kind === "submit" || kind === "vote") return submitQuestion({ kind, operation }, members);
   const { organizationId, activityId } = members;
   const owner = isText(organizationId) ? organizationId : null;
-  if (kind !== "activity")
-    return { kind, operation, organizationId: owner, ...(ACCOUNTS.includes(operation) && { account: members }) };
+  if (kind !== "activity") return { kind, operation, organizationId: owner, ...(ofAccounts && { account: members }) };
   if (owner === null || !isText(activityId)) return "expected both organizationId and activityId";
   return { kind, operation, organizationId: owner, activityId };
 }

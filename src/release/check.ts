@@ -1,6 +1,6 @@
 /** Checks of published releases: each release alone, and the history of each application (release/README.md). */
 import { plain, typedOptions } from "../decode/options.js";
-import { flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
+import { demand, flag, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { lastOf, toHex } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
 import { policyShape } from "../appraise/parsed-policy.js";
@@ -106,11 +106,11 @@ export interface ReleaseCheck {
 }
 
 const OPTIONS = {
-  manifestSet: optional(plain),
-  policy: optional(policyShape),
+  manifestSet: demand(plain),
+  policy: demand(policyShape),
   noManifestSet: optional(oneOf(true)),
-  applications: optional(list(nonEmptyText)),
-  namespaces: optional(list(nonEmptyText)),
+  applications: demand(list(nonEmptyText)),
+  namespaces: demand(list(nonEmptyText)),
   skipUnapproved: optional(flag),
 };
 

@@ -1,6 +1,6 @@
 /** Makes the policy that pins published releases (release/README.md, "What is pinned"). */
 import { plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, demand, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { toHex } from "../bytes.js";
 import type { MadePolicy } from "../appraise/pin.js";
 import { type DeploymentPins, type Policy, policyShape } from "../appraise/parsed-policy.js";
@@ -43,12 +43,12 @@ export interface ReleasePolicyOptions {
 }
 
 const OPTIONS: MembersOf<ReleasePolicyOptions> = {
-  applications: optional(list(nonEmptyText)),
+  applications: demand(list(nonEmptyText)),
   name: optional(nonEmptyText),
   commitment: optional(plain),
-  manifestSet: optional(plain),
-  addTo: optional(policyShape),
-  appProofTypes: optional(list(nonEmptyText)),
+  manifestSet: demand(plain),
+  addTo: demand(policyShape),
+  appProofTypes: demand(list(nonEmptyText)),
   trustAnchors: optional(plain),
 };
 

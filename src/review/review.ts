@@ -1,6 +1,6 @@
 /** Reviews a manifest before anyone approves it (review/README.md). */
 import { fileBytes, requireShape, typedOptions } from "../decode/options.js";
-import { type MembersOf, list, optional, text } from "../decode/shapes.js";
+import { type MembersOf, demand, list, optional, text } from "../decode/shapes.js";
 import { equalBytes, toHex } from "../bytes.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeApproval } from "../decode/manifest/approval.js";
@@ -95,7 +95,7 @@ export interface ManifestReview {
 const OPTIONS: MembersOf<ReviewOptions> = {
   policy: policyShape,
   previous: optional(fileBytes),
-  measured: optional(MEASURED),
+  measured: demand(MEASURED),
   approvals: optional(list(fileBytes)),
   accept: optional(list(text)),
 };

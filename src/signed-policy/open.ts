@@ -1,7 +1,7 @@
 /** A signed policy that is kept up to date: the consumer (signed-policy/README.md, "Consumer"). */
 import type { Policy } from "../appraise/policy.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, demand, optional, wholeNumber } from "../decode/shapes.js";
 import { SignedPolicyError } from "./errors.js";
 import {
   type AcceptedVersion,
@@ -51,7 +51,7 @@ export interface SignedPolicyOptions {
 const OPTIONS: MembersOf<SignedPolicyOptions> = {
   signers: unchecked,
   source: callable,
-  state: optional(having("read", "write")),
+  state: demand(having("read", "write")),
   now: callable,
   refreshMs: optional(wholeNumber(0)),
   onNotice: optional(callable),

@@ -5,7 +5,7 @@ import type { Policy } from "../appraise/policy.js";
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Check, Checklist, checksOf } from "../checks.js";
 import { date, options as optionsShape, typedOptions, unchecked } from "../decode/options.js";
-import { type MembersOf, count, hex, nonEmptyText, optional } from "../decode/shapes.js";
+import { type MembersOf, type Shape, count, demand, hex, nonEmptyText, optional, simple } from "../decode/shapes.js";
 import { withAdvice } from "../report/conclude.js";
 import { type SignedPolicyClaims, signedClaims } from "../report/report.js";
 import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
@@ -15,29 +15,33 @@ import { TOOL } from "../version.js";
 import { type ClaimsOf, type DecodedToken, SIGNED_KINDS, KIND_NAMES, type TokenKind, decodeToken } from "./decode.js";
 import { type TokenKey, noKeyText, tokenKeys } from "./keys.js";
 
+/** In place of an organization's id: every organization counts. */
+export const ANY_ORGANIZATION = Symbol("any organization");
+/** In place of a user's id: every user counts. */
+export const ANY_USER = Symbol("any user");
+
 /** What the caller expects of a token. Ids are compared exactly, and keys as bytes. */
 interface ExpectedToken {
-  /** The organization, or `any` if every organization counts. */
-  readonly organizationId: string;
-  readonly userId?: string | undefined;
+  readonly organizationId: string | typeof ANY_ORGANIZATION;
+  readonly userId?: string;
   /** Hex of a P-256 key, compressed (33 bytes) or not (65 bytes). */
-  readonly publicKey?: string | undefined;
+  readonly publicKey?: string;
 }
 
 export interface ExpectedSession extends ExpectedToken {
   /** Such as `SESSION_TYPE_READ_WRITE`. */
-  readonly sessionType?: string | undefined;
+  readonly sessionType?: string;
 }
 
 export interface ExpectedOtp extends Omit<ExpectedToken, "userId"> {
-  readonly contact?: string | undefined;
-  readonly verificationType?: string | undefined;
+  readonly contact?: string;
+  readonly verificationType?: string;
 }
 
-/** Each id, or `any`. A kind that does not bind one needs `any`. */
+/** A kind that does not bind an id needs the symbol in its place. */
 export interface ExpectedBundle {
-  readonly organizationId: string;
-  readonly userId: string;
+  readonly organizationId: string | typeof ANY_ORGANIZATION;
+  readonly userId: string | typeof ANY_USER;
 }
 
 interface TokenOptions<Expected> {
@@ -46,12 +50,12 @@ interface TokenOptions<Expected> {
   readonly now: Date;
   readonly expected: Expected;
   /** The namespace whose quorum key signs. Default: that of the kind, such as `prod/notarizer`. */
-  readonly namespace?: string | undefined;
+  readonly namespace?: string;
 }
 
 interface WithTolerance {
   /** Milliseconds that clocks may differ: a token is still accepted for so long. Default: 0. */
-  readonly toleranceMs?: number | undefined;
+  readonly toleranceMs?: number;
 }
 
 export type SessionTokenOptions = TokenOptions<ExpectedSession> & WithTolerance;
@@ -85,20 +89,28 @@ interface TokenFacts {
 export type TokenReport<Claims> = TokenFacts &
   ({ readonly verdict: "verified"; readonly claims: Claims } | { readonly verdict: "rejected"; readonly claims: null });
 
-const COMMON = { policy: unchecked, now: date, namespace: optional(nonEmptyText) };
+const idOr = <S extends symbol>(any: S, name: string): Shape<string | S> => {
+  const isId = (value: unknown): value is string | S => value === any || (typeof value === "string" && value !== "");
+  return simple(`an id that is not empty, or ${name}`, isId);
+};
+const organization = /* @__PURE__ */ idOr(ANY_ORGANIZATION, "ANY_ORGANIZATION");
+const COMMON = { policy: unchecked, now: date, namespace: demand(nonEmptyText) };
 const SESSION: MembersOf<ExpectedSession> = {
-  organizationId: nonEmptyText,
-  userId: optional(nonEmptyText),
-  publicKey: optional(hex(33, 65)),
-  sessionType: optional(nonEmptyText),
+  organizationId: organization,
+  userId: demand(nonEmptyText),
+  publicKey: demand(hex(33, 65)),
+  sessionType: demand(nonEmptyText),
 };
 const OTP: MembersOf<ExpectedOtp> = {
-  organizationId: nonEmptyText,
-  publicKey: optional(hex(33, 65)),
-  contact: optional(nonEmptyText),
-  verificationType: optional(nonEmptyText),
+  organizationId: organization,
+  publicKey: demand(hex(33, 65)),
+  contact: demand(nonEmptyText),
+  verificationType: demand(nonEmptyText),
 };
-const BUNDLE: MembersOf<ExpectedBundle> = { organizationId: nonEmptyText, userId: nonEmptyText };
+const BUNDLE: MembersOf<ExpectedBundle> = {
+  organizationId: organization,
+  userId: /* @__PURE__ */ idOr(ANY_USER, "ANY_USER"),
+};
 
 /**
  * Verifies a session token, which a backend gets as a bearer token. A fault of the token is in the report and never
@@ -140,8 +152,7 @@ export async function verifySignedBundle<K extends BundleKind>(
   const kind = { read: (value: unknown, place: { fault(text: string): undefined }) => bundleKind<K>(value, place) };
   const shapes = { ...COMMON, kind, expected: optionsShape(BUNDLE) } as MembersOf<SignedBundleOptions<K>>;
   const options = typedOptions<SignedBundleOptions<K>>("options", given, shapes);
-  const { userId } = options.expected;
-  return verified(options.kind, bundle, options, { userId: userId === "any" ? undefined : userId });
+  return verified(options.kind, bundle, options, { userId: options.expected.userId });
 }
 
 function bundleKind<K extends BundleKind>(value: unknown, place: { fault(text: string): undefined }): K {
@@ -151,12 +162,12 @@ function bundleKind<K extends BundleKind>(value: unknown, place: { fault(text: s
     : place.fault(`expected one of ${kinds.join(", ")}`)!;
 }
 
-type Wanted = Readonly<Record<string, string | undefined>>;
+type Wanted = Readonly<Record<string, string | symbol | undefined>>;
 
 async function verified<K extends TokenKind>(
   kind: K,
   given: unknown,
-  options: TokenOptions<{ readonly organizationId: string }> & WithTolerance,
+  options: TokenOptions<Pick<ExpectedToken, "organizationId">> & WithTolerance,
   beside: Wanted,
 ): Promise<TokenReport<ClaimsOf[K]>> {
   const { policy: source, now, toleranceMs = 0, namespace = SIGNED_KINDS[kind].namespace, expected } = options;
@@ -170,7 +181,7 @@ async function verified<K extends TokenKind>(
   const signer = await checkSigner(policy, namespace, decoded, checks);
   checkExpiry(decoded, now, toleranceMs, checks);
   const { organizationId } = expected;
-  checkExpected(decoded, { organizationId: organizationId === "any" ? undefined : organizationId, ...beside }, checks);
+  checkExpected(decoded, { organizationId, ...beside }, checks);
   checks.skipRest(checksOf("token"), "the token could not be decoded");
   const all = await withAdvice([...checks.list(), ...ofPolicy.list()]);
   const bytes = policy.bytes();
@@ -274,7 +285,7 @@ function checkExpiry(
 function checkExpected({ claims }: DecodedToken<TokenKind>, wanted: Wanted, checks: Checklist): void {
   if (claims === null) return;
   const found = claims as unknown as Readonly<Record<string, string | null | undefined>>;
-  const asked = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const asked = Object.entries(wanted).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   const isSame = (name: string, value: string): boolean =>
     name === "publicKey" ? equalBytes(compressedKey(value), fromHex(found[name]!)!) : found[name] === value;
   const reasons = asked
@@ -290,13 +301,13 @@ function compressedKey(key: string): Uint8Array {
   return bytes.length === 65 && bytes[0] === 4 ? Uint8Array.of(2 + (bytes[64]! & 1), ...bytes.subarray(1, 33)) : bytes;
 }
 
-function unprovenOf(kind: TokenKind, namespace: string, organizationId: string): string[] {
+function unprovenOf(kind: TokenKind, namespace: string, organizationId: string | symbol): string[] {
   const isBundle = SIGNED_KINDS[kind].form === "bundle";
   return [
     `That an enclave signed it is not proven: shares of the quorum key of ${namespace} can be put together elsewhere.`,
     isBundle
       ? "When it was made is not proven: a bundle has no time."
       : "That it was not revoked is not proven: revocation is not visible in a token.",
-    ...(organizationId === "any" ? ["That its organization is yours is not proven: you accept any."] : []),
+    ...(organizationId === ANY_ORGANIZATION ? ["That its organization is yours is not proven: you accept any."] : []),
   ];
 }

@@ -5,16 +5,7 @@
  */
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { options, requireShape, typedOptions } from "../decode/options.js";
-import {
-  type MembersOf,
-  type Shape,
-  anyObject,
-  list,
-  nonEmptyText,
-  optional,
-  refined,
-  text,
-} from "../decode/shapes.js";
+import { type MembersOf, type Shape, anyObject, demand, list, nonEmptyText, refined, text } from "../decode/shapes.js";
 import { attempt, faultText } from "../errors.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import {
@@ -79,13 +70,13 @@ const moment: Shape<number> = {
 };
 
 export const EXPECTED: MembersOf<Expected> = {
-  organizationId: optional(nonEmptyText),
-  id: optional(nonEmptyText),
-  type: optional(nonEmptyText),
-  parameters: optional(jsonObject),
-  requestedAt: optional(moment),
-  addresses: optional(list(nonEmptyText, 1)),
-  payload: optional(list(expectedPayload, 1)),
+  organizationId: demand(nonEmptyText),
+  id: demand(nonEmptyText),
+  type: demand(nonEmptyText),
+  parameters: demand(jsonObject),
+  requestedAt: demand(moment),
+  addresses: demand(list(nonEmptyText, 1)),
+  payload: demand(list(expectedPayload, 1)),
 };
 
 /** Copies what is expected. Throws TypeError for an unknown member or a wrong type: neither may be ignored silently. */

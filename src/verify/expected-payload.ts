@@ -1,7 +1,7 @@
 /** A caller's expectations of an app proof's payload (verify/README.md, "Expected payloads"). */
 import type { JsonValue } from "../decode/json.js";
 import { options } from "../decode/options.js";
-import { type Place, type Shape, nonEmptyText, optional, record, refined, simple, text } from "../decode/shapes.js";
+import { type Place, type Shape, demand, nonEmptyText, record, refined, simple, text } from "../decode/shapes.js";
 
 /** Values that the payload of an app proof must have. Never take them from the evidence. */
 export interface ExpectedPayload {
@@ -42,7 +42,7 @@ export const expectedPayload: Shape<ExpectedPayload> = /* @__PURE__ */ refined(
     values: record(simple("a string, finite number, boolean or null (name members one by one)", isComparable), {
       least: 1,
     }),
-    challenge: optional(text),
+    challenge: demand(text),
   }),
   (read, place) => {
     const { values, challenge } = read;

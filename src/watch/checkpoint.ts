@@ -3,7 +3,7 @@
  * "Checkpoints").
  */
 import { typedOptions } from "../decode/options.js";
-import { type MembersOf, count, hex, matching, oneOf, optional, text } from "../decode/shapes.js";
+import { type MembersOf, count, demand, hex, matching, oneOf, text } from "../decode/shapes.js";
 import { concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { ed25519, ed25519Signer } from "../verify/cryptography.js";
@@ -75,7 +75,7 @@ export async function readCheckpoint(
   note: string | Uint8Array,
   options: ReadCheckpointOptions = {},
 ): Promise<SignedCheckpoint> {
-  const { key, origin } = typedOptions("options", options, { key: optional(text), origin: optional(text) });
+  const { key, origin } = typedOptions("options", options, { key: demand(text), origin: demand(text) });
   return readSigned(openNote(note), key === undefined ? null : publicKeyOf(key), origin);
 }
 

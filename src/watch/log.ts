@@ -1,7 +1,7 @@
 /** Verifies the chain of a log (watch/README.md, "The log") with constant memory, up to the first fault. */
 import { withoutPrototype } from "../decode/input.js";
 import { callable, date, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, optional, text, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, demand, optional, text, wholeNumber } from "../decode/shapes.js";
 import { concatBytes } from "../bytes.js";
 import {
   Chain,
@@ -68,12 +68,12 @@ const NO_SIGN =
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 const OPTIONS: MembersOf<VerifyLogOptions> = {
-  head: optional(text),
-  checkpoint: optional(plain),
-  key: optional(text),
-  origin: optional(text),
+  head: demand(text),
+  checkpoint: demand(plain),
+  key: demand(text),
+  origin: demand(text),
   after: optional(plain),
-  maxGapMs: optional(wholeNumber(1)),
+  maxGapMs: demand(wholeNumber(1)),
   now: optional(date),
   onLine: optional(callable),
 };

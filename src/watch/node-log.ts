@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { callable, options, typedOptions } from "../decode/options.js";
-import { type MembersOf, matching, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, demand, matching, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import { type Lock, LostLockError, takeLock } from "../disk/lock.js";
 import { inTime, replaceWhole } from "../disk/whole.js";
 import { MalformedError } from "../errors.js";
@@ -119,10 +119,10 @@ export async function openLog(path: string, options: OpenLogOptions = {}): Promi
 const OPEN_OPTIONS: MembersOf<OpenLogOptions> = {
   onNote: optional(callable),
   rotate: optional(options<RotateOptions>({ bytes: optional(wholeNumber(1)), afterMs: optional(wholeNumber(1)) })),
-  checkpoint: optional(
+  checkpoint: demand(
     options<CheckpointOptions>({
       key: nonEmptyText,
-      origin: optional(matching(isOrigin, "bootproof-log/NAME")),
+      origin: demand(matching(isOrigin, "bootproof-log/NAME")),
       file: optional(nonEmptyText),
       onCheckpoint: optional(callable),
       adopt: optional(hash),

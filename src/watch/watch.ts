@@ -3,12 +3,13 @@
  * findings that are new.
  */
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
+import { PLAIN_OPTIONS } from "../plain-settings.js";
 import { fromHex } from "../bytes.js";
 import { withoutPrototype } from "../decode/input.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
-import { type MembersOf, flag, hex, list, nonEmptyText, oneOf, optional, wholeNumber } from "../decode/shapes.js";
+import { type MembersOf, demand, flag, hex, list, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
 import type { Signal } from "../client/platform.js";
 import { ClientError } from "../client/errors.js";
 import { untilAborted } from "../client/transport.js";
@@ -221,13 +222,12 @@ export async function watch(options: WatchOptions): Promise<WatchSummary> {
 }
 
 const KEY = hex(QOS_PUBLIC_KEY_LENGTH);
+const { allowDebug, acceptance, maxAgeMs } = PLAIN_OPTIONS;
 const WATCH_OPTIONS: MembersOf<WatchOptions> = {
   policy: plain,
-  allowDebug: optional(flag),
-  acceptance: optional(oneOf("standard", "strict")),
-  maxAgeMs: optional(wholeNumber(0)),
-  apps: optional(list(nonEmptyText)),
-  ephemeralKeys: optional(list(KEY)),
+  ...{ allowDebug, acceptance, maxAgeMs },
+  apps: demand(list(nonEmptyText)),
+  ephemeralKeys: demand(list(KEY)),
   newest: callable,
   log: optional(having("append")),
   intervalMs: optional(wholeNumber(1000, 86_400_000)),

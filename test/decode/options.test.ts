@@ -1,13 +1,14 @@
 /** Callers' options by shapes: what is read of them, and what is a TypeError. */
 import { describe, expect, it } from "vitest";
-import { callable, typedOptions } from "../../src/decode/options.js";
-import { type MembersOf, count, list, nonEmptyText, optional } from "../../src/decode/shapes.js";
+import { callable, requireShape, typedOptions } from "../../src/decode/options.js";
+import { type MembersOf, count, demand, list, nonEmptyText, objectOf, optional } from "../../src/decode/shapes.js";
 
 interface Options {
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly names?: readonly string[];
   readonly limit?: number;
   readonly now?: () => Date;
+  readonly nonce?: string;
 }
 
 const SHAPES: MembersOf<Options> = {
@@ -15,6 +16,7 @@ const SHAPES: MembersOf<Options> = {
   names: optional(list(nonEmptyText)),
   limit: optional(count),
   now: optional(callable),
+  nonce: demand(nonEmptyText),
 };
 const read = (value: unknown): Options => typedOptions("options", value as Options, SHAPES);
 
@@ -27,9 +29,19 @@ describe("options", () => {
     expect(Object.getPrototypeOf(own)).toBeNull();
   });
 
-  it("that are undefined count as absent", () => {
-    expect({ ...read({ name: undefined }) }).toEqual({ name: undefined });
-    expect({ ...read({}) }).toEqual({});
+  it("that are undefined are left out, so that defaults and spreads apply", () => {
+    const own = read({ name: undefined, names: undefined, limit: undefined, now: undefined });
+    expect(Object.keys(own)).toEqual([]);
+    expect({ limit: 3, ...own }).toEqual({ limit: 3 });
+    expect(Object.keys(requireShape("built", { name: undefined }, objectOf<Options>(SHAPES)))).toEqual([]);
+  });
+
+  it("that demand something and are undefined are a TypeError, in options and in other objects", () => {
+    const words = "nonce: undefined: leave it out, or give a value";
+    expect(() => read({ name: "a", nonce: undefined })).toThrow(new TypeError(`options.${words}`));
+    expect(() => requireShape("built", { nonce: undefined }, objectOf<Options>(SHAPES))).toThrow(`built.${words}`);
+    for (const good of [{}, { nonce: "n" }]) expect({ ...read(good) }).toEqual(good);
+    expect(() => read({ nonce: null })).toThrow("options.nonce: expected a string, got null");
   });
 
   it("are read once", () => {
@@ -47,8 +59,8 @@ describe("options", () => {
   });
 
   it.each<[unknown, string]>([
-    [null, "options: expected an object, with name, names, limit, now"],
-    [{ nmae: "a" }, "options.nmae: unknown; known are name, names, limit, now"],
+    [null, "options: expected an object, with name, names, limit, now, nonce"],
+    [{ nmae: "a" }, "options.nmae: unknown; known are name, names, limit, now, nonce"],
     [Object.create({ name: "a" }), "options.name: inherited from a prototype; make it a member of the object itself"],
     [{ name: "" }, "options.name: empty"],
     [{ names: ["a", 1] }, "options.names[1]: expected a string, got a number"],

@@ -6,7 +6,8 @@ import { operationOf, questionOf } from "../../src/exchange/question.js";
 const BODY = { organizationId: "o", type: "ACTIVITY_TYPE_X", parameters: { a: 1 }, timestampMs: "1" };
 const VOTE = { ...BODY, type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" };
 const REJECT = { ...BODY, type: "ACTIVITY_TYPE_REJECT_ACTIVITY" };
-const of = (path: string, body: unknown) => questionOf(operationOf(`/public/v1/${path}`)!, body as JsonObject);
+const of = (path: string, body: unknown): ReturnType<typeof questionOf> =>
+  questionOf(operationOf(`/public/v1/${path}`)!, { value: body as JsonObject, faults: [] });
 
 it.each([
   ["submit/update_wallet", "submit"],
@@ -81,6 +82,29 @@ it("get_activity has an organization and an id, and other queries may have neith
     expect(of("query/get_activity", body)).toBe("expected both organizationId and activityId");
   expect(of("query/get_user", whole)).toMatchObject({ kind: "query", organizationId: "o" });
   expect(of("query/list_activities", undefined)).toMatchObject({ kind: "list", organizationId: null });
+});
+
+const NOT_COPIED = { value: undefined, faults: [{ path: "a.b", message: "a function, which no JSON value is" }] };
+it.each([
+  ...["submit/x", "submit/approve_activity", "query/get_activity", "query/list_wallet_accounts"],
+  "query/get_wallet_account",
+])("has a fault if the body cannot be copied and the answer would be compared: %s", (path) => {
+  expect(questionOf(operationOf(`/public/v1/${path}`)!, NOT_COPIED)).toBe(
+    "the body is not strict JSON: a.b: a function, which no JSON value is",
+  );
+});
+
+it("of accounts has the parameters of an object, and no other body", () => {
+  for (const name of ["list_wallet_accounts", "get_wallet_account"]) {
+    expect(of(`query/${name}`, { walletId: "w" })).toMatchObject({ account: { walletId: "w" } });
+    for (const body of [undefined, null, "", [{ walletId: "w" }]])
+      expect(of(`query/${name}`, body)).toBe("expected a JSON object");
+  }
+});
+
+it("of another query has no fault, whatever the body is: its answer is compared with nothing", () => {
+  for (const name of ["list_activities", "get_user"])
+    expect(questionOf(operationOf(`/public/v1/query/${name}`)!, NOT_COPIED)).toMatchObject({ organizationId: null });
 });
 
 it("takes nothing from Object.prototype", () => {

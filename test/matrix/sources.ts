@@ -74,6 +74,7 @@ export const CLI_OPTIONS = {
   "allow-debug": LOOSENS,
   "allow-unproven": LOOSENS,
   "any-organization": OF_TOKENS,
+  "any-user": OF_TOKENS,
   app: not("what is fetched, or which releases are read: each row of watch has it"),
   "app-proof-type": OF_PIN,
   at: "option at",

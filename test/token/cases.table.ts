@@ -1,6 +1,5 @@
 /** Tokens and bundles that must be accepted, or refused by these checks and by no other. */
-import type { CheckId, TokenKind } from "../../src/index.js";
-import type { Policy } from "../../src/index.js";
+import { ANY_ORGANIZATION, ANY_USER, type CheckId, type Policy, type TokenKind } from "../../src/index.js";
 import { toHex } from "../../src/bytes.js";
 import { qosSign } from "../../src/lab/qos.js";
 import { signingPoint } from "../../src/verify/qos-key.js";
@@ -169,7 +168,10 @@ export const ATTACKS: readonly TokenCase[] = [
   session("of an organization in another case", good, ["token.expected"], {
     expected: { organizationId: ORG.toUpperCase() },
   }),
-  session("of another user", good, ["token.expected"], { expected: { organizationId: "any", userId: ORG } }),
+  session("where any is a word that came from somewhere", good, ["token.expected"], {
+    expected: { organizationId: "any" },
+  }),
+  session("of another user", good, ["token.expected"], { expected: { organizationId: ANY_ORGANIZATION, userId: ORG } }),
   session("of another type", good, ["token.expected"], {
     expected: { organizationId: ORG, sessionType: "SESSION_TYPE_READ" },
   }),
@@ -219,7 +221,7 @@ export const ATTACKS: readonly TokenCase[] = [
     "other data",
     signedBundle({ members: { data: toHex(Buffer.from(JSON.stringify({ ...IMPORT_DATA, userId: "x" }))) } }),
     SIGNATURE,
-    { expected: { organizationId: ORG, userId: "any" } },
+    { expected: { organizationId: ORG, userId: ANY_USER } },
   ),
   bundle("import", "one member more", signedBundle({ data: { ...IMPORT_DATA, note: "" } }), DECODE),
   bundle(
@@ -248,6 +250,9 @@ export const ATTACKS: readonly TokenCase[] = [
   bundle("import", "of another organization", signedBundle(), ["token.expected"], {
     expected: { organizationId: USER, userId: USER },
   }),
+  bundle("import", "where any is a word that came from somewhere", signedBundle(), ["token.expected"], {
+    expected: { organizationId: "any", userId: "any" },
+  }),
   bundle("import", "of another user", signedBundle(), ["token.expected"], {
     expected: { organizationId: ORG, userId: ORG },
   }),
@@ -255,7 +260,7 @@ export const ATTACKS: readonly TokenCase[] = [
     expected: { organizationId: ORG, userId: USER },
   }),
   bundle("export", "of another organization", signedBundle({ data: EXPORT_DATA }), ["token.expected"], {
-    expected: { organizationId: USER, userId: "any" },
+    expected: { organizationId: USER, userId: ANY_USER },
   }),
   bundle("export", "without its ciphertext", signedBundle({ data: { ...EXPORT_DATA, ciphertext: "" } }), DECODE),
   bundle(
@@ -263,7 +268,7 @@ export const ATTACKS: readonly TokenCase[] = [
     "whose organization is expected",
     signedBundle({ data: OTP_TARGET_DATA, key: FETCHER }),
     ["token.expected"],
-    { expected: { organizationId: ORG, userId: "any" } },
+    { expected: { organizationId: ORG, userId: ANY_USER } },
   ),
 ];
 
@@ -277,13 +282,16 @@ const genuine = policyOf(
   pinning(GENUINE.session.signedBy, genuineKey(GENUINE.session)),
   pinning(GENUINE.otp.signedBy, genuineKey(GENUINE.otp)),
 );
-const ANY = { expected: { organizationId: "any" } };
+const ANY = { expected: { organizationId: ANY_ORGANIZATION } };
 
 /** The genuine tokens, and variants of good ones. */
 export const ACCEPTED: readonly TokenCase[] = [
   session("genuine", GENUINE.session.token, [], { policy: genuine, now: new Date("2025-06-02T15:07:16.999Z"), ...ANY }),
   otp("genuine", GENUINE.otp.token, [], { policy: genuine, now: new Date("2026-07-01T15:27:31.260Z"), ...ANY }),
   session("good", good, []),
+  session("of an organization whose name is any", claimed({ organization_id: "any" }), [], {
+    expected: { organizationId: "any" },
+  }),
   session("of the expected user, type and key", good, [], {
     expected: { organizationId: ORG, userId: USER, sessionType: "SESSION_TYPE_READ_WRITE", publicKey: BEARER },
   }),
