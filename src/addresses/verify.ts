@@ -1,4 +1,5 @@
 /** Verification of the activities that make addresses, each proof for itself (addresses/README.md, "Evidence"). */
+import { derivationFault, derivingDeployments } from "../appraise/derivation.js";
 import { type ParsedPolicy, policyShape } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { judgeEvidence } from "../bootproof.js";
@@ -7,6 +8,7 @@ import { type Blamed, CHECK_IDS, type Check, type CheckId, type CheckSubject, ch
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import { type AppProofPayload, decodeAppProof, decodeAppProofPayload } from "../decode/app-proof.js";
+import { DERIVATION_TYPE } from "../decode/app-proof-limits.js";
 import { decodeBootProof } from "../decode/boot-proof.js";
 import { jsonInput, otherMembers, unwrap } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
@@ -26,8 +28,6 @@ import {
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type AddressActivity, readAddressActivity } from "./lists.js";
-
-const DERIVATION_TYPE = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
 
 type OwnOptions = "now" | "at" | "allowDebug" | "acceptance" | "cache" | "provenanceVerifier";
 
@@ -65,9 +65,8 @@ export interface ProvenAddress {
 }
 
 /**
- * `verified`: every check passed, in a deployment that derives addresses. `refused`: a check or the policy refuses it.
- * `no-boot-proof`: the service has no boot proof of its key. `other`: every check passed, in a deployment that the
- * policy does not say to derive addresses.
+ * `verified`: every check passed. `refused`: a check or the policy refuses it. `no-boot-proof`: the service has no boot
+ * proof of its key. `other`: the policy alone refuses it, as it does not say that this deployment derives addresses.
  */
 export type AddressProofStatus = "verified" | "refused" | "no-boot-proof" | "other";
 
@@ -107,20 +106,10 @@ export class DerivationPolicyError extends Error {
 }
 
 /** Returns the names of the deployments whose proofs of addresses count. Throws {@link DerivationPolicyError}. */
-export function requireDerivationPolicy({ deployments, appProofs }: Policy): ReadonlySet<string> {
-  if (appProofs.types !== null && !appProofs.types.includes(DERIVATION_TYPE))
-    throw new DerivationPolicyError(
-      `the policy's appProofs.types refuses every proof of an address: add "${DERIVATION_TYPE}"`,
-    );
-  const signing = deployments.filter(({ kind }) => kind === "qos");
-  const naming = signing.filter(({ appProofTypes }) => appProofTypes?.includes(DERIVATION_TYPE) === true);
-  const namespaces = new Set(signing.flatMap(({ namespace }): readonly (string | null)[] => namespace ?? [null]));
-  const counting = namespaces.size === 1 && !namespaces.has(null) ? signing : naming;
-  if (counting.length > 0) return new Set(counting.map(({ name }) => name));
-  throw new DerivationPolicyError(
-    `no deployment of the policy is known to derive addresses, so another application could sign their proofs: add ` +
-      `"appProofs": {"types": ["${DERIVATION_TYPE}"]} to the deployment of the signer, or pin one namespace for all`,
-  );
+export function requireDerivationPolicy(policy: Policy): ReadonlySet<string> {
+  const fault = derivationFault(policy);
+  if (fault !== null) throw new DerivationPolicyError(fault);
+  return derivingDeployments(policy);
 }
 
 /**
@@ -158,7 +147,8 @@ class ActivityRun {
   readonly #json: JsonObject;
   readonly #options: AddressVerifyOptions;
   readonly #bootProofsOf: ReturnType<typeof byStatedKey>;
-  readonly #counting: ReadonlySet<string>;
+  /** Names of the deployments that the policy does not say to derive addresses. */
+  readonly #others: ReadonlySet<string>;
   readonly #setting: VerifySetting;
 
   /** Copies its arguments, so that later changes of the caller have no effect. */
@@ -174,7 +164,9 @@ class ActivityRun {
       "provenance",
     );
     this.#options = options;
-    this.#counting = requireDerivationPolicy(policy);
+    const counting = requireDerivationPolicy(policy);
+    const others = policy.deployments.filter(({ name, appProofTypes }) => !counting.has(name) && !appProofTypes);
+    this.#others = new Set(others.map(({ name }) => name));
     const json = jsonInput(activity instanceof NamedEvidence ? activity.value : activity);
     this.#facts = readAddressActivity(json);
     this.#json = unwrap(json, "activity") as JsonObject;
@@ -214,14 +206,17 @@ class ActivityRun {
   }
 
   #proof({ says }: Part, judged: Judged | undefined): AddressProof {
-    const { deployment = null, failed = [] } = judged ?? {};
-    return Object.freeze({ status: this.#statusOf(judged), says, deployment, failed });
+    const status = this.#statusOf(judged);
+    const failed = status === "refused" ? judged!.failed : [];
+    return Object.freeze({ status, says, deployment: judged?.deployment ?? null, failed });
   }
 
   #statusOf(judged: Judged | undefined): AddressProofStatus {
     if (judged === undefined) return "no-boot-proof";
-    if (judged.failed.length > 0) return "refused";
-    return this.#counting.has(judged.deployment!) ? "verified" : "other";
+    if (judged.failed.length === 0) return "verified";
+    const isOthers =
+      judged.failed.every((id) => id === "policy.app-proof") && this.#others.has(judged.deployment ?? "");
+    return isOthers ? "other" : "refused";
   }
 
   /**

@@ -1,5 +1,6 @@
 /** Appraisal (RFC 9334 section 8), which compares verified evidence with the policy and reports every difference. */
 import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
+import { DERIVATION_TYPE } from "../decode/app-proof-limits.js";
 import { cut, listed, shownName } from "../errors.js";
 import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -14,6 +15,7 @@ import {
   type MatchedDeployment,
   ageLimit,
 } from "./appraisal.js";
+import { derivationAdvice, derivingDeployments } from "./derivation.js";
 import { type DocumentFacts, factsOf } from "./facts.js";
 import {
   type Explanation,
@@ -307,7 +309,12 @@ function appraiseAppProofs(
   const { types, maxAge, required, decision } = policy.appProofs;
   const signed = appProofs.filter((one) => one !== null);
   const verified = signed.map(({ proof }) => proof);
-  const rules = { types, typesText: cut(listed(types ?? [], ", "), MAX_TYPES), maxAge };
+  const rules = {
+    types,
+    typesText: cut(listed(types ?? [], ", "), MAX_TYPES),
+    maxAge,
+    deriving: derivingDeployments(policy),
+  };
   const given = appProofs.length;
   const own = signed.map((one) => appProofFaults(one, rules, now));
   const faults = [
@@ -375,6 +382,8 @@ interface AppProofRules {
   readonly types: readonly string[] | null;
   readonly typesText: string;
   readonly maxAge: number | null;
+  /** Names of the deployments whose proofs of addresses count. */
+  readonly deriving: ReadonlySet<string>;
 }
 
 function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProofRules, now: Date): AppProofFault[] {
@@ -385,6 +394,10 @@ function appProofFaults({ label, signer, proof }: SignedAppProof, rules: AppProo
     ...(rules.types === null || rules.types.includes(type) ? [] : [`of ${rules.typesText}`]),
     ...(own === null || own.includes(type) ? [] : [`that ${signer!.name} may sign`]),
   ].map((words) => ({ text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE }));
+  if (type === DERIVATION_TYPE && signer !== null && own === null && !rules.deriving.has(signer.name)) {
+    const text = `${label}: the policy does not say that ${signer.name}, which signed this proof, derives addresses`;
+    typeFaults.push({ text, advice: derivationAdvice(signer.name) });
+  }
   return [...typeFaults, ...ageFaults(`${label}: of type ${shown}`, timestampMs, rules.maxAge, now)];
 }
 

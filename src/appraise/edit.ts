@@ -9,6 +9,7 @@ import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AcceptedToo, acceptSame, acceptedToo } from "./accepted.js";
 import { appended, changed, type TextEdit, type JsonEntry, entriesAt, insertedBefore, removed } from "./json-edit.js";
+import { derivationFault } from "./derivation.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
 import { type DocumentFacts, factsOf } from "./facts.js";
@@ -324,9 +325,11 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
       `${anchor.name} is now a trust anchor of every deployment of the policy: anyone who holds its key can make ` +
       "evidence that passes for each of them",
   );
+  const underived = derivationFault(before) === null ? derivationFault(after) : null;
   return [
     ...accepted,
     ...trusted,
+    ...(underived === null ? [] : [underived]),
     ...(isRelease && !after.trustAnchors.some(isAwsNitroRoot)
       ? [
           "a release or a build names no trust anchor, and the policy does not have " +

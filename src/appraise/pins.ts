@@ -428,3 +428,14 @@ export function comparePin<K extends PinName>(name: K, pins: Pins, facts: Docume
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);
 }
+
+/** Text that identifies the application. Two applications have another namespace or program. */
+export function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
+  const sorted = (values: readonly string[] | undefined): string[] | undefined => values && [...values].sort();
+  const program = workloads
+    ? Object.entries(workloads)
+        .map(([name, digests]) => [name, sorted(digests)])
+        .sort()
+    : sorted(pivotHash);
+  return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
+}

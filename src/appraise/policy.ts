@@ -43,6 +43,7 @@ import {
   type PinTypes,
   type Pins,
   type PinsFile,
+  applicationOf,
 } from "./pins.js";
 import { provenanceShape } from "./provenance.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
@@ -396,16 +397,6 @@ function refuseUntimed(untimed: readonly string[], types: readonly string[] | nu
     if (KNOWN_PAYLOAD_TYPES.includes(type)) place.at(index).fault("app proofs of this type always have a time");
     else if (types && !types.includes(type)) place.at(index).fault("not in appProofs.types");
   }
-}
-
-function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
-  const sorted = (values: readonly string[] | undefined): string[] | undefined => values && [...values].sort();
-  const program = workloads
-    ? Object.entries(workloads)
-        .map(([name, digests]) => [name, sorted(digests)])
-        .sort()
-    : sorted(pivotHash);
-  return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
 }
 
 function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {

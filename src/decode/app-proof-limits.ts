@@ -3,8 +3,8 @@
 /** Maximum number of app proofs. A file of 1 MiB holds fewer complete app proofs. */
 export const MAX_APP_PROOFS = 2048;
 
+/** The type of app proofs of addresses. */
+export const DERIVATION_TYPE = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+
 /** The payload types that this tool knows. Payloads of both types have a time. */
-export const KNOWN_PAYLOAD_TYPES: readonly string[] = [
-  "APP_PROOF_TYPE_ADDRESS_DERIVATION",
-  "APP_PROOF_TYPE_POLICY_OUTCOME",
-];
+export const KNOWN_PAYLOAD_TYPES: readonly string[] = [DERIVATION_TYPE, "APP_PROOF_TYPE_POLICY_OUTCOME"];

@@ -336,6 +336,7 @@ describe("the policy of evidence", () => {
   it("counts only the deployments that derive addresses", async () => {
     const policy = signerPolicy({}, [own(), others]);
     expect(await both(made([a], { by: other }), { policy })).toEqual(["other"]);
+    expect(await both(made([a, b], { by: other }), { policy })).toEqual(["other", "other"]);
     expect(await both(made([a]), { policy })).toEqual(["verified"]);
     const forbidden = signerPolicy({}, [own(), { ...others, appProofs: { types: ["X"] } }]);
     expect(await both(made([a], { by: other }), { policy: forbidden })).toEqual(["refused policy.app-proof"]);
@@ -365,6 +366,15 @@ describe("a policy of derivations", () => {
     ],
     ["one namespace", [signing, alike], [lab.labels.deploymentLabel!, "other"]],
     ["one deployment", [signing], [lab.labels.deploymentLabel!]],
+    ["one deployment without a namespace", [unpinnedNamespace], [lab.labels.deploymentLabel!]],
+    [
+      "two programs without a namespace",
+      [unpinnedNamespace, { ...unpinnedNamespace, name: "other", pivotHash: "ab".repeat(32) }],
+      /pin one namespace/,
+    ],
+    ["a namespace in one of two", [signing, { ...unpinnedNamespace, name: "other" }], /no deployment/],
+    ["one namespace, and other types", [own(["X"]), alike], ["other"]],
+    ["one namespace, and only other types", [own(["X"])], /no deployment/],
     [
       "a bare enclave beside it",
       [signing, { name: "n", kind: "nitro", pcrs: { "0": PCR, "1": PCR, "2": PCR } }],
@@ -387,10 +397,6 @@ describe("a policy of derivations", () => {
       expect(() => requireDerivationPolicy(policy)).toThrow(DerivationPolicyError);
       expect(() => requireDerivationPolicy(policy)).toThrow(counts as RegExp);
     }
-  });
-
-  it("pins a namespace", () => {
-    expect(() => requireDerivationPolicy(signerPolicy({}, [unpinnedNamespace]))).toThrow(/pin one namespace/);
   });
 
   it("is required before anything is verified", async () => {

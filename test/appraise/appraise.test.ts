@@ -97,7 +97,10 @@ const rows: Row[] = [
   ["several binaries", { ...code, pivotHash: [OTHER_HASH, all["pivotHash"]!] }],
   ["the binary in upper case", { ...code, pivotHash: upper(all["pivotHash"] as string) }],
   ["other binaries", { ...code, pivotHash: [OTHER_HASH, "00".repeat(32)] }, "policy.pivot"],
-  ["several namespaces", { ...code, namespace: ["lab/notary", "lab/signer"] }],
+  [
+    "several namespaces",
+    { ...code, namespace: ["lab/notary", "lab/signer"], appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+  ],
   ["a namespace that begins like it", { ...code, namespace: "lab/signe" }, "policy.namespace"],
   ["a namespace that ends in a space", { ...code, namespace: "lab/signer " }, "policy.namespace"],
   ["a namespace in upper case", { ...code, namespace: ["LAB/SIGNER"] }, "policy.namespace"],

@@ -20,6 +20,7 @@ const PCR = "AB".repeat(48);
 const HASH = "cd".repeat(32);
 const pcrs = `{ "3": "${PCR}", "0": "${PCR}", "1": "${PCR}", "2": "${PCR}" }`;
 const OTHER = "ef".repeat(32);
+const UNDERIVED = expect.stringMatching(/^no deployment of the policy is known to derive addresses/) as string;
 
 /** As a person wrote it: comments, order, spelling and layout of their own. */
 const WRITTEN = `{
@@ -62,7 +63,7 @@ async function verifiedOf(alterations: Alterations = {}) {
 describe("adding to a policy", () => {
   it("puts the new deployment behind the old ones, and leaves every other character as it is", () => {
     const { text, added, notes } = addToPolicy(WRITTEN, made());
-    expect([added, notes]).toEqual([["new"], []]);
+    expect([added, notes]).toEqual([["new"], [UNDERIVED]]);
     const at = WRITTEN.indexOf("\n  ],\n");
     expect(text.slice(0, at)).toBe(WRITTEN.slice(0, at));
     expect(text.endsWith(WRITTEN.slice(at))).toBe(true);
@@ -207,7 +208,24 @@ describe("adding to a policy", () => {
     const debug = made({}, { allowDebug: true });
     expect(refusalOf(() => addToPolicy(WRITTEN, debug)).faults).toMatch(/^allowDebug: a debug deployment, and the/);
     const allowing = WRITTEN.replace('"name": "mine"', '"allowDebug": true');
-    expect(addToPolicy(allowing, debug).notes).toEqual(["the policy allows debug mode, for the new deployment too"]);
+    const notes = [UNDERIVED, "the policy allows debug mode, for the new deployment too"];
+    expect(addToPolicy(allowing, debug).notes).toEqual(notes);
+  });
+
+  it("says where no proof of an address counts any more", () => {
+    const types = { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } };
+    expect(addToPolicy(WRITTEN, made()).notes).toEqual([UNDERIVED]);
+    expect(addToPolicy(WRITTEN, made(types)).notes).toEqual([]);
+    const one = WRITTEN.replaceAll('"name"', '"namespace": "a", "name"').replace(
+      '"namespace": "a", "name": "mine"',
+      "",
+    );
+    expect(
+      addToPolicy(one.replace('"policy": "bootproof/1",', '"policy": "bootproof/1"'), made({ namespace: "a" })).notes,
+    ).toEqual([]);
+    expect(
+      addToPolicy(addToPolicy(WRITTEN, made()).text, made({ name: "b", pivotHash: "ba".repeat(32) })).notes,
+    ).toEqual([]);
   });
 
   it.each([

@@ -435,7 +435,13 @@ describe("policy.scope", () => {
       expect(verdict).toBe("rejected");
     }
     const open = { pcrs: image, commitment: "legacy", open: ["application", "operator"], name: "said" };
-    const report = await judge(evidence, { deployments: () => [{ ...all, pcrs: image, commitment: "legacy" }, open] });
+    const types = { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } };
+    const report = await judge(evidence, {
+      deployments: () => [
+        { ...all, pcrs: image, commitment: "legacy" },
+        { ...open, ...types },
+      ],
+    });
     expect(report.verdict).toBe("verified");
     expect(report.claims!.bootProofs[0]!.deployment).toBe("said");
   });

@@ -765,6 +765,8 @@ const only = (all: JsonObject, ...names: string[]): JsonObject =>
 const upper = (value: JsonValue): JsonValue =>
   JSON.parse(JSON.stringify(value).replace(/"[0-9a-f]{64,}"/g, (text) => text.toUpperCase())) as JsonValue;
 
+const DERIVES = { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } };
+
 const policies: Accepted[] = [
   weakly("the PCRs alone, any application", (all) => [{ ...only(all, "pcrs"), open: ["application"] }]),
   weakly("PCR0 to 2 alone, any application of anybody", (all) => [
@@ -798,7 +800,19 @@ const policies: Accepted[] = [
   pinned("a lower threshold than the manifest's", (all) => [put("manifestSet.threshold", 1)(all)]),
   pinned("a lower nonce", (all) => [put("minNonce", 0)(all)]),
   pinned("several binaries, this one the last", (all) => [put("pivotHash", ["ab".repeat(32), all["pivotHash"]!])(all)]),
-  pinned("several namespaces", (all) => [put("namespace", ["x", "lab/signer"])(all)]),
+  pinned("several namespaces, where it is said who derives addresses", (all) => [
+    { ...put("namespace", ["x", "lab/signer"])(all), ...DERIVES },
+  ]),
+  pinned("several releases of one namespace", (all) => [all, { ...all, name: "r2", pivotHash: "ab".repeat(32) }]),
+  pinned("a program in two roles, without a namespace", (all) => [
+    only(all, "pcrs", "pivotHash", "quorumKey"),
+    { ...put("pcrs.3", "ab".repeat(48))(only(all, "pcrs", "pivotHash", "quorumKey")), name: "r2" },
+  ]),
+  pinned("another application, where it is said who derives addresses", (all) => [
+    { ...all, ...DERIVES },
+    { ...all, name: "b", namespace: "lab/b" },
+  ]),
+  pinned("bare documents of another enclave", (all) => [all, { name: "b", kind: "nitro", pcrs: all["pcrs"]! }]),
   pinned("several images, this one the last", (all) => [
     put("pcrs", [put("0", "ff".repeat(48))(all["pcrs"] as JsonObject), all["pcrs"]!])(all),
   ]),

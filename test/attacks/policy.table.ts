@@ -7,6 +7,7 @@ import { toUtf8 } from "../../src/bytes.js";
 import {
   type Alterations,
   type Attack,
+  type Judgement,
   after,
   drop,
   forge,
@@ -252,6 +253,8 @@ const deviations: [string, Alterations, Attack["fails"][number]][] = [
   ["another label", { bootProof: put("enclaveApp", "notary") }, "policy.labels"],
 ];
 
+const code = (all: JsonObject): JsonObject => drop("minNonce")(drop("namespace")(all));
+
 const rules = (name: string, appProofs: JsonObject, rest: Partial<Attack> = {}): Attack => ({
   name: `app proofs: ${name}`,
   fails: ["policy.app-proof"],
@@ -403,6 +406,31 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     },
     fails: ["policy.app-proof"],
   },
+  ...(
+    [
+      ["one of two applications", (all) => [all, { ...all, name: "b", namespace: "lab/b" }]],
+      [
+        "an application beside the one that derives",
+        (all) => [
+          all,
+          { ...all, name: "b", namespace: "lab/b", appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+        ],
+      ],
+      [
+        "one of two programs without a namespace",
+        (all) => [code(all), { ...code(all), name: "b", pivotHash: "ab".repeat(32) }],
+      ],
+      [
+        "an application beside one without a namespace",
+        (all) => [all, { ...code(all), name: "b", pivotHash: "ab".repeat(32) }],
+      ],
+      ["a deployment of two namespaces", (all) => [{ ...all, namespace: ["lab/b", all["namespace"]!] }]],
+    ] satisfies [string, Judgement["deployments"]][]
+  ).map(([by, deployments]): Attack => ({
+    name: `app proofs: of an address, by ${by}, which the policy does not say to derive addresses`,
+    judge: { deployments },
+    fails: ["policy.app-proof"],
+  })),
   rules("older than allowed", { maxAge: "3m" }),
   rules(
     "one that is not signed, where one is required",

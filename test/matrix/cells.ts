@@ -40,7 +40,7 @@ export class World {
     this.honest = honestEvidence(fact.both, demandsBuild);
     this.other = new Evidence(fact.other, demandsBuild);
     const deployment = fact.deployment?.(deployed(), this.honest) ?? deployed();
-    this.policy = policyFile(deployment, fact.policy);
+    this.policy = policyFile([deployment, ...(fact.beside ? [fact.beside(deployed())] : [])], fact.policy);
     this.policyPath = fileOf(this.policy);
   }
 

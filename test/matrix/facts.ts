@@ -40,6 +40,8 @@ export interface Fact {
   readonly both?: Change;
   /** The one deployment, in place of one that pins all of the lab. */
   readonly deployment?: (all: JsonObject, honest: Evidence) => JsonObject;
+  /** Another deployment of the policy. */
+  readonly beside?: (all: JsonObject) => JsonObject;
   /** Members of the policy. */
   readonly policy?: JsonObject;
   /** What the caller demands, as options of commands. */
@@ -361,6 +363,18 @@ const DEPLOYMENT = {
   },
 } satisfies Readonly<Partial<Record<Exclude<keyof DeploymentFile, PinName>, Fact>>>;
 
+/** What follows from several members of the policy. */
+const TOGETHER = {
+  "the application that derives addresses": {
+    ...BY_APP_PROOF,
+    deployment: pinned({ appProofs: { types: TYPES } }),
+    beside: pinned({ name: "another application", namespace: "lab/another" }),
+    other: { forge: inManifest("namespace", { name: "lab/another" }) },
+    // The class of an address by another application.
+    cells: ofAddresses({ fails: ["service"] }),
+  },
+} satisfies Readonly<Record<string, Fact>>;
+
 const REQUEST_FILE = fileOf(REQUEST);
 const byRequest: Fact["options"] = () => ({ request: REQUEST_FILE });
 const CHALLENGE = "q7Yt3mVnB2xKc9PzLwRs4A";
@@ -613,6 +627,7 @@ export const FACTS = {
   ...named("policy ", POLICY),
   ...named("policy appProofs.", APP_PROOFS),
   ...named("deployment ", DEPLOYMENT),
+  ...named("policy, ", TOGETHER),
   ...named("expected ", EXPECTED),
   ...named("expected ", CHALLENGED),
   ...named("option ", DEMANDS),

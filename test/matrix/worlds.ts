@@ -205,8 +205,8 @@ export function deployed(): JsonObject {
   return { ...pinned, pivotArgs: [...lab.args], pivotEnv: { LOG_LEVEL: "info" } };
 }
 
-export function policyFile(deployment: JsonObject, rest: JsonObject = {}): JsonObject {
-  return labPolicy(certificatePem(lab.pki.rootCertificate), [deployment], rest);
+export function policyFile(deployments: JsonObject[], rest: JsonObject = {}): JsonObject {
+  return labPolicy(certificatePem(lab.pki.rootCertificate), deployments, rest);
 }
 
 export function demandOfBuild(rest: JsonObject = {}, builder = sigstore): JsonValue {
