@@ -281,10 +281,13 @@ function policyOf(
 
 /**
  * Returns the policy without the rules that proofs of creation, as old as their wallet, cannot meet: `maxAge`,
- * `appProofs.maxAge` and `appProofs.coverage`. It never accepts another enclave or type.
+ * `appProofs.maxAge` and `appProofs.coverage`. It never accepts another enclave or type. One policy always gives the
+ * same, so that what was verified under it can be known.
  */
 export function policyOfCreation(policy: ParsedPolicy): ParsedPolicy {
   const { name, deployments, allowDebug, signed, appProofs } = policy;
+  const known = CREATION.get(policy);
+  if (known !== undefined) return known;
   const members: Policy = {
     name,
     get trustAnchors(): readonly TrustAnchor[] {
@@ -297,8 +300,12 @@ export function policyOfCreation(policy: ParsedPolicy): ParsedPolicy {
     signed,
   };
   const source = { content: policy.content(), isText: policy.bytes() !== null };
-  return madePolicy(members, { ...source, appraise, demands: provenanceDemands });
+  const creation = madePolicy(members, { ...source, appraise, demands: provenanceDemands });
+  CREATION.set(policy, creation);
+  return creation;
 }
+
+const CREATION = /* @__PURE__ */ new WeakMap<ParsedPolicy, ParsedPolicy>();
 
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
   return Object.freeze({ name, certificate: decodeCertificate(der) });

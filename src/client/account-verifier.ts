@@ -2,6 +2,10 @@
 import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
+import type { ParsedPolicy } from "../appraise/parsed-policy.js";
+import { policyOfCreation } from "../appraise/policy.js";
+import type { VerifyOptions } from "../bootproof.js";
+import { otherMembers } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { type MembersOf, demand, flag, list, oneOf, optional } from "../decode/shapes.js";
 import { attemptLater } from "../errors.js";
@@ -10,9 +14,10 @@ import type { UnverifiedQuestion } from "../exchange/question.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { type AccountAnswer, type AddressPlace, readAccountAnswer } from "./account-answers.js";
 import type { ActivityVerifier } from "./activity-verifier.js";
-import { type AddressPiece, type BootProofs, collectAddresses, joinPieces, verificationOf } from "./addresses.js";
+import { type AddressPiece, collectAddresses, joinPieces, verificationOf } from "./addresses.js";
+import { BootProofCache, type HeldPolicy } from "./boot-proof-cache.js";
 import { RejectedAddressesError, answerError } from "./errors.js";
-import type { EvidenceSource } from "./evidence.js";
+import type { AskService, EvidenceSource } from "./evidence.js";
 import type { Signal } from "./platform.js";
 
 export interface AccountOptions {
@@ -53,13 +58,16 @@ interface AccountCall {
 export class AccountVerifier {
   readonly #activities: ActivityVerifier;
   readonly #accept: readonly AcceptableClass[];
-  readonly #bootProofs: BootProofs = new Map();
+  readonly #bootProofs: BootProofCache;
 
   /** Throws `DerivationPolicyError`. */
   constructor(activities: ActivityVerifier, accept: readonly AcceptableClass[]) {
     requireDerivationPolicy(activities.policy);
     this.#activities = activities;
     this.#accept = accept;
+    // The age of boot proofs is not limited, since proofs of creation are as old as their wallet.
+    const options = (held: HeldPolicy): VerifyOptions => otherMembers(activities.options(held), "maxAgeMs");
+    this.#bootProofs = new BootProofCache({ source: activities.source, ...activities.limits, options });
   }
 
   /**
@@ -92,10 +100,14 @@ export class AccountVerifier {
     if (addresses.length === 0) return new Map();
     const filter = { addresses, privateKeys: list.operation === "list_private_keys" };
     const source = { now: this.#activities.source.now, query };
-    const options = { ...filter, organizationIds: [organizationId], bootProofs: this.#bootProofs, signal };
+    const { policy, builds } = await this.#activities.begin();
+    const held = { policy: policyOfCreation(policy as ParsedPolicy), builds };
+    const bootProofOf = async (key: string, ask: AskService): Promise<JsonValue> =>
+      JSON.parse((await this.#bootProofs.get(key, held, ask))?.text ?? "null") as JsonValue;
+    const options = { ...filter, organizationIds: [organizationId], bootProofOf, signal };
     const own = { ...list, kind: "list", organizationId, at: Infinity } as const;
     const pieces = withFirst(own, collectAddresses(source, options));
-    const verification = await verificationOf(this.#activities);
+    const verification = { ...(await verificationOf(this.#activities)), bootProofs: this.#bootProofs };
     for await (const { rows } of joinPieces(pieces, { ...filter, ...verification }))
       return new Map(rows.map((row) => [placeKey(row), row]));
     return new Map();

@@ -15,7 +15,13 @@ import { isAcceptedReport } from "../verification.js";
 import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { BootProofCache, type FetchedBootProof, type HeldPolicy, namedBootProofs } from "./boot-proof-cache.js";
+import {
+  BootProofCache,
+  type CacheLimits,
+  type FetchedBootProof,
+  type HeldPolicy,
+  namedBootProofs,
+} from "./boot-proof-cache.js";
 import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
 import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
@@ -23,7 +29,10 @@ import type { Signal } from "./platform.js";
 import { untilAborted } from "./transport.js";
 
 export interface VerificationOptions extends DemandedBuilds, Pick<VerifyOptions, "cache" | "acceptance" | "maxAgeMs"> {
-  /** Limit of cached boot proofs. Over the limit, the least recently used one is dropped. Default: 256. */
+  /**
+   * Limit of cached boot proofs, which have at most 16 MiB together. Over a limit, the least recently used one is
+   * dropped. Only verified ones are cached. Default: 256.
+   */
   readonly bootProofLimit?: number;
   /**
    * Milliseconds that a boot proof is cached. Each call checks policy, ages and certificates again. Default: an hour.
@@ -78,6 +87,7 @@ interface VerifiedEvidence {
 export class ActivityVerifier {
   readonly source: EvidenceSource;
   readonly signatures: SignatureCache;
+  readonly limits: CacheLimits;
   readonly bootProofs: BootProofCache;
   readonly strictness: Pick<VerifyOptions, "acceptance" | "maxAgeMs">;
   readonly #policy: Policy | SignedPolicy;
@@ -96,8 +106,9 @@ export class ActivityVerifier {
     this.signatures = options.cache ?? new SignatureCache();
     const { acceptance = "standard", maxAgeMs } = options;
     this.strictness = { acceptance, ...(maxAgeMs !== undefined && { maxAgeMs }) };
-    const { bootProofLimit: limit = 256, bootProofMaxAgeMs = 3_600_000 } = options;
-    this.bootProofs = new BootProofCache({ ...this, limit, maxAgeMs: bootProofMaxAgeMs });
+    const { bootProofLimit: limit = 256, bootProofMaxAgeMs: maxAge = 3_600_000 } = options;
+    this.limits = { limit, maxAgeMs: maxAge };
+    this.bootProofs = new BootProofCache({ source, ...this.limits, options: (held) => this.options(held) });
   }
 
   /**

@@ -22,7 +22,7 @@ import {
   verifyAddressActivity,
 } from "../addresses/verify.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
-import { policyOfCreation } from "../appraise/policy.js";
+import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { COMPLETED } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
@@ -48,9 +48,11 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { type ActivityVerifier, evidenceError } from "./activity-verifier.js";
 import { BootProofCache, namedBootProofs } from "./boot-proof-cache.js";
+import { FetchedOnce } from "./fetched-once.js";
 import { buildsOf } from "./builds.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
 import {
+  type AskService,
   type EvidenceSource,
   type KeyedBootProof,
   fetchBootProof,
@@ -59,7 +61,7 @@ import {
   withAppProofs,
 } from "./evidence.js";
 import type { Signal } from "./platform.js";
-import { pause } from "./transport.js";
+import { pause, untilAborted } from "./transport.js";
 
 /** Which addresses are wanted. */
 export interface AddressFilter {
@@ -153,9 +155,6 @@ export interface ActivityPiece {
   readonly bootProofs: readonly KeyedBootProof<JsonValue>[];
 }
 
-/** Boot proofs by their keys, as they were fetched. Null where the service has none. */
-export type BootProofs = Map<string, Promise<JsonValue | null>>;
-
 interface CollectOptions extends AddressSweepOptions {
   /** If one is the parent of the others, name it as `parentOrganizationId`, too: its activities are then read once. */
   readonly organizationIds: readonly string[];
@@ -163,8 +162,8 @@ interface CollectOptions extends AddressSweepOptions {
   readonly known?: ((activityId: string, organizationId: string) => Promise<ActivityPiece | null>) | undefined;
   /** An answer of `list_wallet_accounts` that is used instead of the whole list. */
   readonly accounts?: JsonValue | undefined;
-  /** Remembers boot proofs from one collection to the next. */
-  readonly bootProofs?: BootProofs | undefined;
+  /** Finds a boot proof by its whole key, in place of the boot proofs of this collection. */
+  readonly bootProofOf?: ((key: string, ask: AskService) => Promise<JsonValue | null>) | undefined;
 }
 
 /**
@@ -265,7 +264,8 @@ class Collected {
 class Collector {
   readonly #source: AddressSource;
   readonly #options: CollectOptions;
-  readonly #bootProofs: BootProofs;
+  /** JSON texts by key: `null` where the service has none, which is not asked again in this collection. */
+  readonly #bootProofs = new FetchedOnce<string>(MAX_BOOT_PROOFS_KEPT);
   readonly #organizations: ReadonlyMap<string, Collected>;
   #parentId: string | null = null;
   #requests = 0;
@@ -274,7 +274,6 @@ class Collector {
   constructor(source: AddressSource, options: CollectOptions) {
     this.#source = withoutPrototype(source);
     this.#options = withoutPrototype(options);
-    this.#bootProofs = this.#options.bootProofs ?? new Map();
     this.#organizations = new Map(options.organizationIds.map((id) => [id, new Collected(id, this.#options)]));
   }
 
@@ -413,7 +412,7 @@ class Collector {
   async #known(activityId: string, organizationId: string): Promise<ActivityPiece | null> {
     const known = (await this.#options.known?.(activityId, organizationId)) ?? null;
     if (known === null || !isWhole(known)) return null;
-    for (const { key, bootProof } of known.bootProofs) void this.#keep(key, Promise.resolve(bootProof));
+    for (const { key, bootProof } of known.bootProofs) void this.#bootProofs.of(key, async () => textOf(bootProof));
     return known;
   }
 
@@ -431,19 +430,16 @@ class Collector {
   /** Returns a boot proof by its whole key: the service finds it by no other. */
   async #bootProof(key: string, owner: string): Promise<JsonValue | null> {
     if (key.length !== 2 * QOS_PUBLIC_KEY_LENGTH) return null;
-    const kept = this.#bootProofs.get(key);
-    if (kept === undefined) this.#fetchedBootProofs++;
-    return this.#keep(key, kept ?? fetchBootProof((name, parameters) => this.#ask(owner, name, parameters), key));
-  }
-
-  /** Keeps a boot proof as the one that was used last. */
-  #keep(key: string, bootProof: Promise<JsonValue | null>): Promise<JsonValue | null> {
-    const kept = this.#bootProofs;
-    kept.delete(key);
-    kept.set(key, bootProof);
-    if (kept.size > MAX_BOOT_PROOFS_KEPT) kept.delete(kept.keys().next().value!);
-    bootProof.catch(() => kept.delete(key));
-    return bootProof;
+    const { bootProofOf, signal } = this.#options;
+    // Another caller may wait for the same boot proof, so that this one's signal does not abort its fetch.
+    const asking = bootProofOf && new AbortController().signal;
+    const ask: AskService = (name, parameters) => this.#ask(owner, name, parameters, asking);
+    if (bootProofOf !== undefined) return untilAborted(bootProofOf(key, ask), signal);
+    const text = await this.#bootProofs.of(key, async () => {
+      this.#fetchedBootProofs++;
+      return textOf(await fetchBootProof(ask, key));
+    });
+    return JSON.parse(text) as JsonValue;
   }
 
   #pages<T extends Item>(
@@ -460,8 +456,12 @@ class Collector {
   }
 
   /** Sends a query. Waits while the service refuses it because there were too many. */
-  async #ask(organizationId: string, name: string, parameters: JsonObject): Promise<JsonValue> {
-    const signal = this.#options.signal ?? new AbortController().signal;
+  async #ask(
+    organizationId: string,
+    name: string,
+    parameters: JsonObject,
+    signal = this.#options.signal ?? new AbortController().signal,
+  ): Promise<JsonValue> {
     const { query, sleep = pause } = this.#source;
     for (let waits = 0; ; waits++) {
       if (signal.aborted) throw new ClientError("aborted", "aborted by the caller", { operation: name });
@@ -485,6 +485,11 @@ class Collector {
     const sent = { requests: this.#requests, bootProofs: this.#fetchedBootProofs };
     this.#options.onProgress?.({ organizationId, step, ...sent, listed, left, activities, waitMs });
   }
+}
+
+function textOf(bootProof: JsonValue): { readonly value: string; readonly size: number } {
+  const value = JSON.stringify(bootProof);
+  return { value, size: value.length };
 }
 
 /** Whether the piece is of the activity that it names, with a boot proof of each key. The service may have more now. */
@@ -602,6 +607,8 @@ interface JoinPiecesOptions
     Omit<AddressVerifyOptions, "organizationId" | "parentOrganizationId" | "activityId" | "now" | "at"> {
   /** The time of each verification. */
   readonly now: () => Date;
+  /** Boot proofs that were verified under {@link policyOfCreation} of the policy. Default: those of this join. */
+  readonly bootProofs?: BootProofCache;
 }
 
 export interface AddressTable {
@@ -670,7 +677,7 @@ type VerifyPiece = (piece: ActivityPiece, parentOrganizationId: string | null) =
 
 /** Returns a function that verifies an activity. Each boot proof is verified once. */
 function verifierOf(given: JoinPiecesOptions): VerifyPiece {
-  const { policy, now, provenance, provenanceVerifier, ...options } = withoutPrototype(given);
+  const { policy, now, provenance, provenanceVerifier, bootProofs: known, ...options } = withoutPrototype(given);
   if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy");
   requireDerivationPolicy(policy);
   const { acceptance, allowDebug, cache: signatures = new SignatureCache() } = withoutPrototype(options);
@@ -678,24 +685,25 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
     ...(provenance && { provenance }),
     ...(provenanceVerifier && { provenanceVerifier }),
   });
+  const verifying = (under: Policy): Omit<AddressVerifyOptions, "organizationId"> => ({
+    ...builds.options,
+    policy: under,
+    now: now(),
+    cache: signatures,
+    ...(acceptance && { acceptance }),
+    ...(allowDebug !== undefined && { allowDebug }),
+  });
   const source: EvidenceSource = { now, query: () => Promise.resolve({}) };
   const limits = { limit: MAX_BOOT_PROOFS_KEPT, maxAgeMs: Infinity };
-  const [held, cache] = [
-    { policy: policyOfCreation(policy), builds },
-    new BootProofCache({ source, signatures, ...limits }),
-  ];
+  const held = { policy: policyOfCreation(policy), builds };
+  const cache = known ?? new BootProofCache({ source, ...limits, options: () => verifying(held.policy) });
   return async ({ activity, activityId, organizationId, bootProofs }, parentOrganizationId) => {
     const found = await Promise.all(
       bootProofs.map(({ key, bootProof }) => cache.get(key, held, () => Promise.resolve({ bootProof }))),
     );
     const verification: AddressVerifyOptions = {
       ...builds.evidence,
-      ...builds.options,
-      policy,
-      now: now(),
-      cache: signatures,
-      ...(acceptance && { acceptance }),
-      ...(allowDebug !== undefined && { allowDebug }),
+      ...verifying(policy),
       organizationId,
       ...(parentOrganizationId !== null && { parentOrganizationId }),
       activityId,

@@ -1,20 +1,22 @@
-/** Boot proofs by ephemeral key. Concurrent callers share one fetch, and size and age are limited. */
+/** Verified boot proofs by ephemeral key, with limits of number, total size and age. */
 import { fromHex } from "../bytes.js";
-import { NamedEvidence, verifyBootProof } from "../bootproof.js";
+import { NamedEvidence, type VerifyOptions, verifyEvidence } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
+import { isAcceptedReport } from "../verification.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { SignatureCache } from "../verify/signature-cache.js";
 import type { Builds } from "./builds.js";
 import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
+import { FetchedOnce } from "./fetched-once.js";
 
 export interface FetchedBootProof {
   /** The key by which the boot proof was fetched: 130 bytes in hex. */
   readonly key: string;
   /** The verified boot proof, or the fetched JSON value if verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
-  readonly verified: VerifiedBootProof | null;
+  /** The JSON text as fetched. */
+  readonly text: string;
 }
 
 /** Names boot proofs by their keys, because verification compares each attested key with the one that was asked for. */
@@ -29,28 +31,36 @@ export interface HeldPolicy {
 }
 
 interface Entry {
+  /** When its fetch began. */
   readonly since: number;
   /** The policy under which it was verified. Another one may have other trust anchors. */
   readonly policy: Policy;
-  readonly fetched: Promise<FetchedBootProof | null>;
-  /** Whether a boot proof of this key was verified, under this policy or the one before. */
-  isVerified: boolean;
+  readonly fetched: FetchedBootProof | null;
 }
 
-interface CacheSetting {
-  readonly source: EvidenceSource;
-  readonly signatures: SignatureCache;
-  /** Limit of entries. Over the limit, the least recently used one is dropped. */
+export interface CacheLimits {
+  /** Limit of boot proofs. Over the limit, the least recently used one is dropped. */
   readonly limit: number;
+  /**
+   * Limit of their age here, in milliseconds. Policy, age of the document and certificates are checked on every use:
+   * this limits how long an answer is used in place of the service's present one.
+   */
   readonly maxAgeMs: number;
+}
+
+interface CacheSetting extends CacheLimits {
+  readonly source: EvidenceSource;
+  /** The options of a verification now. A boot proof that they do not accept is not kept, and is fetched again. */
+  readonly options: (held: HeldPolicy) => VerifyOptions;
 }
 
 export class BootProofCache {
   readonly #setting: CacheSetting;
-  readonly #entries = new Map<string, Entry>();
+  readonly #known: FetchedOnce<Entry>;
 
   constructor(setting: CacheSetting) {
     this.#setting = setting;
+    this.#known = new FetchedOnce(setting.limit);
   }
 
   /**
@@ -66,42 +76,24 @@ export class BootProofCache {
    * Returns a boot proof by its whole key in lower-case hex. Resolves to null if the service has none. Concurrent
    * callers under one policy share one query.
    */
-  get(key: string, held: HeldPolicy, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
-    const { source, limit, maxAgeMs } = this.#setting;
+  async get(key: string, held: HeldPolicy, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
+    const { source, maxAgeMs } = this.#setting;
     const now = source.now().getTime();
-    const known = this.#entries.get(key);
-    this.#entries.delete(key);
-    const isFresh = known?.policy === held.policy && now >= known.since && now - known.since <= maxAgeMs;
-    const isVerified = known?.isVerified === true;
-    const entry = isFresh
-      ? known
-      : { since: now, policy: held.policy, fetched: this.#fetch(key, held, query), isVerified };
-    this.#entries.set(key, entry);
-    if (this.#entries.size > limit) this.#entries.delete(this.#entries.keys().next().value!);
-    if (entry !== known) this.#forgetUnlessVerified(key, entry);
-    return entry.fetched;
+    const isUsable = ({ policy, since }: Entry): boolean =>
+      policy === held.policy && now >= since && now - since <= maxAgeMs;
+    const under = held.policy;
+    const { fetched } = await this.#known.of(key, () => this.#fetch(key, held, query), { under, isUsable });
+    return fetched;
   }
 
   /**
-   * Returns the key with this signing half, both in lower-case hex, without a query. Null unless exactly one verified
-   * boot proof in the cache has it: with several, their order would decide. Unverified boot proofs are ignored, because
-   * an app proof can put any encryption half before a genuine signing half.
+   * Returns the key with this signing half, both in lower-case hex, without a query. Null unless exactly one boot proof
+   * in the cache has it: with several, their order would decide. All of them were verified, under this policy or the
+   * one before, because an app proof can put any encryption half before a genuine signing half.
    */
   rememberedKey(signingHalf: string): string | null {
-    const known = [...this.#entries].filter(([, { isVerified }]) => isVerified).map(([key]) => key);
-    const [key, ...others] = known.filter((each) => each.endsWith(signingHalf));
+    const [key, ...others] = this.#known.names().filter((each) => each.endsWith(signingHalf));
     return others.length > 0 ? null : (key ?? null);
-  }
-
-  /** Removes the entry unless its boot proof is verified. The next call then fetches it again. */
-  #forgetUnlessVerified(key: string, entry: Entry): void {
-    const forget = (): void => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
-    };
-    entry.fetched.then((fetched) => {
-      if (fetched?.verified) entry.isVerified = true;
-      else forget();
-    }, forget);
   }
 
   /**
@@ -110,15 +102,20 @@ export class BootProofCache {
    */
   async #fetch(
     key: string,
-    { policy, builds }: HeldPolicy,
+    held: HeldPolicy,
     query: EvidenceSource["query"],
-  ): Promise<FetchedBootProof | null> {
+  ): Promise<{ readonly value: Entry; readonly size: number | null }> {
+    const { source, options } = this.#setting;
+    const [policy, since] = [held.policy, source.now().getTime()];
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
-    if (answer === null) return null;
-    const { source, signatures: cache } = this.#setting;
-    const options = { policy, now: source.now(), cache, ephemeralKey: fromHex(key)!, ...builds.options };
-    const { bootProof } = await verifyBootProof(answer, options);
-    return { key, evidence: bootProof ?? answer, verified: bootProof };
+    if (answer === null) return { value: { since, policy, fetched: null }, size: null };
+    const { report, bootProofs } = await verifyEvidence(
+      { bootProofs: [answer], ...held.builds.evidence },
+      { ...options(held), ephemeralKey: fromHex(key)!, bootProofsOnly: true },
+    );
+    const text = JSON.stringify(answer);
+    const fetched = { key, evidence: bootProofs[0] ?? answer, text };
+    return { value: { since, policy, fetched }, size: isAcceptedReport(report) ? text.length : null };
   }
 }

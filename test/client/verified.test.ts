@@ -12,7 +12,7 @@ import { withS } from "../support/high-s.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { AttestedService, BOOTED, type Lies, type Verified, lab, otherLab, policyOf } from "./attested.js";
 import { bundleByHand } from "./hpke-by-hand.js";
-import { ORGANIZATION, isStamped, newApiKey, rejectionOf } from "./support.js";
+import { ORGANIZATION, type Reply, isStamped, newApiKey, rejectionOf } from "./support.js";
 
 const unhandled: unknown[] = [];
 const note = (error: unknown): void => void unhandled.push(error);
@@ -739,10 +739,12 @@ describe("the cache of boot proofs", () => {
     expect(service.asked.map((key) => name[key]).join("")).toBe("abcbc");
   });
 
-  it("may be of no size: then every call fetches, and calls at once still verify", async () => {
+  it("may be of no size: then calls at once share a fetch, and later ones fetch again", async () => {
     const service = new AttestedService();
     const verified = await service.verified(undefined, { bootProofLimit: 0 });
     await Promise.all([verified.updateWallet({ walletId: "1" }), verified.updateWallet({ walletId: "2" })]);
+    expect(service.asked).toHaveLength(1);
+    await verified.updateWallet({ walletId: "3" });
     expect(service.asked).toHaveLength(2);
   });
 
@@ -769,6 +771,47 @@ describe("the cache of boot proofs", () => {
     await rejectionOf(verified.updateWallet({ walletId: "1" }));
     honest = true;
     expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
+  });
+
+  it.each<[string, object, object]>([
+    ["the policy", { maxAge: "4m" }, {}],
+    ["the limit of age of this client", {}, { maxAgeMs: 240_000 }],
+    ["a strict client", {}, { acceptance: "strict" }],
+  ])("does not remember what %s refuses, though it is genuine", async (_, rest, options) => {
+    const service = new AttestedService();
+    const verified = await service.verified(rest as JsonObject, options);
+    for (const walletId of ["1", "2"]) await rejectionOf(verified.updateWallet({ walletId }));
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it.each<[string, Reply]>([
+    ["no such key", { status: 404, body: { code: 5, message: "no such key", details: [] } }],
+    ["nothing", { body: {} }],
+    ["null", { body: { bootProof: null } }],
+    ["what cannot be decoded", { body: { bootProof: [[[]]] } }],
+  ])("does not remember an answer of %s", async (_, lie) => {
+    const answers = [lie];
+    const service = new AttestedService({ bootProof: (body) => answers.pop() ?? { body } });
+    const verified = await service.verified();
+    await rejectionOf(verified.updateWallet({ walletId: "1" }));
+    expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("has at most 16 MiB together", async () => {
+    const owner = "x".repeat(900_000);
+    const service = new AttestedService({
+      bootProof: ({ bootProof }) => ({ body: { bootProof: { ...(bootProof as JsonObject), owner } } }),
+    });
+    const labels = { ...labDeployment(lab) };
+    delete labels["labels"];
+    const verified = (await service.client()).withVerification(policyOf({}, [labels]));
+    const enclaves = [service.enclave, ...Array.from({ length: 18 }, () => service.boot())];
+    for (const enclave of [...enclaves, enclaves.at(-1)!, enclaves[0]!]) {
+      service.enclave = enclave;
+      await verified.updateWallet(PARAMETERS);
+    }
+    expect(service.asked).toHaveLength(20);
   });
 
   it("belongs to one policy: another policy verifies again", async () => {
