@@ -361,34 +361,34 @@ it("a wrapped client asks for the organization that its SDK fills in, and each b
   expect(sdk.sent.filter((name) => name === "list_wallet_accounts")).toHaveLength(4);
 });
 
-describe("the boot proofs of accounts", () => {
-  /** Answers of `get_boot_proof` that are changed while `lie` is set, and how often they were asked for. */
-  class Lying extends Sdk {
-    lie: ((answer: Json) => Json) | null = null;
-    asked = 0;
-    override async request(requestPath: string, body: unknown): Promise<Json> {
-      const answer = await super.request(requestPath, body);
-      if (!requestPath.endsWith("get_boot_proof")) return answer;
-      this.asked++;
-      return this.lie?.(answer) ?? answer;
-    }
+/** Answers of `get_boot_proof` that are changed while `lie` is set, and how often they were asked for. */
+class Lying extends Sdk {
+  lie: ((answer: Json) => Json) | null = null;
+  asked = 0;
+  override async request(requestPath: string, body: unknown): Promise<Json> {
+    const answer = await super.request(requestPath, body);
+    if (!requestPath.endsWith("get_boot_proof")) return answer;
+    this.asked++;
+    return this.lie?.(answer) ?? answer;
   }
-  const doors = [
-    ["a wrapped client", (sdk) => verified(sdk, { policy, verifyAddresses: true }).getWalletAccounts],
-    [
-      "a wrapped fetch",
-      (sdk) => {
-        const through = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence: sdk as never, verifyAddresses: true });
-        return async (input) => {
-          const body = JSON.stringify(input);
-          const headers = { "X-Stamp": stampWithApiKey(lab.apiKey, body) };
-          const url = `${lab.baseUrl}/public/v1/query/list_wallet_accounts`;
-          return (await (await through(url, { method: "POST", body, headers })).json()) as Json;
-        };
-      },
-    ],
-  ] satisfies [string, (sdk: Lying) => (input: Json) => Promise<Json>][];
+}
+const doors = [
+  ["a wrapped client", (sdk) => verified(sdk, { policy, verifyAddresses: true }).getWalletAccounts],
+  [
+    "a wrapped fetch",
+    (sdk) => {
+      const through = verifiedFetch({ policy, baseUrl: lab.baseUrl, evidence: sdk as never, verifyAddresses: true });
+      return async (input) => {
+        const body = JSON.stringify(input);
+        const headers = { "X-Stamp": stampWithApiKey(lab.apiKey, body) };
+        const url = `${lab.baseUrl}/public/v1/query/list_wallet_accounts`;
+        return (await (await through(url, { method: "POST", body, headers })).json()) as Json;
+      };
+    },
+  ],
+] satisfies [string, (sdk: Lying) => (input: Json) => Promise<Json>][];
 
+describe("the boot proofs of accounts", () => {
   describe.each(doors)("%s", (_, door) => {
     it.each<[string, (answer: Json) => Json, string]>([
       ["nothing", () => ({}), "service"],

@@ -346,50 +346,51 @@ describe("the policy of evidence", () => {
   });
 });
 
+const signing = labDeployment(lab);
+const alike = { ...others, namespace: String(signing["namespace"]) };
+const unpinnedNamespace = Object.fromEntries(
+  Object.entries(signing).filter(([name]) => name !== "namespace" && name !== "minNonce"),
+);
+const rows: readonly (readonly [
+  name: string,
+  deployments: JsonObject[],
+  counts: string[] | RegExp,
+  more?: JsonObject,
+])[] = [
+  ["one that names the type", [own(), others], [lab.labels.deploymentLabel!]],
+  [
+    "all that name the type",
+    [own(), { ...others, appProofs: { types: [DERIVATION, "X"] } }],
+    [lab.labels.deploymentLabel!, "other"],
+  ],
+  ["one namespace", [signing, alike], [lab.labels.deploymentLabel!, "other"]],
+  ["one deployment", [signing], [lab.labels.deploymentLabel!]],
+  ["one deployment without a namespace", [unpinnedNamespace], [lab.labels.deploymentLabel!]],
+  [
+    "two programs without a namespace",
+    [unpinnedNamespace, { ...unpinnedNamespace, name: "other", pivotHash: "ab".repeat(32) }],
+    /pin one namespace/,
+  ],
+  ["a namespace in one of two", [signing, { ...unpinnedNamespace, name: "other" }], /no deployment/],
+  ["one namespace, and other types", [own(["X"]), alike], ["other"]],
+  ["one namespace, and only other types", [own(["X"])], /no deployment/],
+  [
+    "a bare enclave beside it",
+    [signing, { name: "n", kind: "nitro", pcrs: { "0": PCR, "1": PCR, "2": PCR } }],
+    [lab.labels.deploymentLabel!],
+  ],
+  ["two namespaces", [signing, others], /"appProofs": \{"types": \["APP_PROOF_TYPE_ADDRESS_DERIVATION"\]\}/],
+  ["two namespaces of one deployment", [{ ...signing, namespace: ["lab/signer", "lab/other"] }], /no deployment/],
+  ["two deployments that name other types", [own(["X"]), others], /no deployment/],
+  [
+    "the policy's own types",
+    [own()],
+    /refuses every proof of an address: add "APP_PROOF_TYPE_ADDRESS_DERIVATION"/,
+    { appProofs: { types: ["X"] } },
+  ],
+];
+
 describe("a policy of derivations", () => {
-  const signing = labDeployment(lab);
-  const alike = { ...others, namespace: String(signing["namespace"]) };
-  const unpinnedNamespace = Object.fromEntries(
-    Object.entries(signing).filter(([name]) => name !== "namespace" && name !== "minNonce"),
-  );
-  const rows: readonly (readonly [
-    name: string,
-    deployments: JsonObject[],
-    counts: string[] | RegExp,
-    more?: JsonObject,
-  ])[] = [
-    ["one that names the type", [own(), others], [lab.labels.deploymentLabel!]],
-    [
-      "all that name the type",
-      [own(), { ...others, appProofs: { types: [DERIVATION, "X"] } }],
-      [lab.labels.deploymentLabel!, "other"],
-    ],
-    ["one namespace", [signing, alike], [lab.labels.deploymentLabel!, "other"]],
-    ["one deployment", [signing], [lab.labels.deploymentLabel!]],
-    ["one deployment without a namespace", [unpinnedNamespace], [lab.labels.deploymentLabel!]],
-    [
-      "two programs without a namespace",
-      [unpinnedNamespace, { ...unpinnedNamespace, name: "other", pivotHash: "ab".repeat(32) }],
-      /pin one namespace/,
-    ],
-    ["a namespace in one of two", [signing, { ...unpinnedNamespace, name: "other" }], /no deployment/],
-    ["one namespace, and other types", [own(["X"]), alike], ["other"]],
-    ["one namespace, and only other types", [own(["X"])], /no deployment/],
-    [
-      "a bare enclave beside it",
-      [signing, { name: "n", kind: "nitro", pcrs: { "0": PCR, "1": PCR, "2": PCR } }],
-      [lab.labels.deploymentLabel!],
-    ],
-    ["two namespaces", [signing, others], /"appProofs": \{"types": \["APP_PROOF_TYPE_ADDRESS_DERIVATION"\]\}/],
-    ["two namespaces of one deployment", [{ ...signing, namespace: ["lab/signer", "lab/other"] }], /no deployment/],
-    ["two deployments that name other types", [own(["X"]), others], /no deployment/],
-    [
-      "the policy's own types",
-      [own()],
-      /refuses every proof of an address: add "APP_PROOF_TYPE_ADDRESS_DERIVATION"/,
-      { appProofs: { types: ["X"] } },
-    ],
-  ];
   it.each(rows.map((row) => [row[0], row] as const))("%s", (_, [, deployments, counts, more]) => {
     const policy = signerPolicy(more, deployments);
     if (Array.isArray(counts)) expect([...requireDerivationPolicy(policy)].sort()).toEqual(counts.sort());

@@ -24,6 +24,7 @@ import {
   optionsOf,
   put,
   withActivity,
+  type Given,
 } from "../attacks/support.js";
 
 const all = labDeployment(lab);
@@ -209,7 +210,9 @@ describe("a deployment that pins", () => {
     expect(check.expected).toBe('"x"\nno environment');
     expect(check.actual).toBe('"--config" "/etc/signer.json"\nLOG_LEVEL="info"');
   });
+});
 
+describe("a deployment that pins", () => {
   it("by several images claims the PCRs that all of them pin", async () => {
     const claimed = async (images: JsonObject[]): Promise<readonly number[]> =>
       (await underDeployments([{ ...all, pcrs: images }])).claims!.bootProofs[0]!.image.pinnedPcrs;
@@ -357,7 +360,9 @@ describe("several deployments", () => {
     expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
     expect(checkOf(report, "policy.deployment").detail).toContain("one");
   });
+});
 
+describe("several deployments", () => {
   it("can all differ in everything", async () => {
     const none = {
       name: "none",
@@ -389,7 +394,7 @@ describe("several deployments", () => {
 
 describe("several boot proofs", () => {
   const second = forge({ ephemeralKey: generateQosKeyPair() });
-  const given = (evidence: ForgedEvidence) => ({
+  const given = (evidence: ForgedEvidence): Given => ({
     bootProofs: [live.bootProof, evidence.bootProof],
     appProofs: [...live.appProofs, ...evidence.appProofs],
   });
@@ -496,80 +501,83 @@ describe("maxAge", () => {
   });
 });
 
-describe("appProofs", () => {
-  const address = addressDerivationPayload(after(60), LAB_ADDRESS);
-  const outcome = policyOutcomePayload(after(60), LAB_ADDRESS.organizationId);
-  const custom = customPayload(after(60));
-  const timed: JsonObject = { type: "ORDER", timestampMs: String(after(60).getTime()), id: "42" };
-  const untimed = drop("timestampMs")(timed);
-  const judged = (rules: JsonObject, payloads: JsonObject[], how: Judgement = {}): Promise<Report> =>
-    judge(forge({ payloads }), { ...how, policy: { appProofs: rules } });
-  const ADDRESS = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
-  const OUTCOME = "APP_PROOF_TYPE_POLICY_OUTCOME";
+const address = addressDerivationPayload(after(60), LAB_ADDRESS);
+const outcome = policyOutcomePayload(after(60), LAB_ADDRESS.organizationId);
+const custom = customPayload(after(60));
+const timed: JsonObject = { type: "ORDER", timestampMs: String(after(60).getTime()), id: "42" };
+const untimed = drop("timestampMs")(timed);
+const judged = (rules: JsonObject, payloads: JsonObject[], how: Judgement = {}): Promise<Report> =>
+  judge(forge({ payloads }), { ...how, policy: { appProofs: rules } });
+const ADDRESS = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+const OUTCOME = "APP_PROOF_TYPE_POLICY_OUTCOME";
+const table: [name: string, rules: JsonObject, payloads: JsonObject[], status: "pass" | "fail" | "skip"][] = [
+  ["no rules", {}, [address, outcome, custom], "pass"],
+  ["no rules and no proofs", {}, [], "skip"],
+  ["the one type", { types: [ADDRESS] }, [address, address], "pass"],
+  ["one of several types", { types: [OUTCOME, ADDRESS] }, [address, outcome], "pass"],
+  ["an application's own type", { types: ["APP_PROOF_TYPE_LAB_GREETING"] }, [custom], "pass"],
+  ["another type", { types: [ADDRESS] }, [outcome], "fail"],
+  ["one of another type among good ones", { types: [ADDRESS] }, [address, custom, address], "fail"],
+  ["a type that begins like it", { types: ["APP_PROOF_TYPE_ADDRESS"] }, [address], "fail"],
+  ["the type in lower case", { types: [ADDRESS.toLowerCase()] }, [address], "fail"],
+  ["types, and no proofs", { types: [ADDRESS] }, [], "skip"],
+  ["required, and there", { required: true }, [custom], "pass"],
+  ["required, and missing", { required: true }, [], "fail"],
+  ["the decision, and there", { decision: true }, [address, outcome], "pass"],
+  ["the decision, and no proof", { decision: true }, [], "fail"],
+  ["the decision, and a proof of something else", { decision: true }, [address, custom], "fail"],
+  [
+    "the decision, and it is no",
+    { decision: true },
+    [policyOutcomePayload(after(60), "x", "OUTCOME_DENY_EXPLICIT")],
+    "fail",
+  ],
+  [
+    "the decision, and then it is no",
+    { decision: true },
+    [policyOutcomePayload(after(61), "x", "OUTCOME_DENY_IMPLICIT"), outcome],
+    "fail",
+  ],
+  [
+    "the decision, no at first",
+    { decision: true },
+    [outcome, policyOutcomePayload(after(59), LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")],
+    "pass",
+  ],
+  [
+    "the decision, and another organization's no",
+    { decision: true },
+    [outcome, policyOutcomePayload(after(59), "x", "OUTCOME_REJECTED")],
+    "fail",
+  ],
+  [
+    "the decision, no and yes in the same moment",
+    { decision: true },
+    [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT"), outcome],
+    "fail",
+  ],
+  ["expected no decision", { decision: false }, [address], "pass"],
+  ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
+  ["not required", { required: false }, [], "skip"],
+  ["young enough, to the millisecond", { maxAge: "4m" }, [address], "pass"],
+  ["too old", { maxAge: "3m" }, [address], "fail"],
+  ["one too old among young ones", { maxAge: "3m" }, [policyOutcomePayload(after(200), "x"), address], "fail"],
+  ["a time in the near future", { maxAge: "1s" }, [policyOutcomePayload(after(330), "x")], "pass"],
+  ["no time, of a type that may have none", { untimed: ["ORDER"] }, [untimed], "pass"],
+  ["no time, of a type that is named twice", { untimed: ["ORDER"], types: ["ORDER"] }, [untimed], "pass"],
+  ["no time, under a maxAge", { untimed: ["ORDER"], maxAge: "10d" }, [untimed], "fail"],
+  ["no time, under a maxAge, beside young ones", { untimed: ["ORDER"], maxAge: "1h" }, [address, untimed], "fail"],
+  ["a time, of a type that may have none", { untimed: ["ORDER"], maxAge: "4m", required: true }, [timed], "pass"],
+  ["a time, too old, of a type that may have none", { untimed: ["ORDER"], maxAge: "3m" }, [timed], "fail"],
+  ["required, and it has no time", { untimed: ["ORDER"], required: true }, [untimed, untimed], "fail"],
+  ["required, and one has a time", { untimed: ["ORDER"], required: true }, [untimed, custom], "pass"],
+  ["the decision, and a proof without a time", { untimed: ["ORDER"], decision: true }, [untimed], "fail"],
+];
+const uncovered = forge({
+  activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue),
+});
 
-  const table: [name: string, rules: JsonObject, payloads: JsonObject[], status: "pass" | "fail" | "skip"][] = [
-    ["no rules", {}, [address, outcome, custom], "pass"],
-    ["no rules and no proofs", {}, [], "skip"],
-    ["the one type", { types: [ADDRESS] }, [address, address], "pass"],
-    ["one of several types", { types: [OUTCOME, ADDRESS] }, [address, outcome], "pass"],
-    ["an application's own type", { types: ["APP_PROOF_TYPE_LAB_GREETING"] }, [custom], "pass"],
-    ["another type", { types: [ADDRESS] }, [outcome], "fail"],
-    ["one of another type among good ones", { types: [ADDRESS] }, [address, custom, address], "fail"],
-    ["a type that begins like it", { types: ["APP_PROOF_TYPE_ADDRESS"] }, [address], "fail"],
-    ["the type in lower case", { types: [ADDRESS.toLowerCase()] }, [address], "fail"],
-    ["types, and no proofs", { types: [ADDRESS] }, [], "skip"],
-    ["required, and there", { required: true }, [custom], "pass"],
-    ["required, and missing", { required: true }, [], "fail"],
-    ["the decision, and there", { decision: true }, [address, outcome], "pass"],
-    ["the decision, and no proof", { decision: true }, [], "fail"],
-    ["the decision, and a proof of something else", { decision: true }, [address, custom], "fail"],
-    [
-      "the decision, and it is no",
-      { decision: true },
-      [policyOutcomePayload(after(60), "x", "OUTCOME_DENY_EXPLICIT")],
-      "fail",
-    ],
-    [
-      "the decision, and then it is no",
-      { decision: true },
-      [policyOutcomePayload(after(61), "x", "OUTCOME_DENY_IMPLICIT"), outcome],
-      "fail",
-    ],
-    [
-      "the decision, no at first",
-      { decision: true },
-      [outcome, policyOutcomePayload(after(59), LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")],
-      "pass",
-    ],
-    [
-      "the decision, and another organization's no",
-      { decision: true },
-      [outcome, policyOutcomePayload(after(59), "x", "OUTCOME_REJECTED")],
-      "fail",
-    ],
-    [
-      "the decision, no and yes in the same moment",
-      { decision: true },
-      [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT"), outcome],
-      "fail",
-    ],
-    ["expected no decision", { decision: false }, [address], "pass"],
-    ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
-    ["not required", { required: false }, [], "skip"],
-    ["young enough, to the millisecond", { maxAge: "4m" }, [address], "pass"],
-    ["too old", { maxAge: "3m" }, [address], "fail"],
-    ["one too old among young ones", { maxAge: "3m" }, [policyOutcomePayload(after(200), "x"), address], "fail"],
-    ["a time in the near future", { maxAge: "1s" }, [policyOutcomePayload(after(330), "x")], "pass"],
-    ["no time, of a type that may have none", { untimed: ["ORDER"] }, [untimed], "pass"],
-    ["no time, of a type that is named twice", { untimed: ["ORDER"], types: ["ORDER"] }, [untimed], "pass"],
-    ["no time, under a maxAge", { untimed: ["ORDER"], maxAge: "10d" }, [untimed], "fail"],
-    ["no time, under a maxAge, beside young ones", { untimed: ["ORDER"], maxAge: "1h" }, [address, untimed], "fail"],
-    ["a time, of a type that may have none", { untimed: ["ORDER"], maxAge: "4m", required: true }, [timed], "pass"],
-    ["a time, too old, of a type that may have none", { untimed: ["ORDER"], maxAge: "3m" }, [timed], "fail"],
-    ["required, and it has no time", { untimed: ["ORDER"], required: true }, [untimed, untimed], "fail"],
-    ["required, and one has a time", { untimed: ["ORDER"], required: true }, [untimed, custom], "pass"],
-    ["the decision, and a proof without a time", { untimed: ["ORDER"], decision: true }, [untimed], "fail"],
-  ];
+describe("appProofs", () => {
   it.each(table)("%s", async (_, rules, payloads, status) => {
     const report = await judged(rules, payloads);
     expect(checkOf(report, "policy.app-proof").status).toBe(status);
@@ -609,7 +617,7 @@ describe("appProofs", () => {
     const report = await judge(bad, { policy: { appProofs: { required: true } } });
     expect(report.verdict).toBe("rejected");
     expect(checkOf(report, "policy.app-proof").status).toBe("skip");
-    const given = (good: ForgedEvidence) => ({
+    const given = (good: ForgedEvidence): Given => ({
       bootProofs: [good.bootProof],
       appProofs: [...good.appProofs, ...bad.appProofs],
     });
@@ -622,7 +630,9 @@ describe("appProofs", () => {
     expect(idsOf(mismatch, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
     expect(idsOf(await underDeployments([own]), "fail")).toEqual(["policy.app-proof"]);
   });
+});
 
+describe("appProofs", () => {
   it("may be those of the activity", async () => {
     const report = await judge(live, {
       given: withActivity,
@@ -632,9 +642,6 @@ describe("appProofs", () => {
     expect(checkOf(report, "activity.coverage").status).toBe("pass");
   });
 
-  const uncovered = forge({
-    activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue),
-  });
   it.each([
     [true, "fail", "rejected"],
     [false, "warn", "verified"],
@@ -696,11 +703,11 @@ describe("boot proofs alone", () => {
   });
 });
 
-describe("a bare document", () => {
-  const nitro: JsonObject = { name: "image", kind: "nitro", pcrs };
-  const bare = async (deployments: JsonObject[], how: Judgement = {}): Promise<Report> =>
-    (await verifyAttestation(live.document, optionsOf(live, { ...how, deployments: () => deployments }))).report;
+const nitro: JsonObject = { name: "image", kind: "nitro", pcrs };
+const bare = async (deployments: JsonObject[], how: Judgement = {}): Promise<Report> =>
+  (await verifyAttestation(live.document, optionsOf(live, { ...how, deployments: () => deployments }))).report;
 
+describe("a bare document", () => {
   it("is verified by its PCRs, and says that no manifest was seen", async () => {
     const report = await bare([nitro]);
     expect(report.verdict).toBe("verified");
@@ -737,7 +744,9 @@ describe("a bare document", () => {
     expect((await bare([all, nitro])).verdict).toBe("verified");
     expect((await underDeployments([nitro, all])).verdict).toBe("verified");
   });
+});
 
+describe("a bare document", () => {
   it("without an operator is reported", async () => {
     const least = { kind: "nitro", pcrs: drop("3")(pcrs) };
     expect(checkOf(await bare([least]), "policy.scope")).toMatchObject({

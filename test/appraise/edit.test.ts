@@ -13,6 +13,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
+import type { VerifiedBootProof } from "../../src/verify/boot-proof.js";
 import { type Alterations, NOW, forge, lab, manifest, optionsOf, otherLab } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";
 
@@ -51,7 +52,7 @@ function made(deployment: Partial<PolicyFile["deployments"][number]> = {}, rest:
 
 const anchor = { pem: certificatePem(lab.pki.rootCertificate) };
 
-async function verifiedOf(alterations: Alterations = {}) {
+async function verifiedOf(alterations: Alterations = {}): Promise<VerifiedBootProof> {
   const evidence = forge(alterations);
   const { bootProofs } = await verifyEvidence(
     { bootProofs: [evidence.bootProof] },
@@ -111,7 +112,9 @@ describe("adding to a policy", () => {
   it("gives a name that is taken a number", () => {
     expect(addToPolicy(WRITTEN, made({ name: "old" })).added).toEqual(["old (2)"]);
   });
+});
 
+describe("adding to a policy", () => {
   it.each([
     ["in the same words", {}],
     ["in upper case", { pivotHash: OTHER.toUpperCase() }],
@@ -164,7 +167,9 @@ describe("adding to a policy", () => {
     });
     expect(addToPolicy(nameless, made({ name: "deployments[0]" })).added).toEqual(["deployments[0] (2)"]);
   });
+});
 
+describe("adding to a policy", () => {
   it("writes both anchors where the policy names none", () => {
     const { text, notes } = addToPolicy(WRITTEN, made({}, { trustAnchors: [anchor] }));
     expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual(["aws-nitro-root-g1", anchor]);
@@ -211,7 +216,9 @@ describe("adding to a policy", () => {
     const notes = [UNDERIVED, "the policy allows debug mode, for the new deployment too"];
     expect(addToPolicy(allowing, debug).notes).toEqual(notes);
   });
+});
 
+describe("adding to a policy", () => {
   it("says where no proof of an address counts any more", () => {
     const types = { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } };
     expect(addToPolicy(WRITTEN, made()).notes).toEqual([UNDERIVED]);
@@ -249,7 +256,9 @@ describe("adding to a policy", () => {
     expect(refusalOf(() => addToPolicy(WRITTEN.replace("pcrs", "pcr"), made())).faults).toContain("did you mean pcrs?");
     expect(() => addToPolicy(new Uint8Array([0xff]), made())).toThrow(MalformedError);
   });
+});
 
+describe("adding to a policy", () => {
   it("rolls out: both pass while both are there, and after the drop only one", async () => {
     const [first, second] = [{}, manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } }))];
     const old = makePolicy(await verifiedOf(first));
@@ -343,7 +352,9 @@ describe("dropping a deployment", () => {
       expect(dropDeployment(text, added[0]!).text).toBe(WRITTEN);
     }
   });
+});
 
+describe("dropping a deployment", () => {
   it("refuses a name that is not there, with those that are and the nearest", () => {
     expect(refusalOf(() => dropDeployment(WRITTEN, "secnd")).faults).toBe(
       'deployments: none is called "secnd", did you mean second?; there are "old", "second"',

@@ -160,6 +160,12 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ],
 ];
 
+const zeros = "a PCR of zeros identifies no enclave";
+const several = "each alternative of pcrs must pin them";
+const unheld = "under commitment setup, quorumKey decides nothing: the enclave does not hold it yet";
+const asked = (pins: string): string =>
+  `under commitment legacy, ${pins} decide nothing: the application itself may have requested the document`;
+
 describe("a deployment that pins", () => {
   it.each(rows)("%s", (_, deployment, open) => {
     expect(openOf(deployment)).toEqual(open);
@@ -207,12 +213,9 @@ describe("a deployment that pins", () => {
   ])("%j says what looks like an answer", (deployment, says) => {
     expect(faultsOf(deployment).join("\n")).toContain(says);
   });
+});
 
-  const zeros = "a PCR of zeros identifies no enclave";
-  const several = "each alternative of pcrs must pin them";
-  const unheld = "under commitment setup, quorumKey decides nothing: the enclave does not hold it yet";
-  const asked = (pins: string): string =>
-    `under commitment legacy, ${pins} decide nothing: the application itself may have requested the document`;
+describe("a deployment that pins", () => {
   it.each<[name: string, JsonObject, notes: string[]]>([
     ["nothing", { pcrs: IMAGE, pivotHash }, []],
     ["nothing, of a live enclave with its quorum key", { pcrs: IMAGE, quorumKey: KEY }, []],
@@ -302,17 +305,17 @@ function attested(values: Readonly<Record<number, string>>): DocumentFacts {
   return { pcrs, userData: null, publicKey: null, bootProof: null };
 }
 
-describe("policy.scope", () => {
-  const all = labDeployment(lab);
-  const only = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, all[name]!]));
-  const image = Object.fromEntries(Object.entries(all["pcrs"] as JsonObject).filter(([index]) => index !== "3"));
-  const roleless = new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } });
-  const scopeOf = async (deployments: JsonObject[], evidence = forge()): Promise<[string, string]> => {
-    const report = await judge(evidence, { deployments: () => deployments });
-    const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;
-    return [status, detail];
-  };
+const all = labDeployment(lab);
+const only = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, all[name]!]));
+const image = Object.fromEntries(Object.entries(all["pcrs"] as JsonObject).filter(([index]) => index !== "3"));
+const roleless = new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } });
+const scopeOf = async (deployments: JsonObject[], evidence = forge()): Promise<[string, string]> => {
+  const report = await judge(evidence, { deployments: () => deployments });
+  const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;
+  return [status, detail];
+};
 
+describe("policy.scope", () => {
   it.each<[name: string, deployment: JsonObject, says: string[]]>([
     ["pcrs 3 alone", only("pcrs", "pivotHash"), ["only pcrs 3 pins the operator"]],
     ["a set without a floor", only("manifestSet", "namespace"), ["minNonce excludes old ones"]],
@@ -353,7 +356,9 @@ describe("policy.scope", () => {
   ])("passes %s", async (_, deployment) => {
     expect(await scopeOf([deployment])).toMatchObject(["pass", expect.anything()]);
   });
+});
 
+describe("policy.scope", () => {
   it("warns of a debug enclave, which is allowed: every other has its measurements", async () => {
     const zeros = new Uint8Array(48);
     const evidence = forge({
@@ -379,9 +384,12 @@ describe("policy.scope", () => {
 
   it("of a legacy document of no role says each question that is open, unless the deployment says it", () => {
     const pins = { kind: "qos" as const, commitment: "legacy" as const, manifestHash: [manifestHash] };
-    const told = (open: ("application" | "operator")[], values: Readonly<Record<number, string>>) => {
+    const told = (
+      open: ("application" | "operator")[],
+      values: Readonly<Record<number, string>>,
+    ): Record<"faults" | "reasons", unknown> => {
       const { faults, reasons } = scopeOfPins({ ...pins, open }, attested(values));
-      const of = (sentences: readonly string[]) =>
+      const of = (sentences: readonly string[]): (string | undefined)[] =>
         sentences.map((one) => /leaves the (\w+) open/.exec(one)?.[1] ?? one.split(":")[0]);
       return { faults: of(faults), reasons: of(reasons) };
     };
@@ -407,7 +415,9 @@ describe("policy.scope", () => {
     const ofNoRole = await scopeOf([open], forge({ lab: roleless, generation: "legacy" }));
     expect(ofNoRole[1]).toContain("legacy: any application of that image could have made this document");
   });
+});
 
+describe("policy.scope", () => {
   it("fails where only the evidence shows that a legacy document is of no role, unless that is said", async () => {
     const evidence = forge({ lab: roleless, generation: "legacy" });
     for (const pins of [
@@ -459,7 +469,9 @@ describe("policy.scope", () => {
       )[0],
     ).toBe("skip");
   });
+});
 
+describe("policy.scope", () => {
   it("tells of public keys in the evidence", async () => {
     const [status, detail] = await scopeOf(
       [only("pcrs", "pivotHash", "manifestSet")],

@@ -4,7 +4,9 @@ import { FetchedOnce } from "../../src/client/fetched-once.js";
 
 const MIB = 1024 * 1024;
 
-function counted() {
+type Fetch = (name: string, size?: number | null) => () => Promise<{ value: string; size: number | null }>;
+
+function counted(): { readonly fetched: string[]; readonly fetch: Fetch } {
   const fetched: string[] = [];
   const fetch =
     (name: string, size: number | null = 1) =>

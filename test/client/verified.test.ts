@@ -100,7 +100,9 @@ describe("an honest service", () => {
     });
     expect(service.requests.every(({ headers, raw }) => isStamped(headers["x-stamp"] as string, raw))).toBe(true);
   });
+});
 
+describe("an honest service", () => {
   it("is verified for sessions, whose key stamps then", async () => {
     const session = newApiKey();
     const service = new AttestedService({
@@ -146,7 +148,9 @@ describe("an honest service", () => {
     expect(call.result).toEqual({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] });
     expect(call.verified.coveredAddresses).toEqual([LAB_ADDRESS.address]);
   });
+});
 
+describe("an honest service", () => {
   it("may return proofs of the organization that an undocumented operation made", async () => {
     const service = new AttestedService({
       payloads: (_, here) => [here.allow(), here.allow(here.now, child)],
@@ -188,7 +192,9 @@ describe("an honest service", () => {
     const { result } = await (await service.verified()).deletePolicies({ policyIds: ["p1", "p2"] });
     expect(result.policyIds).toEqual(["p2", "p1"]);
   });
+});
 
+describe("an honest service", () => {
   it("may leave out of the intent what is empty, and spell the document's field by its other name", async () => {
     const service = new AttestedService({
       activity: inside("intent", "removeUserIds", undefined),
@@ -551,7 +557,9 @@ describe("an activity", () => {
     expect(Object.keys(error)).not.toContain("report");
     expect(JSON.stringify(error)).not.toContain("checks");
   });
+});
 
+describe("an activity", () => {
   it("is reported with every failure", async () => {
     const { service, error } = await refused({
       ...ALTERED_MANIFEST(6),
@@ -587,7 +595,9 @@ describe("an activity", () => {
     const errors = await Promise.all(calls.map((call) => rejectionOf<RejectedActivityError>(call)));
     for (const error of errors) expect(error.failures.map(({ id }) => id)).toContain("activity.request");
   });
+});
 
+describe("an activity", () => {
   it(
     "is rejected where its proof came with the answer to another request before, its s turned over or " + "not",
     async () => {
@@ -638,7 +648,9 @@ describe("an activity", () => {
     expect(service.asked).toHaveLength(16);
     expect(error.failures.filter(({ id }) => id === "app.key").length).toBeGreaterThanOrEqual(40);
   });
+});
 
+describe("an activity", () => {
   it("is refused if the response is not strict JSON", async () => {
     const service = new AttestedService({
       answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}`,
@@ -747,7 +759,9 @@ describe("the cache of boot proofs", () => {
     await verified.updateWallet({ walletId: "3" });
     expect(service.asked).toHaveLength(2);
   });
+});
 
+describe("the cache of boot proofs", () => {
   it("has an age, and is not fooled by a clock that goes back", async () => {
     const service = new AttestedService();
     const verified = await service.verified(undefined, { bootProofMaxAgeMs: 60_000 });
@@ -797,7 +811,9 @@ describe("the cache of boot proofs", () => {
     expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
     expect(service.asked).toHaveLength(2);
   });
+});
 
+describe("the cache of boot proofs", () => {
   it("has at most 16 MiB together", async () => {
     const owner = "x".repeat(900_000);
     const service = new AttestedService({
@@ -851,17 +867,36 @@ describe("the cache of boot proofs", () => {
   });
 });
 
-describe("a past activity", () => {
-  const past = async (
-    lies: Lies = {},
-  ): Promise<{ service: AttestedService; activity: JsonObject; verified: Verified }> => {
-    const service = new AttestedService(lies);
-    const client = await service.client();
-    await client.updateWallet(PARAMETERS, { generateAppProofs: true });
-    service.clock += 86_400_000;
-    return { service, activity: service.activities[0]!, verified: client.withVerification(policyOf()) };
-  };
+const past = async (
+  lies: Lies = {},
+): Promise<{ service: AttestedService; activity: JsonObject; verified: Verified }> => {
+  const service = new AttestedService(lies);
+  const client = await service.client();
+  await client.updateWallet(PARAMETERS, { generateAppProofs: true });
+  service.clock += 86_400_000;
+  return { service, activity: service.activities[0]!, verified: client.withVerification(policyOf()) };
+};
+const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
+  ["of another organization", having({ organizationId: child }), ["activity.request", "activity.claims"]],
+  ["that is not completed", having({ status: "ACTIVITY_STATUS_PENDING" }), ["activity.request"]],
+  [
+    "without proofs anywhere",
+    (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }),
+    ["activity.decode"],
+  ],
+  ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
+  [
+    "with the result of another operation",
+    having({ result: { deletePoliciesResult: { walletId: "w1" } } }),
+    ["activity.request"],
+  ],
+  ["with a result of another shape", having({ result: { updateWalletResult: { walletId: 1 } } }), ["activity.request"]],
+  ["with two results", having({ result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.request"]],
+  ["that is none", () => [], ["activity.decode", "activity.request"]],
+  ["that is nothing", () => null, ["activity.decode", "activity.request"]],
+];
 
+describe("a past activity", () => {
   it("is verified: as an object, in its wrapper, as text, as bytes", async () => {
     const { service, activity, verified } = await past();
     const text = JSON.stringify({ activity });
@@ -882,29 +917,6 @@ describe("a past activity", () => {
     });
   });
 
-  const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
-    ["of another organization", having({ organizationId: child }), ["activity.request", "activity.claims"]],
-    ["that is not completed", having({ status: "ACTIVITY_STATUS_PENDING" }), ["activity.request"]],
-    [
-      "without proofs anywhere",
-      (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }),
-      ["activity.decode"],
-    ],
-    ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
-    [
-      "with the result of another operation",
-      having({ result: { deletePoliciesResult: { walletId: "w1" } } }),
-      ["activity.request"],
-    ],
-    [
-      "with a result of another shape",
-      having({ result: { updateWalletResult: { walletId: 1 } } }),
-      ["activity.request"],
-    ],
-    ["with two results", having({ result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.request"]],
-    ["that is none", () => [], ["activity.decode", "activity.request"]],
-    ["that is nothing", () => null, ["activity.decode", "activity.request"]],
-  ];
   it.each(bad)("%s is rejected", async (_, change, fails) => {
     const { activity, verified } = await past();
     const error = await rejectionOf<RejectedActivityError>(verified.verifyActivity(change(activity)));
@@ -934,7 +946,9 @@ describe("a past activity", () => {
     await verified.verifyActivity(activity);
     await verified.verifyActivity(edited(activity, { fingerprint: "g" }));
   });
+});
 
+describe("a past activity", () => {
   it("can be stopped", async () => {
     const { activity, verified } = await past();
     expect(await rejectionOf(verified.verifyActivity(activity, { signal: AbortSignal.abort() }))).toMatchObject({
@@ -1020,7 +1034,7 @@ describe("a response", () => {
       activity: (activity) => (first ??= edited(activity, VOTED_ON)),
     });
     const verified = await service.verified();
-    const vote = async () =>
+    const vote = async (): ReturnType<Verified["submit"]> =>
       verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
     // Only the fingerprint was compared, which is not signed.

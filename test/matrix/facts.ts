@@ -385,7 +385,11 @@ const NO_VALUES = not(
   "it has no option for expected values: what the application answers is compared by verifyAppProofs",
 );
 const BY_ADDRESS = not("addresses follow from the request that it makes; others are compared by verifyActivity");
-const EXCHANGE_LACKS = (cell: Cell) => ({ adapters: cell, proxy: cell, verifiedFetch: cell });
+const EXCHANGE_LACKS = <C extends Cell>(cell: C): Readonly<Record<"adapters" | "proxy" | "verifiedFetch", C>> => ({
+  adapters: cell,
+  proxy: cell,
+  verifiedFetch: cell,
+});
 const NO_ACTIVITY = ofSignUps(
   not("a sign-up is answered without an activity, so there is no id and no type to compare"),
 );
@@ -614,7 +618,10 @@ const COMMANDS = {
   },
 } satisfies Readonly<Record<string, Fact>>;
 
-const named = <P extends string, R extends Readonly<Record<string, Fact>>>(prefix: P, rows: R) =>
+const named = <P extends string, R extends Readonly<Record<string, Fact>>>(
+  prefix: P,
+  rows: R,
+): Readonly<Record<`${P}${keyof R & string}`, Fact>> =>
   Object.fromEntries(Object.entries(rows).map(([name, fact]) => [`${prefix}${name}`, fact])) as Readonly<
     Record<`${P}${keyof R & string}`, Fact>
   >;

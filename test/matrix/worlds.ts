@@ -42,7 +42,7 @@ const BUILT: Built = {
   instance: "i-0123456789abcdef0",
 };
 
-const sectionsOf = ({ application }: Built) => [
+const sectionsOf = ({ application }: Built): (typeof KERNEL)[] => [
   KERNEL,
   CMDLINE,
   METADATA,
