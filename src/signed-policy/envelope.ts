@@ -90,20 +90,45 @@ export interface Signed {
   readonly notes: readonly string[];
 }
 
-/** Verifies the signatures under the keys of all sets. A key that signed twice is returned once. */
-export async function signersOf(envelope: Envelope, sets: readonly SignerSet[]): Promise<Signed> {
+/**
+ * Verifies the signatures under the keys of all sets. A key that signed twice is returned once. Anybody can add
+ * signatures: beside the first one that names each key, they are tried only while a set lacks keys, unless `all` are.
+ */
+export async function signersOf(envelope: Envelope, sets: readonly SignerSet[], all = false): Promise<Signed> {
   const known = new Map(sets.flatMap(({ keys }) => keys).map((key) => [key.keyid, key]));
   const keys = new Set<SignerKey>();
-  const notes: string[] = [];
-  for (const [index, { keyid, sig }] of envelope.signatures.entries()) {
-    const named = known.get(keyid ?? "");
-    const tried = keyid === null ? [...known.values()] : [named].filter((key) => key !== undefined);
-    const verified = await firstWhere(tried, (key) => key.verify(envelope.signed, sig));
-    if (verified !== undefined) keys.add(verified);
-    else if (tried.length === 0) notes.push(`signature ${index} is by a key of no set (${startOf(keyid!)})`);
-    else notes.push(`signature ${index} does not verify`);
+  const notes = envelope.signatures.map((): string[] => []);
+  const isEnough = (): boolean => sets.every((set) => countedIn(set, [...keys]).length >= set.threshold);
+  for (const { index, keyid, sig, isFirst } of firstNamed(envelope.signatures, known)) {
+    const tried = keyid === null ? [...known.values()] : [known.get(keyid)].filter((key) => key !== undefined);
+    if (tried.length === 0) notes[index]!.push(`signature ${index} is by a key of no set (${startOf(keyid!)})`);
+    else if (!all && !isFirst && isEnough()) notes[index]!.push(`signature ${index} is not needed, and was not tried`);
+    else {
+      const verified = await firstWhere(tried, (key) => key.verify(envelope.signed, sig));
+      if (verified !== undefined) keys.add(verified);
+      else notes[index]!.push(`signature ${index} does not verify`);
+    }
   }
-  return { keys: [...keys], notes };
+  return { keys: [...keys], notes: notes.flat() };
+}
+
+interface Placed extends EnvelopeSignature {
+  readonly index: number;
+  /** Whether it is the first that names its key, which is of a set. */
+  readonly isFirst: boolean;
+}
+
+/** Returns the signatures, with the first one of each known key before the others. */
+function firstNamed(signatures: readonly EnvelopeSignature[], known: ReadonlyMap<string, unknown>): Placed[] {
+  const ids = signatures.map(({ keyid }) => keyid);
+  const placed = signatures.map((one, index) => {
+    return { ...one, index, isFirst: known.has(one.keyid ?? "") && ids.indexOf(one.keyid) === index };
+  });
+  return [...placed.filter(({ isFirst }) => isFirst), ...placed.filter(({ isFirst }) => !isFirst)];
+}
+
+function countedIn(set: SignerSet, keys: readonly SignerKey[]): string[] {
+  return keys.map(({ keyid }) => keyid).filter((keyid) => set.keys.some((key) => key.keyid === keyid));
 }
 
 function startOf(keyid: string): string {
@@ -121,7 +146,7 @@ export function requireSigned(
   set: SignerSet,
   { what, version }: { readonly what: string; readonly version: number },
 ): void {
-  const ofSet = keys.filter(({ keyid }) => set.keys.some((key) => key.keyid === keyid)).map(({ keyid }) => keyid);
+  const ofSet = countedIn(set, keys);
   if (ofSet.length >= set.threshold) return;
   const noted = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   throw new SignedPolicyError(

@@ -324,7 +324,7 @@ async function signed({ version, before }: Successor, key: Given["key"]): Promis
     new SignedPolicyError("signatures", `the key ${keyid} (${type}) ${why}`, { version: version.version });
   if (!sets.some(({ keys }) => keys.some((one) => one.keyid === keyid)))
     throw refuse("cannot sign this version: it is neither in the set in force nor in the version's own set");
-  if ((await signersOf(envelope, sets)).keys.some((one) => one.keyid === keyid)) throw refuse("signed it before");
+  if ((await signersOf(envelope, sets, true)).keys.some((one) => one.keyid === keyid)) throw refuse("signed it before");
   const sig = "sign" in key ? key.sign(envelope.signed) : key.signature;
   if (!(await publicKey.verify(envelope.signed, sig))) throw refuse("did not make this signature of this version");
   const others = envelope.json["signatures"] as readonly object[];
@@ -345,7 +345,7 @@ async function reviewOf(
 ): Promise<PolicyReview> {
   const { envelope, file, signers } = version;
   const inForce = before?.signers ?? first;
-  const { keys, notes } = await signersOf(envelope, [inForce, signers]);
+  const { keys, notes } = await signersOf(envelope, [inForce, signers], true);
   const bytes = (one: PolicyVersion): Uint8Array => toUtf8(JSON.stringify(one.file.policy));
   const changes = before && (await attemptLater(() => diffUnverified(bytes(before), bytes(version))));
   const policy = before === null ? await attemptLater(() => describePolicy(parsePolicy(bytes(version)))) : null;
