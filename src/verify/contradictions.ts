@@ -1,7 +1,7 @@
 /** Comparison of activities and app proofs with the expectation (verify/README.md, "The question"). */
 import { type Activity, COMPLETED, isVote, presentMembers, soleMember } from "../decode/activity.js";
-import { type ActivityRule, type Repetition, ruleOf } from "../decode/activity-rules.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type ActivityRule, ruleOf } from "../decode/activity-rules.js";
+import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
 import { decimalKey, equalJson } from "../decode/json-numbers.js";
 import { type Reading, cut, listed, shownName } from "../errors.js";
 import type { Expectation, Expected } from "./expectation.js";
@@ -150,43 +150,60 @@ function asSent(
   return names.every((name) => asSent(sent[name], answered[name], `${place}.${name}`, filledIn));
 }
 
+const EMPTY: readonly unknown[] = [undefined, null, "", false];
+
 /** Whether a value is empty. Services omit empty values or fill them in. */
 export function isEmpty(value: JsonValue | undefined): boolean {
-  return (
-    value === undefined ||
-    value === null ||
-    value === "" ||
-    value === false ||
-    (Array.isArray(value) && value.length === 0)
-  );
+  return EMPTY.includes(value) || (Array.isArray(value) && value.length === 0);
 }
 
+/** Compares members that the result and the request share. */
 function resultFaults(activity: ReadActivity, expectation: Expectation, rule: ActivityRule): string[] {
   const [result, intent] = [objectOf(soleMember(activity.result)), objectOf(soleMember(activity.intent))];
-  const stated = expectation.parameters === null ? [intent] : [intent, expectation.parameters];
-  const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
-    if (of === "organizationId") return [expectation.organizationId];
-    return stated
-      .map((holder) => holder[of.intent])
-      .filter((value) => !isEmpty(value) || !rule.filledIn.includes(of.intent));
-  };
-  const differing = rule.repeats.filter((repetition) =>
-    wanted(repetition).some((value) => !sameInAnyOrder(value, result[repetition.result])),
+  const { organizationId, parameters } = expectation;
+  const stated = parameters === null ? [intent] : [intent, parameters];
+  const own = rule.repeats.includes("organizationId") ? { organizationId } : {};
+  const asked = stated.map((holder) => comparableMembers({ ...holder, ...own }, rule.repeats));
+  const differing = [...comparableMembers(result, rule.repeats)].filter(([place, { name, text }]) =>
+    asked.some((members) => {
+      const wanted = members.get(place)?.text;
+      const isFree = wanted === undefined || (wanted === "" && rule.chosen.includes(name));
+      return !isFree && text !== wanted;
+    }),
   );
   return [
-    ...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`),
+    ...differing.map(([, { name }]) => `the result's ${shown(name)} is not what was submitted`),
     ...listFaults(result, intent, expectation, rule),
   ];
 }
 
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
+interface ComparableMember {
+  readonly name: string;
+  /** Equal for equal values. Other spellings of the name add theirs, because a decoder may take any of them. */
+  readonly text: string;
 }
 
-function sameInAnyOrder(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  const sorted = (value: JsonValue | undefined): JsonValue | undefined =>
-    Array.isArray(value) ? value.map(decimalKey).sort() : value;
-  return isSame(sorted(a), sorted(b));
+/** Returns members by folded name. Objects are left out, because a result describes them by members of its own. */
+function comparableMembers(object: JsonObject, required: readonly string[]): ReadonlyMap<string, ComparableMember> {
+  const members = new Map<string, ComparableMember>();
+  for (const [name, value] of presentMembers(object)) {
+    if (!isEmpty(value) && [value].flat().every(isJsonObject)) continue;
+    const [text, known] = [comparableText(value), members.get(folded(name))?.text];
+    members.set(folded(name), { name, text: (known ?? text) === text ? text : `${known} ${text}` });
+  }
+  for (const name of required) if (!members.has(folded(name))) members.set(folded(name), { name, text: "" });
+  return members;
+}
+
+/** Returns equal texts for equal values. The order of a list is ignored, and how often it has an item. */
+function comparableText(value: JsonValue): string {
+  if (isEmpty(value)) return "";
+  if (Array.isArray(value)) return `[${[...new Set(value.map(comparableText))].sort().join()}]`;
+  return decimalKey(typeof value === "string" ? comparableAddress(value) : value);
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {

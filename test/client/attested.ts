@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { toHex } from "../../src/bytes.js";
 import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperation } from "../../src/client/index.js";
-import { type JsonObject, parseJson } from "../../src/decode/json.js";
+import { type JsonObject, folded, parseJson } from "../../src/decode/json.js";
 import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -128,11 +128,9 @@ export class AttestedService {
         ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))])
         : [];
     const repeats = Object.values(ACTIVITY_RULES).find(({ type }) => type === operation?.type)?.repeats ?? [];
+    const stated = Object.entries({ organizationId: request["organizationId"]!, ...parameters });
     const result = Object.fromEntries(
-      repeats.map(({ result: member, of }) => [
-        member,
-        of === "organizationId" ? request["organizationId"]! : parameters[of.intent]!,
-      ]),
+      repeats.map((member) => [member, stated.find(([name]) => folded(name) === folded(member))?.[1] ?? "chosen"]),
     );
     const activity: JsonObject = {
       id: randomUUID(),

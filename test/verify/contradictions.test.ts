@@ -130,6 +130,14 @@ describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated
     ]);
   });
 
+  it("the result has to name it, and nothing where the intent names nothing", () => {
+    expect(contradictions({ type }, answer(["a", ""]))).toHaveLength(1);
+    const without = answer(["a", "a"]);
+    for (const empty of [{}, { [repeated]: null }])
+      expect(contradictions({ type }, { ...without, result: { [result]: empty } })).toHaveLength(1);
+    expect(contradictions({ type }, { ...without, intent: { [intent]: {} } })).toHaveLength(1);
+  });
+
   it("intent and result have their own names", () => {
     expect(contradictions({ type }, answer(["a", "a"], ["x", result]))).toEqual([`intent holds x, expected ${intent}`]);
     expect(contradictions({ type }, answer(["a", "a"], [intent, "x"]))).toEqual([`result holds x, expected ${result}`]);
@@ -195,11 +203,18 @@ describe("an answer", () => {
       { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
       named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["a"] }),
     ],
+    ["with ids once that were submitted twice", {}, deletion(["a", "b", "a"], ["b", "a"])],
     [
-      "of an operation that has a version inside its name",
-      {},
-      named("DELETE_V2_POLICIES", { policyIds: ["a"] }, { policyIds: ["b"] }),
+      "that describes by objects what was submitted as texts, or the other way about",
+      asked({ tags: ["a"], key: "k", users: [{ name: "u" }] }),
+      custom({ tags: ["a"], key: "k", users: [{ name: "u" }] }, { tags: [{ tagId: "1" }], key: {}, users: ["u1"] }),
     ],
+    [
+      "with two spellings of one value",
+      asked({ userIds: ["a"] }),
+      custom({ userIds: ["a"] }, { userIds: ["a"], user_ids: ["a"], UserIDs: null }),
+    ],
+    ["of an operation that has a version inside its name", {}, named("DELETE_V2_POLICIES", { policyIds: ["a"] }, {})],
     [
       "that sets a feature, beside what is none",
       { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F" } },
@@ -374,6 +389,50 @@ describe("an answer", () => {
       voted("a-sha256:b"),
       "fingerprint",
     ],
+    [
+      "that names another organization, which its intent names, too",
+      {},
+      session({ userId: "u", organizationId: "org-2" }, { organizationId: "org-2", userId: "u" }),
+      "the result's organizationId",
+    ],
+    ["with a session of nobody", {}, session({ userId: "u" }, { organizationId: ORGANIZATION }), "the result's userId"],
+    [
+      "that renames another organization",
+      { type: "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME", parameters: { organizationName: "n" } },
+      named("UPDATE_ORGANIZATION_NAME", { organizationName: "n" }, { organizationName: "n", organizationId: "org-2" }),
+      "the result's organizationId is not what was submitted",
+    ],
+    [
+      "with another value under another spelling",
+      asked({ userIds: ["a"] }),
+      custom({ userIds: ["a"] }, { userIds: ["a"], USER_IDS: ["b"] }),
+      "the result's USER_IDS is not what was submitted",
+    ],
+    [
+      "with another value under another spelling, before the one that was asked",
+      asked({ userIds: ["a"] }),
+      custom({ userIds: ["a"] }, { USER_IDS: ["b"], userIds: ["a"] }),
+      "the result's userIds is not what was submitted",
+    ],
+    [
+      "with another user's session than its intent has, where none was submitted",
+      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
+      session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
+      "the result's userId",
+    ],
+    [
+      "whose intent has two spellings, and whose result has one",
+      {},
+      custom({ userIds: ["a"], UserIds: ["b"] }, { userIds: ["a"] }),
+      "the result's userIds",
+    ],
+    ["with an object among texts", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: ["a", {}] }), "the result's l"],
+    ["with a list of lists", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: [["b"]] }), "the result's l"],
+    ["with an object for an id", {}, wallet({ walletId: "w1" }, { walletId: { id: "w2" } }), "the result's walletId"],
+    ["with another number", asked({ n: 1 }), custom({ n: 1 }, { n: 2 }), "the result's n"],
+    ["with text in place of a list", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: "a" }), "the result's l"],
+    ["with hex digits of another value", asked({ a: "0xAb" }), custom({ a: "0xAb" }, { a: "0xac" }), "the result's a"],
+    ["with another case of an id", asked({ a: "Ab" }), custom({ a: "Ab" }, { a: "ab" }), "the result's a"],
     [
       "of another version, whose result is about others",
       { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
