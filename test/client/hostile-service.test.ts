@@ -1,6 +1,6 @@
 /**
  * A hostile service over HTTP: each proof in its responses is genuine, but of another request. Library, verified calls,
- * past activities and the command meet each lie.
+ * past activities and the command meet each lie, and some of them proxy and fetch.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,23 @@ import type { CheckId } from "../../src/checks.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import type { RejectedActivityError } from "../../src/client/index.js";
 import { createClient } from "../../src/client/index.js";
+import { verifiedFetch } from "../../src/adapters/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Expected, verifyActivity } from "../../src/index.js";
 import { type AddressFacts, addressDerivationPayload, customPayload } from "../../src/lab/enclave.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { signedPayload } from "../../src/lab/signing.js";
+import { ADDRESS_FORMATS, keyAt } from "../../src/lab/wallet.js";
+import { plainPolicy } from "../../src/plain-settings.js";
+import { startProxy } from "../../src/proxy/node.js";
+import {
+  SERVICE_TYPES,
+  type ServiceType,
+  honestChanges,
+  lies,
+  parametersOf,
+  resultOf,
+} from "../support/activity-types.js";
 import { AttestedService, type Lies, anchorPem, lab, policyOf } from "./attested.js";
 import { ORGANIZATION, apiKey, fakeServer, neverTimeUp, rejectionOf, testStamper } from "./support.js";
 
@@ -49,7 +62,8 @@ async function served(lies: Lies): Promise<{ service: AttestedService; baseUrl: 
       body: raw as BodyInit,
       headers: headers as Record<string, string>,
     });
-    return { status: answer.status, body: await answer.text() };
+    const type = { "content-type": "application/json" };
+    return { status: answer.status, headers: type, body: await answer.text() };
   });
   closers.push(close);
   return { service, baseUrl };
@@ -198,6 +212,110 @@ describe("a service that answers create_wallet with", () => {
   );
 });
 
+/** The proxy and a wrapped fetch, which get the request over HTTP. Returns for each the checks that failed. */
+async function toldOverHttp(lies: Lies, { name, type, parameters }: Asked): Promise<Record<"proxy" | "fetch", string>> {
+  const { service, baseUrl } = await served(lies);
+  const evidence = await clientOf(service, baseUrl);
+  const settings = { evidence, now: () => service.now, provenance: [], onNote: () => {} };
+  const policy = plainPolicy(policyOf(STRICT));
+  const own = {
+    policy,
+    upstream: baseUrl,
+    port: 0,
+    allowUnproven: false,
+    acceptance: "standard",
+    timeoutMs: 20_000,
+  } as const;
+  const proxy = await startProxy({ ...settings, ...own });
+  closers.push(async () => void (await proxy.close()));
+  const fetching = verifiedFetch({ policy: policyOf(STRICT), baseUrl, evidence, now: () => service.now });
+  const text = JSON.stringify({
+    type,
+    organizationId: ORGANIZATION,
+    timestampMs: String(service.now.getTime()),
+    parameters,
+    generateAppProofs: true,
+  });
+  const { value } = await (await testStamper()).stamp(Buffer.from(text));
+  const sent = { method: "POST", body: text, headers: { "Content-Type": "application/json", "X-Stamp": value } };
+  const path = `/public/v1/submit/${name}`;
+  const answer = await fetch(proxy.url + path, sent);
+  const { details = [] } = (await answer.json()) as { details?: { id: string }[] };
+  const fetched = await fetching(baseUrl + path, sent).then(
+    (response) => response.headers.get("x-bootproof-verified") ?? "",
+    (error: RejectedActivityError) => (error.failures ?? [{ id: String(error) }]).map(({ id }) => id).join(),
+  );
+  const failed = details.map(({ id }) => id).join();
+  return { proxy: answer.ok ? (answer.headers.get("x-bootproof-verified") ?? "") : failed, fetch: fetched };
+}
+
+const answeringWith = (members: Pick<ServiceType, "intentMember" | "resultMember">, result: JsonObject): Lies => ({
+  activity: (activity) => ({
+    ...activity,
+    intent: { [members.intentMember]: Object.values(activity["intent"] as JsonObject)[0]! },
+    result: { [members.resultMember]: result },
+  }),
+});
+
+async function isVerifiedEverywhere(lies: Lies, asked: Asked): Promise<void> {
+  const honestly = { call: "verified", past: "verified", library: "verified", command: 0 };
+  expect(await told(lies, undefined, asked)).toEqual(honestly);
+  expect(await toldOverHttp(lies, asked)).toEqual({ proxy: "activity", fetch: "activity" });
+}
+
+async function isRefusedEverywhere(lies: Lies, asked: Asked, fails: CheckId): Promise<void> {
+  expect(await told(lies, fails, asked)).toEqual({ call: fails, past: fails, library: fails, command: 1 });
+  expect(await toldOverHttp(lies, asked)).toEqual({ proxy: fails, fetch: fails });
+}
+
+/** All types are in test/verify/activity-types.test.ts; these are one of each kind of value. */
+const REPEATING = ["DELETE_USERS", "UPDATE_POLICY_V2", "EARN_SET_WRAPPER_STATE", "UPSERT_SWAP_CONFIG"];
+describe.each(REPEATING.map((name) => [name]))("a service that answers %s", (name) => {
+  const row = SERVICE_TYPES.find(({ type }) => type === `ACTIVITY_TYPE_${name}`)!;
+  const parameters = parametersOf(row);
+  const asked: Asked = { name: name.toLowerCase().replace(/_v2$/, ""), type: row.type, parameters };
+  const honest = resultOf(row, parameters, ORGANIZATION);
+  const others = honestChanges(row, honest);
+
+  it("honestly, in any form of the same values, is verified everywhere", async () => {
+    for (const result of [honest, ...others.map(([, changed]) => changed)])
+      await isVerifiedEverywhere(answeringWith(row, result), asked);
+  });
+
+  it("with another member than was asked is refused everywhere", async () => {
+    const all = lies(row, honest);
+    // The first lie about each member, and the last, which has the honest member beside it.
+    for (const [, result] of [all[0]!, all.at(-1)!])
+      await isRefusedEverywhere(answeringWith(row, result), asked, "activity.request");
+  });
+});
+
+describe("a service that answers sign_raw_payload", () => {
+  const key = keyAt(new Uint8Array(64).fill(3), { path: "m/0'" });
+  const signWith = ADDRESS_FORMATS.ADDRESS_FORMAT_ETHEREUM.write(key.publicKey);
+  const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_KECCAK256" } as const;
+  const members = { intentMember: "signRawPayloadIntentV2", resultMember: "signRawPayloadResult" };
+  // A payload whose r begins with a zero byte.
+  const signatures = Array.from({ length: 5000 }, (_, index) => `pay ${index}`).map((payload) => ({
+    payload,
+    ...(signedPayload(key, { payload, ...how }) as Record<"r" | "s" | "v", string>),
+  }));
+  const { payload, r, s, v } = signatures.find((each) => each.r.startsWith("00"))!;
+  const parameters = { signWith, payload, ...how };
+  const asked: Asked = { name: "sign_raw_payload", type: "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2", parameters };
+  const short = { r: `0x${r.slice(2)}`, s: `0x${s}`, v: v === "00" ? "27" : "28" };
+
+  it("with a short r, with 0x and with v in decimal is verified everywhere", () =>
+    isVerifiedEverywhere(answeringWith(members, short), asked));
+  it.each([
+    ["the other v", { ...short, v: v === "00" ? "28" : "27" }],
+    ["an r that is padded behind", { ...short, r: `${r.slice(2)}00` }],
+    ["an empty s", { ...short, s: "0x" }],
+  ])("with %s is refused everywhere", (_, result) =>
+    isRefusedEverywhere(answeringWith(members, result), asked, "activity.signature"),
+  );
+});
+
 describe("a service that does not answer get_activity", () => {
   const lists: [string, (service: AttestedService) => JsonObject[]][] = [
     ["and lists proofs of another organization", thiefs],
@@ -251,11 +369,25 @@ describe("a service that does not answer get_activity", () => {
   });
 });
 
-/** Tries the lie in all four places. Returns for each the check that was expected to fail, if it did. */
-async function told(
-  lies: Lies,
-  fails?: CheckId,
-): Promise<{ call: string; past: string; library: string; command: number }> {
+interface Asked {
+  readonly name: string;
+  readonly type: string;
+  readonly parameters: JsonObject;
+}
+
+interface Told {
+  readonly call: string;
+  readonly past: string;
+  readonly library: string;
+  readonly command: number;
+}
+
+/**
+ * Tries the lie in all four places. Returns for each the check that was expected to fail, if it did. Without `asked`
+ * it is create_wallet, whose request the past activity and the command do not know.
+ */
+async function told(lies: Lies, fails?: CheckId, asked?: Asked): Promise<Told> {
+  const { name, type, parameters } = asked ?? { ...CREATE_WALLET, parameters: PARAMETERS };
   const verdictOf = (failures: readonly { readonly id: CheckId }[]): string =>
     failures.find(({ id }) => id === fails)?.id ?? failures.map(({ id }) => id).join();
   const outcome = (work: Promise<unknown>): Promise<string> =>
@@ -265,22 +397,23 @@ async function told(
     );
   const { service, baseUrl } = await served(lies);
   const client = await clientOf(service, baseUrl);
-  const call = await outcome(client.withVerification(policyOf(STRICT)).submit(CREATE_WALLET, PARAMETERS));
+  const call = await outcome(client.withVerification(policyOf(STRICT)).submit({ name, type }, parameters));
   const activity = service.activities[0]!;
-  const past = await outcome(client.withVerification(policyOf(STRICT)).verifyActivity(activity));
-  const expected: Expected = {
-    organizationId: ORGANIZATION,
-    type: CREATE_WALLET.type,
-    parameters: PARAMETERS,
-    requestedAt: service.now,
-  };
+  const past = await outcome(
+    client.withVerification(policyOf(STRICT)).verifyActivity(activity, asked && { expected: { type, parameters } }),
+  );
+  const expected: Expected = { organizationId: ORGANIZATION, type, parameters, requestedAt: service.now };
   const { report } = await verifyActivity(activity, [...service.bootProofs.values()], {
     policy: policyOf(STRICT),
     now: service.now,
     expected,
   });
   const failures = report.checks.filter(({ status }) => status === "fail");
-  const { code } = await command(service, baseUrl, ["--policy", policyFile]);
+  const requestFile = join(folder, "request.json");
+  const { organizationId } = expected;
+  writeFileSync(requestFile, JSON.stringify({ type, organizationId, timestampMs: `${+service.now}`, parameters }));
+  const request = asked === undefined ? [] : ["--request", requestFile];
+  const { code } = await command(service, baseUrl, ["--policy", policyFile, ...request]);
   return { call, past, library: failures.length === 0 ? report.verdict : verdictOf(failures), command: code };
 }
 
@@ -327,7 +460,9 @@ async function runCommand(
     keyFile,
     ...(argv.includes("--organization-id") ? [] : ["--organization-id", ORGANIZATION]),
   ];
-  const sink = (write: (text: string) => void) => ({ write: (text: string) => (write(text), true) });
+  const sink = (write: (text: string) => void): { write: (text: string) => boolean } => ({
+    write: (text) => (write(text), true),
+  });
   const code = await run([...argv, ...connection], {
     stdin: (async function* () {})(),
     stdout: sink((text) => (stdout += text)),

@@ -144,322 +144,319 @@ describe.each(OPERATIONS)("of ACTIVITY_TYPE_%s", (shortType, operation, repeated
   });
 });
 
+const sent = { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { walletId: "w1", walletName: "n" } };
+const GOOD: [string, Partial<Expected>, JsonObject][] = [
+  ["as it was asked", sent, wallet({ walletId: "w1", walletName: "n" })],
+  ["of which only the organization was asked", {}, wallet({ walletId: "w1" })],
+  ["of which the id was asked", { id: "a1" }, wallet({ walletId: "w1" })],
+  [
+    "with null members beside the one",
+    sent,
+    activity({
+      type: sent.type,
+      intent: { updateWalletIntent: sent.parameters, deletePoliciesIntent: null },
+      result: { updateWalletResult: { walletId: "w1" }, deletePoliciesResult: null },
+    }),
+  ],
+  [
+    'in which absent, null, "", false and [] are the same',
+    asked({ a: null, b: "", c: false, d: [], f: { g: "" } }),
+    custom({ e: false, f: {} }),
+  ],
+  ["the other way about", asked({ f: { h: 1 } }), custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } })],
+  [
+    "with generateAppProofs among the parameters",
+    { ...sent, parameters: { ...sent.parameters, generateAppProofs: true } },
+    wallet(sent.parameters),
+  ],
+  [
+    "with what the service may fill in",
+    { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { walletName: "n" } },
+    activity({
+      type: "ACTIVITY_TYPE_CREATE_WALLET",
+      intent: { createWalletIntent: { walletName: "n", mnemonicLength: 12 } },
+      result: { createWalletResult: { walletId: "w" } },
+    }),
+  ],
+  [
+    "with what it may fill in one level down",
+    { type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: { wallet: { walletName: "n" } } },
+    named(
+      "CREATE_SUB_ORGANIZATION_V7",
+      { wallet: { walletName: "n", mnemonicLength: 12 } },
+      { subOrganizationId: "s" },
+    ),
+  ],
+  [
+    "with a session of whom the service chose",
+    { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
+    session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "u" }),
+  ],
+  [
+    "with a session of which the service filled in all that it may",
+    { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: {} },
+    session({ userId: "u", apiKeyName: "n", expirationSeconds: "9" }, { organizationId: ORGANIZATION, userId: "u" }),
+  ],
+  [
+    "of another version, whose members have other names",
+    { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
+    named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["a"] }),
+  ],
+  ["with ids once that were submitted twice", {}, deletion(["a", "b", "a"], ["b", "a"])],
+  [
+    "that describes by objects what was submitted as texts, or the other way about",
+    asked({ tags: ["a"], key: "k", users: [{ name: "u" }] }),
+    custom({ tags: ["a"], key: "k", users: [{ name: "u" }] }, { tags: [{ tagId: "1" }], key: {}, users: ["u1"] }),
+  ],
+  [
+    "with two spellings of one value",
+    asked({ userIds: ["a"] }),
+    custom({ userIds: ["a"] }, { userIds: ["a"], user_ids: ["a"], UserIDs: null }),
+  ],
+  ["of an operation that has a version inside its name", {}, named("DELETE_V2_POLICIES", { policyIds: ["a"] }, {})],
+  [
+    "that sets a feature, beside what is none",
+    { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F" } },
+    feature(undefined, [null, { name: "F" }]),
+  ],
+  ["to a rejecting vote, the activity voted on", vote("ab", "REJECT"), voted("sha256:ab")],
+  [
+    "with ids in another order",
+    { type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["a", "b"] } },
+    deletion(["a", "b"], ["b", "a"]),
+  ],
+  [
+    "that sets a feature among others",
+    { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "" } },
+    feature(undefined, [{ name: "G", value: "1" }, { name: "F" }]),
+  ],
+  ["to a vote, the activity voted on", vote("sha256:ab"), voted("ab")],
+  [
+    "to a vote, the vote itself",
+    vote("x", "REJECT"),
+    activity({
+      type: "ACTIVITY_TYPE_REJECT_ACTIVITY",
+      intent: { rejectActivityIntent: { fingerprint: "x" } },
+      result: {},
+    }),
+  ],
+];
+
+const BAD: [string, Partial<Expected>, JsonObject, string][] = [
+  [
+    "of another organization",
+    {},
+    { ...wallet({ walletId: "w1" }), organizationId: "org-2" },
+    "organizationId is org-2, expected org-1",
+  ],
+  ["of another id", { id: "a2" }, wallet({ walletId: "w1" }), "id is a1, expected a2"],
+  [
+    "that is not completed",
+    {},
+    { ...wallet({ walletId: "w1" }), status: "ACTIVITY_STATUS_PENDING" },
+    "status is ACTIVITY_STATUS_PENDING",
+  ],
+  ["of another type", { type: "ACTIVITY_TYPE_DELETE_POLICIES" }, wallet({ walletId: "w1" }), "type is"],
+  ["with another intent", sent, wallet({ walletId: "w1", walletName: "evil" }), "the intent's walletName"],
+  ["with less in its intent", sent, wallet({ walletId: "w1" }), "the intent's walletName"],
+  ["with more in its intent", sent, wallet({ ...sent.parameters, walletTag: "x" }), "the intent's walletTag"],
+  ["with 0 where nothing was sent", asked({}), custom({ count: 0 }), "the intent's count"],
+  ["with text in place of a number", asked({ n: 1 }), custom({ n: "1" }), "the intent's n"],
+  ["with a list in another order", asked({ l: ["a", "b"] }), custom({ l: ["b", "a"] }), "the intent's l"],
+  [
+    "with another value deep inside",
+    asked({ a: [{ b: { c: "x" } }] }),
+    custom({ a: [{ b: { c: "y" } }] }),
+    "the intent's a",
+  ],
+  [
+    "that fills in what that operation does not",
+    asked({}),
+    custom({ mnemonicLength: 12 }),
+    "the intent's mnemonicLength",
+  ],
+  [
+    "that changes what it may only fill in",
+    { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { mnemonicLength: 24 } },
+    activity({
+      type: "ACTIVITY_TYPE_CREATE_WALLET",
+      intent: { createWalletIntent: { mnemonicLength: 12 } },
+      result: { createWalletResult: {} },
+    }),
+    "the intent's mnemonicLength",
+  ],
+  [
+    "that fills in another operation's place",
+    asked({ wallet: { walletName: "n" } }),
+    custom({ wallet: { walletName: "n", mnemonicLength: 12 } }),
+    "the intent's wallet",
+  ],
+  ["with one item of a list changed", asked({ l: ["a", "b"] }), custom({ l: ["a", "c"] }), "the intent's l"],
+  ["with a text in place of a list", asked({ l: ["a", "b"] }), custom({ l: "ab" }), "the intent's l"],
+  [
+    "with one member of an object changed",
+    asked({ o: { x: 1, y: 2 } }),
+    custom({ o: { x: 1, y: 3 } }),
+    "the intent's o",
+  ],
+  ["with a number in place of an object", asked({ o: {} }), custom({ o: 7 }), "the intent's o"],
+  [
+    "whose intent and result are both about another wallet than was asked",
+    sent,
+    wallet({ walletId: "w2", walletName: "n" }, { walletId: "w2" }),
+    "the intent's walletId is not what was submitted; the result's walletId is not what was submitted",
+  ],
+  ["with two intents", {}, activity({ ...CUSTOM, intent: { a: {}, b: {} }, result: {} }), "intent has 2 members"],
+  ["with two results", {}, activity({ ...CUSTOM, intent: {}, result: { a: {}, b: {} } }), "result has 2 members"],
+  [
+    "with another operation's result",
+    {},
+    activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }),
+    "result holds deletePoliciesResult, expected updateWalletResult",
+  ],
+  ["whose result is about another wallet", sent, wallet(sent.parameters, { walletId: "w2" }), "the result's walletId"],
+  [
+    "whose result is about another wallet than its intent, where neither was asked",
+    {},
+    wallet({ walletId: "w1" }, { walletId: "w2" }),
+    "the result's walletId",
+  ],
+  ["whose result says nothing of the wallet", sent, wallet(sent.parameters, {}), "the result's walletId"],
+  ["whose result deletes other policies", {}, deletion(["a"], ["a", "b"]), "the result's policyIds"],
+  [
+    "with a session in another organization",
+    {},
+    session({ userId: "u" }, { organizationId: "org-2", userId: "u" }),
+    "the result's organizationId",
+  ],
+  [
+    "with another user's session",
+    {},
+    session({ userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
+    "the result's userId",
+  ],
+  [
+    "with another user's session than was asked",
+    { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { userId: "v" } },
+    session({ userId: "v" }, { organizationId: ORGANIZATION, userId: "u" }),
+    "the result's userId",
+  ],
+  ["with a feature of another value", {}, feature("a", [{ name: "F", value: "b" }]), "the result's features"],
+  [
+    "with a feature twice",
+    {},
+    feature("a", [
+      { name: "F", value: "b" },
+      { name: "F", value: "a" },
+    ]),
+    "the result's features",
+  ],
+  ["without the feature", {}, feature("a", []), "the result's features"],
+  ["with another feature alone", {}, feature("a", [{ name: "G", value: "a" }]), "the result's features"],
+  [
+    "with a feature as its intent says, and not as was asked",
+    { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "b" } },
+    feature("a", [{ name: "F", value: "a" }]),
+    "the intent's value is not what was submitted; the result's features",
+  ],
+  [
+    "with another operation's names, of a session",
+    {},
+    named("CREATE_READ_WRITE_SESSION_V2", {}, {}),
+    "intent holds x, expected createReadWriteSessionIntentV2; " +
+      "result holds y, expected createReadWriteSessionResultV2",
+  ],
+  [
+    "with another operation's names, of a feature",
+    {},
+    named("SET_ORGANIZATION_FEATURE", {}, {}),
+    "intent holds x, expected setOrganizationFeatureIntent; result holds y, expected setOrganizationFeatureResult",
+  ],
+  ["to a vote, an activity whose fingerprint is empty as well", vote(""), voted(""), "fingerprint"],
+  ["to a vote on a fingerprint, an activity without one", vote("ab"), wallet({ walletId: "w1" }), "fingerprint"],
+  [
+    "to a vote, an activity whose fingerprint has the name of the hash inside",
+    vote("a-b"),
+    voted("a-sha256:b"),
+    "fingerprint",
+  ],
+  [
+    "that names another organization, which its intent names, too",
+    {},
+    session({ userId: "u", organizationId: "org-2" }, { organizationId: "org-2", userId: "u" }),
+    "the result's organizationId",
+  ],
+  ["with a session of nobody", {}, session({ userId: "u" }, { organizationId: ORGANIZATION }), "the result's userId"],
+  [
+    "that renames another organization",
+    { type: "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME", parameters: { organizationName: "n" } },
+    named("UPDATE_ORGANIZATION_NAME", { organizationName: "n" }, { organizationName: "n", organizationId: "org-2" }),
+    "the result's organizationId is not what was submitted",
+  ],
+  [
+    "with another value under another spelling",
+    asked({ userIds: ["a"] }),
+    custom({ userIds: ["a"] }, { userIds: ["a"], USER_IDS: ["b"] }),
+    "the result's USER_IDS is not what was submitted",
+  ],
+  [
+    "with another value under another spelling, before the one that was asked",
+    asked({ userIds: ["a"] }),
+    custom({ userIds: ["a"] }, { USER_IDS: ["b"], userIds: ["a"] }),
+    "the result's userIds is not what was submitted",
+  ],
+  [
+    "with another user's session than its intent has, where none was submitted",
+    { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
+    session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
+    "the result's userId",
+  ],
+  [
+    "whose intent has two spellings, and whose result has one",
+    {},
+    custom({ userIds: ["a"], UserIds: ["b"] }, { userIds: ["a"] }),
+    "the result's userIds",
+  ],
+  ["with an object among texts", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: ["a", {}] }), "the result's l"],
+  ["with a list of lists", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: [["b"]] }), "the result's l"],
+  ["with an object for an id", {}, wallet({ walletId: "w1" }, { walletId: { id: "w2" } }), "the result's walletId"],
+  ["with another number", asked({ n: 1 }), custom({ n: 1 }, { n: 2 }), "the result's n"],
+  ["with text in place of a list", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: "a" }), "the result's l"],
+  ["with hex digits of another value", asked({ a: "0xAb" }), custom({ a: "0xAb" }, { a: "0xac" }), "the result's a"],
+  ["with another case of an id", asked({ a: "Ab" }), custom({ a: "Ab" }, { a: "ab" }), "the result's a"],
+  [
+    "of another version, whose result is about others",
+    { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
+    named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["b"] }),
+    "the result's policyIds",
+  ],
+  [
+    "of an older version, with another's session",
+    {},
+    named("CREATE_READ_WRITE_SESSION", { userId: "u" }, { organizationId: "org-2", userId: "v" }),
+    "the result's organizationId",
+  ],
+  [
+    "that deletes what was not submitted",
+    { type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: { userId: "u", apiKeyIds: [] } },
+    activity({
+      type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+      intent: { deleteApiKeysIntent: { userId: "u" } },
+      result: { deleteApiKeysResult: { apiKeyIds: ["victim"] } },
+    }),
+    "the result's apiKeyIds",
+  ],
+  ["to a vote, another activity", vote("sha256:ab"), voted("sha256:cd"), "fingerprint"],
+  ["to a vote, an activity without a fingerprint", vote(""), wallet({ walletId: "w1" }), "fingerprint"],
+  ["to a vote on nobody knows what", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted("x"), "fingerprint"],
+];
+
 describe("an answer", () => {
-  const sent = { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { walletId: "w1", walletName: "n" } };
-  const good: [string, Partial<Expected>, JsonObject][] = [
-    ["as it was asked", sent, wallet({ walletId: "w1", walletName: "n" })],
-    ["of which only the organization was asked", {}, wallet({ walletId: "w1" })],
-    ["of which the id was asked", { id: "a1" }, wallet({ walletId: "w1" })],
-    [
-      "with null members beside the one",
-      sent,
-      activity({
-        type: sent.type,
-        intent: { updateWalletIntent: sent.parameters, deletePoliciesIntent: null },
-        result: { updateWalletResult: { walletId: "w1" }, deletePoliciesResult: null },
-      }),
-    ],
-    [
-      'in which absent, null, "", false and [] are the same',
-      asked({ a: null, b: "", c: false, d: [], f: { g: "" } }),
-      custom({ e: false, f: {} }),
-    ],
-    ["the other way about", asked({ f: { h: 1 } }), custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } })],
-    [
-      "with generateAppProofs among the parameters",
-      { ...sent, parameters: { ...sent.parameters, generateAppProofs: true } },
-      wallet(sent.parameters),
-    ],
-    [
-      "with what the service may fill in",
-      { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { walletName: "n" } },
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_WALLET",
-        intent: { createWalletIntent: { walletName: "n", mnemonicLength: 12 } },
-        result: { createWalletResult: { walletId: "w" } },
-      }),
-    ],
-    [
-      "with what it may fill in one level down",
-      { type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: { wallet: { walletName: "n" } } },
-      named(
-        "CREATE_SUB_ORGANIZATION_V7",
-        { wallet: { walletName: "n", mnemonicLength: 12 } },
-        { subOrganizationId: "s" },
-      ),
-    ],
-    [
-      "with a session of whom the service chose",
-      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
-      session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "u" }),
-    ],
-    [
-      "with a session of which the service filled in all that it may",
-      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: {} },
-      session({ userId: "u", apiKeyName: "n", expirationSeconds: "9" }, { organizationId: ORGANIZATION, userId: "u" }),
-    ],
-    [
-      "of another version, whose members have other names",
-      { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
-      named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["a"] }),
-    ],
-    ["with ids once that were submitted twice", {}, deletion(["a", "b", "a"], ["b", "a"])],
-    [
-      "that describes by objects what was submitted as texts, or the other way about",
-      asked({ tags: ["a"], key: "k", users: [{ name: "u" }] }),
-      custom({ tags: ["a"], key: "k", users: [{ name: "u" }] }, { tags: [{ tagId: "1" }], key: {}, users: ["u1"] }),
-    ],
-    [
-      "with two spellings of one value",
-      asked({ userIds: ["a"] }),
-      custom({ userIds: ["a"] }, { userIds: ["a"], user_ids: ["a"], UserIDs: null }),
-    ],
-    ["of an operation that has a version inside its name", {}, named("DELETE_V2_POLICIES", { policyIds: ["a"] }, {})],
-    [
-      "that sets a feature, beside what is none",
-      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F" } },
-      feature(undefined, [null, { name: "F" }]),
-    ],
-    ["to a rejecting vote, the activity voted on", vote("ab", "REJECT"), voted("sha256:ab")],
-    [
-      "with ids in another order",
-      { type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["a", "b"] } },
-      deletion(["a", "b"], ["b", "a"]),
-    ],
-    [
-      "that sets a feature among others",
-      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "" } },
-      feature(undefined, [{ name: "G", value: "1" }, { name: "F" }]),
-    ],
-    ["to a vote, the activity voted on", vote("sha256:ab"), voted("ab")],
-    [
-      "to a vote, the vote itself",
-      vote("x", "REJECT"),
-      activity({
-        type: "ACTIVITY_TYPE_REJECT_ACTIVITY",
-        intent: { rejectActivityIntent: { fingerprint: "x" } },
-        result: {},
-      }),
-    ],
-  ];
-  it.each(good)("%s contradicts nothing", (_, expected, given) => {
+  it.each(GOOD)("%s contradicts nothing", (_, expected, given) => {
     expect(contradictions(expected, given)).toEqual([]);
   });
 
-  const bad: [string, Partial<Expected>, JsonObject, string][] = [
-    [
-      "of another organization",
-      {},
-      { ...wallet({ walletId: "w1" }), organizationId: "org-2" },
-      "organizationId is org-2, expected org-1",
-    ],
-    ["of another id", { id: "a2" }, wallet({ walletId: "w1" }), "id is a1, expected a2"],
-    [
-      "that is not completed",
-      {},
-      { ...wallet({ walletId: "w1" }), status: "ACTIVITY_STATUS_PENDING" },
-      "status is ACTIVITY_STATUS_PENDING",
-    ],
-    ["of another type", { type: "ACTIVITY_TYPE_DELETE_POLICIES" }, wallet({ walletId: "w1" }), "type is"],
-    ["with another intent", sent, wallet({ walletId: "w1", walletName: "evil" }), "the intent's walletName"],
-    ["with less in its intent", sent, wallet({ walletId: "w1" }), "the intent's walletName"],
-    ["with more in its intent", sent, wallet({ ...sent.parameters, walletTag: "x" }), "the intent's walletTag"],
-    ["with 0 where nothing was sent", asked({}), custom({ count: 0 }), "the intent's count"],
-    ["with text in place of a number", asked({ n: 1 }), custom({ n: "1" }), "the intent's n"],
-    ["with a list in another order", asked({ l: ["a", "b"] }), custom({ l: ["b", "a"] }), "the intent's l"],
-    [
-      "with another value deep inside",
-      asked({ a: [{ b: { c: "x" } }] }),
-      custom({ a: [{ b: { c: "y" } }] }),
-      "the intent's a",
-    ],
-    [
-      "that fills in what that operation does not",
-      asked({}),
-      custom({ mnemonicLength: 12 }),
-      "the intent's mnemonicLength",
-    ],
-    [
-      "that changes what it may only fill in",
-      { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { mnemonicLength: 24 } },
-      activity({
-        type: "ACTIVITY_TYPE_CREATE_WALLET",
-        intent: { createWalletIntent: { mnemonicLength: 12 } },
-        result: { createWalletResult: {} },
-      }),
-      "the intent's mnemonicLength",
-    ],
-    [
-      "that fills in another operation's place",
-      asked({ wallet: { walletName: "n" } }),
-      custom({ wallet: { walletName: "n", mnemonicLength: 12 } }),
-      "the intent's wallet",
-    ],
-    ["with one item of a list changed", asked({ l: ["a", "b"] }), custom({ l: ["a", "c"] }), "the intent's l"],
-    ["with a text in place of a list", asked({ l: ["a", "b"] }), custom({ l: "ab" }), "the intent's l"],
-    [
-      "with one member of an object changed",
-      asked({ o: { x: 1, y: 2 } }),
-      custom({ o: { x: 1, y: 3 } }),
-      "the intent's o",
-    ],
-    ["with a number in place of an object", asked({ o: {} }), custom({ o: 7 }), "the intent's o"],
-    [
-      "whose intent and result are both about another wallet than was asked",
-      sent,
-      wallet({ walletId: "w2", walletName: "n" }, { walletId: "w2" }),
-      "the intent's walletId is not what was submitted; the result's walletId is not what was submitted",
-    ],
-    ["with two intents", {}, activity({ ...CUSTOM, intent: { a: {}, b: {} }, result: {} }), "intent has 2 members"],
-    ["with two results", {}, activity({ ...CUSTOM, intent: {}, result: { a: {}, b: {} } }), "result has 2 members"],
-    [
-      "with another operation's result",
-      {},
-      activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }),
-      "result holds deletePoliciesResult, expected updateWalletResult",
-    ],
-    [
-      "whose result is about another wallet",
-      sent,
-      wallet(sent.parameters, { walletId: "w2" }),
-      "the result's walletId",
-    ],
-    [
-      "whose result is about another wallet than its intent, where neither was asked",
-      {},
-      wallet({ walletId: "w1" }, { walletId: "w2" }),
-      "the result's walletId",
-    ],
-    ["whose result says nothing of the wallet", sent, wallet(sent.parameters, {}), "the result's walletId"],
-    ["whose result deletes other policies", {}, deletion(["a"], ["a", "b"]), "the result's policyIds"],
-    [
-      "with a session in another organization",
-      {},
-      session({ userId: "u" }, { organizationId: "org-2", userId: "u" }),
-      "the result's organizationId",
-    ],
-    [
-      "with another user's session",
-      {},
-      session({ userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
-      "the result's userId",
-    ],
-    [
-      "with another user's session than was asked",
-      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { userId: "v" } },
-      session({ userId: "v" }, { organizationId: ORGANIZATION, userId: "u" }),
-      "the result's userId",
-    ],
-    ["with a feature of another value", {}, feature("a", [{ name: "F", value: "b" }]), "the result's features"],
-    [
-      "with a feature twice",
-      {},
-      feature("a", [
-        { name: "F", value: "b" },
-        { name: "F", value: "a" },
-      ]),
-      "the result's features",
-    ],
-    ["without the feature", {}, feature("a", []), "the result's features"],
-    ["with another feature alone", {}, feature("a", [{ name: "G", value: "a" }]), "the result's features"],
-    [
-      "with a feature as its intent says, and not as was asked",
-      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "b" } },
-      feature("a", [{ name: "F", value: "a" }]),
-      "the intent's value is not what was submitted; the result's features",
-    ],
-    [
-      "with another operation's names, of a session",
-      {},
-      named("CREATE_READ_WRITE_SESSION_V2", {}, {}),
-      "intent holds x, expected createReadWriteSessionIntentV2; " +
-        "result holds y, expected createReadWriteSessionResultV2",
-    ],
-    [
-      "with another operation's names, of a feature",
-      {},
-      named("SET_ORGANIZATION_FEATURE", {}, {}),
-      "intent holds x, expected setOrganizationFeatureIntent; result holds y, expected setOrganizationFeatureResult",
-    ],
-    ["to a vote, an activity whose fingerprint is empty as well", vote(""), voted(""), "fingerprint"],
-    ["to a vote on a fingerprint, an activity without one", vote("ab"), wallet({ walletId: "w1" }), "fingerprint"],
-    [
-      "to a vote, an activity whose fingerprint has the name of the hash inside",
-      vote("a-b"),
-      voted("a-sha256:b"),
-      "fingerprint",
-    ],
-    [
-      "that names another organization, which its intent names, too",
-      {},
-      session({ userId: "u", organizationId: "org-2" }, { organizationId: "org-2", userId: "u" }),
-      "the result's organizationId",
-    ],
-    ["with a session of nobody", {}, session({ userId: "u" }, { organizationId: ORGANIZATION }), "the result's userId"],
-    [
-      "that renames another organization",
-      { type: "ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME", parameters: { organizationName: "n" } },
-      named("UPDATE_ORGANIZATION_NAME", { organizationName: "n" }, { organizationName: "n", organizationId: "org-2" }),
-      "the result's organizationId is not what was submitted",
-    ],
-    [
-      "with another value under another spelling",
-      asked({ userIds: ["a"] }),
-      custom({ userIds: ["a"] }, { userIds: ["a"], USER_IDS: ["b"] }),
-      "the result's USER_IDS is not what was submitted",
-    ],
-    [
-      "with another value under another spelling, before the one that was asked",
-      asked({ userIds: ["a"] }),
-      custom({ userIds: ["a"] }, { USER_IDS: ["b"], userIds: ["a"] }),
-      "the result's userIds is not what was submitted",
-    ],
-    [
-      "with another user's session than its intent has, where none was submitted",
-      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
-      session({ targetPublicKey: "04", userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
-      "the result's userId",
-    ],
-    [
-      "whose intent has two spellings, and whose result has one",
-      {},
-      custom({ userIds: ["a"], UserIds: ["b"] }, { userIds: ["a"] }),
-      "the result's userIds",
-    ],
-    ["with an object among texts", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: ["a", {}] }), "the result's l"],
-    ["with a list of lists", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: [["b"]] }), "the result's l"],
-    ["with an object for an id", {}, wallet({ walletId: "w1" }, { walletId: { id: "w2" } }), "the result's walletId"],
-    ["with another number", asked({ n: 1 }), custom({ n: 1 }, { n: 2 }), "the result's n"],
-    ["with text in place of a list", asked({ l: ["a"] }), custom({ l: ["a"] }, { l: "a" }), "the result's l"],
-    ["with hex digits of another value", asked({ a: "0xAb" }), custom({ a: "0xAb" }, { a: "0xac" }), "the result's a"],
-    ["with another case of an id", asked({ a: "Ab" }), custom({ a: "Ab" }, { a: "ab" }), "the result's a"],
-    [
-      "of another version, whose result is about others",
-      { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
-      named("DELETE_POLICIES_V2", { policyIds: ["a"] }, { policyIds: ["b"] }),
-      "the result's policyIds",
-    ],
-    [
-      "of an older version, with another's session",
-      {},
-      named("CREATE_READ_WRITE_SESSION", { userId: "u" }, { organizationId: "org-2", userId: "v" }),
-      "the result's organizationId",
-    ],
-    [
-      "that deletes what was not submitted",
-      { type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: { userId: "u", apiKeyIds: [] } },
-      activity({
-        type: "ACTIVITY_TYPE_DELETE_API_KEYS",
-        intent: { deleteApiKeysIntent: { userId: "u" } },
-        result: { deleteApiKeysResult: { apiKeyIds: ["victim"] } },
-      }),
-      "the result's apiKeyIds",
-    ],
-    ["to a vote, another activity", vote("sha256:ab"), voted("sha256:cd"), "fingerprint"],
-    ["to a vote, an activity without a fingerprint", vote(""), wallet({ walletId: "w1" }), "fingerprint"],
-    ["to a vote on nobody knows what", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted("x"), "fingerprint"],
-  ];
-  it.each(bad)("%s is none", (_, expected, given, says) => {
+  it.each(BAD)("%s is none", (_, expected, given, says) => {
     expect(contradictions(expected, given).join("; ")).toContain(says);
   });
 
@@ -508,36 +505,37 @@ describe("the time of the request", () => {
   });
 });
 
+const NO_QUESTIONS: unknown[] = [
+  null,
+  "org",
+  [],
+  {},
+  { organizationId: "" },
+  { organizationId: 1 },
+  { organizationId: null },
+  { organizationId: "o", id: "" },
+  { organizationId: "o", id: null },
+  { organizationId: "o", type: 0 },
+  { organizationId: "o", parameters: null },
+  { organizationId: "o", parameters: [] },
+  { organizationId: "o", parameters: "{}" },
+  { organizationId: "o", parameters: { a: 1n } },
+  { organizationId: "o", requestedAt: new Date(NaN) },
+  { organizationId: "o", requestedAt: "" },
+  { organizationId: "o", requestedAt: null },
+  { organizationId: "o", requestedAt: -1 },
+  { organizationId: "o", requestedAt: "2026-01-01" },
+  { organizationId: "o", requestedAt: Infinity },
+  { organizationId: "o", requestedAt: [5000] },
+  { organizationId: "o", addresses: [] },
+  { organizationId: "o", addresses: [""] },
+  { organizationId: "o", addresses: "0x1" },
+  { organizationId: "o", walletId: "w" },
+];
+
 describe("a question", () => {
-  const none: unknown[] = [
-    null,
-    "org",
-    [],
-    {},
-    { organizationId: "" },
-    { organizationId: 1 },
-    { organizationId: null },
-    { organizationId: "o", id: "" },
-    { organizationId: "o", id: null },
-    { organizationId: "o", type: 0 },
-    { organizationId: "o", parameters: null },
-    { organizationId: "o", parameters: [] },
-    { organizationId: "o", parameters: "{}" },
-    { organizationId: "o", parameters: { a: 1n } },
-    { organizationId: "o", requestedAt: new Date(NaN) },
-    { organizationId: "o", requestedAt: "" },
-    { organizationId: "o", requestedAt: null },
-    { organizationId: "o", requestedAt: -1 },
-    { organizationId: "o", requestedAt: "2026-01-01" },
-    { organizationId: "o", requestedAt: Infinity },
-    { organizationId: "o", requestedAt: [5000] },
-    { organizationId: "o", addresses: [] },
-    { organizationId: "o", addresses: [""] },
-    { organizationId: "o", addresses: "0x1" },
-    { organizationId: "o", walletId: "w" },
-  ];
   it.each(
-    none.map((value) => [
+    NO_QUESTIONS.map((value) => [
       JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? "1n" : each)) ?? "undefined",
       value,
     ]),
@@ -563,7 +561,9 @@ describe("a question", () => {
     const cause = /^expected\.parameters: (?!expected an object)/;
     expect(() => expectationOf({ organizationId: "o", parameters: { a: 1n } })).toThrow(cause);
   });
+});
 
+describe("the comparison with a question", () => {
   it("is what an answer was held against; of a vote, without what only the fingerprint ties", () => {
     const { value } = readActivity(wallet({ walletId: "w1" }));
     const asked = (type: string): readonly string[] =>
