@@ -8,6 +8,7 @@ import {
   NOW,
   ORG,
   OTP_TARGET_DATA,
+  SESSION_CLAIMS,
   SIGNER,
   USER,
   BEARER,
@@ -86,7 +87,9 @@ describe("bootproof token", () => {
     expect((await bootproof(["token", file, "--policy", policy, ...late])).code).toBe(1);
     expect((await bootproof(["token", file, "--policy", policy, ...late, "--tolerance", "1m"])).code).toBe(0);
   });
+});
 
+describe("bootproof token", () => {
   it("takes no token as an argument, and does not repeat it", async () => {
     const token = sessionToken();
     const answer = await run(token, ...OWN);
@@ -119,11 +122,8 @@ describe("bootproof token", () => {
   it.each<[string, string[], string]>([
     ["no organization", [], "--organization-id ID is required, or --any-organization"],
     ["both", [...OWN, "--any-organization"], "exclude each other"],
-    [
-      "every organization as an ID",
-      ["--organization-id", "any"],
-      "--organization-id any: expected an ID. --any-organization accepts every organization",
-    ],
+    ["both of a user", [...OWN, "--kind", "import", "--user-id", USER, "--any-user"], "exclude each other"],
+    ["every user of a session", [...OWN, "--any-user"], "--any-user: session has none"],
     [
       "an unknown kind",
       [...OWN, "--kind", "jwt"],
@@ -140,12 +140,24 @@ describe("bootproof token", () => {
     const own = args.includes("--now") ? args : [...AT, ...args];
     await refused(2, bootproof(["token", kept(sessionToken()), "--policy", policy, ...own]), words);
   });
+});
 
-  it("refuses every organization as an ID of the environment", async () => {
+describe("bootproof token", () => {
+  it("takes any for an ID of that name, wherever it comes from: a word accepts nobody else's token", async () => {
     const surroundings = { env: { BOOTPROOF_ORGANIZATION_ID: "any" } };
     const args = ["token", kept(sessionToken()), "--policy", policy, ...AT];
-    await refused(2, bootproof(args, surroundings), "BOOTPROOF_ORGANIZATION_ID any: expected an ID");
+    const isRefused = async (answer: Promise<Answer>): Promise<void> => {
+      const { code, stdout } = await answer;
+      expect([code, stdout]).toEqual([1, expect.stringMatching(/FAIL {2}token\.expected [^]*expected any/)]);
+    };
+    await isRefused(bootproof(args, surroundings));
+    await isRefused(bootproof([...args, "--organization-id", "any"]));
     expect((await bootproof([...args, "--any-organization"], surroundings)).code).toBe(0);
+    const imported = ["token", kept(signedBundle()), "--kind", "import", "--policy", policy, ...OWN, ...AT];
+    await isRefused(bootproof([...imported, "--user-id", "any"]));
+    expect((await bootproof([...imported, "--any-user"])).code).toBe(0);
+    const own = sessionToken({ claims: { ...SESSION_CLAIMS, organization_id: "any" } });
+    expect((await bootproof(["token", kept(own), "--policy", policy, ...AT], surroundings)).code).toBe(0);
   });
 
   it("refuses a command line without a policy, and files that are not there", async () => {

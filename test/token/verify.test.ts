@@ -2,7 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  ANY_ORGANIZATION,
+  ANY_USER,
   type Policy,
+  type SignedPolicy,
   type TokenKind,
   type TokenReport,
   openSignedPolicy,
@@ -52,8 +55,8 @@ function judged(
   options: { policy?: Policy; expected?: object; now?: Date } = {},
 ): Promise<AnyReport> {
   const isBundle = kind !== "session" && kind !== "otp";
-  const user = isBundle ? { userId: kind === "import" ? USER : "any" } : {};
-  const expected = options.expected ?? { organizationId: kind === "otp-target" ? "any" : ORG, ...user };
+  const user = isBundle ? { userId: kind === "import" ? USER : ANY_USER } : {};
+  const expected = options.expected ?? { organizationId: kind === "otp-target" ? ANY_ORGANIZATION : ORG, ...user };
   const all = { policy: options.policy ?? POLICY, now: options.now ?? NOW, expected: expected as never };
   if (kind === "session") return verifySessionToken(token as string, all);
   if (kind === "otp") return verifyOtpToken(token as string, all);
@@ -65,9 +68,10 @@ describe("the genuine tokens", () => {
     pinning(GENUINE.session.signedBy, genuineKey(GENUINE.session)),
     pinning(GENUINE.otp.signedBy, genuineKey(GENUINE.otp)),
   );
-  const session = (now: Date) =>
-    verifySessionToken(GENUINE.session.token, { policy, now, expected: { organizationId: "any" } });
-  const otp = (now: Date) => verifyOtpToken(GENUINE.otp.token, { policy, now, expected: { organizationId: "any" } });
+  const session = (now: Date): Promise<AnyReport> =>
+    verifySessionToken(GENUINE.session.token, { policy, now, expected: { organizationId: ANY_ORGANIZATION } });
+  const otp = (now: Date): Promise<AnyReport> =>
+    verifyOtpToken(GENUINE.otp.token, { policy, now, expected: { organizationId: ANY_ORGANIZATION } });
 
   it("verify until they expire", async () => {
     const report = await session(new Date("2025-06-02T15:00:00Z"));
@@ -136,7 +140,7 @@ describe("each kind", () => {
     );
     expect([more.verdict, more.notInterpreted]).toEqual(["verified", ["scope", "session_profile_id"]]);
     const target = signedBundle({ data: { ...OTP_TARGET_DATA, organizationId: ORG }, key: FETCHER });
-    const expected = { organizationId: ORG, userId: "any" };
+    const expected = { organizationId: ORG, userId: ANY_USER };
     expect((await judged("otp-target", target, { expected })).verdict).toBe("verified");
     for (const publicKey of [BEARER, BEARER_COMPRESSED, BEARER.toUpperCase()])
       expect((await judged("session", sessionToken(), { expected: { organizationId: ORG, publicKey } })).verdict).toBe(
@@ -146,7 +150,7 @@ describe("each kind", () => {
   });
 
   it("says nothing was expected where every organization counts", async () => {
-    const report = await judged("session", sessionToken(), { expected: { organizationId: "any" } });
+    const report = await judged("session", sessionToken(), { expected: { organizationId: ANY_ORGANIZATION } });
     expect([report.verdict, statuses(report)["token.expected"]]).toEqual(["verified", "skip"]);
     expect(report.unproven.join()).toContain("That its organization is yours is not proven");
   });
@@ -205,9 +209,10 @@ describe("a signed policy", () => {
     const feed = new TestFeed([newSigner(), newSigner()], 2);
     const policy = { policy: "bootproof/1", deployments: [pinning("prod/notarizer", NOTARIZER)] };
     feed.add({ policy, issuedAt: new Date(NOW.getTime() - DAY) });
-    const open = () => openSignedPolicy({ signers: feed.pinned, source: async () => feed.text(), now: () => NOW });
+    const source = async (): Promise<string> => feed.text();
+    const open = (): Promise<SignedPolicy> => openSignedPolicy({ signers: feed.pinned, source, now: () => NOW });
     const signed = await open();
-    const at = (now: Date) =>
+    const at = (now: Date): Promise<AnyReport> =>
       verifySessionToken(sessionToken({ claims: { ...SESSION_CLAIMS, exp: 9_999_999_999 } }), {
         policy: signed,
         now,
