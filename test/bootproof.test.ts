@@ -124,11 +124,19 @@ describe("a call that asks for what nobody can answer", () => {
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(message);
   });
 
-  it("is none where app proofs are undefined, or the object has no prototype", async () => {
-    const open = { ...evidence, appProofs: undefined } as unknown as Evidence;
+  it("is none where the object has no prototype", async () => {
     const bare = Object.assign(Object.create(null), evidence) as Evidence;
-    for (const given of [open, bare]) expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
+    expect((await verifyEvidence(bare, options)).report.verdict).toBe("verified");
   });
+
+  it.each(["appProofs", "activity", "provenance"])(
+    "is a TypeError where %s were named and are undefined",
+    async (name) => {
+      const lost = { bootProofs: [whole.bootProof], [name]: undefined } as unknown as Evidence;
+      const says = new TypeError(`evidence.${name}: undefined: leave it out, or give a value`);
+      await expect(verifyEvidence(lost, { policy: options.policy, now: options.now })).rejects.toThrow(says);
+    },
+  );
 
   it("is a TypeError where a member is inherited: it would be ignored", async () => {
     const says = "inherited from a prototype; make it a member of the object itself";

@@ -543,7 +543,7 @@ describe("requests", () => {
     ["an address that is none", "getNonces", { address: "0x12", caip2: "eip155:1" }, "parameters.address"],
     ["an id list that is none", "deletePolicies", { policyIds: "p1" }, "parameters.policyIds"],
     ["no parameters", "getUser", undefined, "parameters"],
-    ["a lone surrogate", "updateWallet", { walletId: "w", walletName: "\ud800" }, ""],
+    ["a lone surrogate", "updateWallet", { walletId: "w", walletName: "\ud800" }, "parameters.walletName"],
   ];
   it.each(wrong)("with %s are not sent", async (_, name, parameters, path) => {
     const { fetch, requests } = fakeFetch(() => ({ body: {} }));

@@ -4,7 +4,13 @@ import { verifyEvidence } from "../../src/index.js";
 import { AUTH_FAULTS, type FaultName, type Lab, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { bundleData, claimsOf } from "../../src/lab/tokens.js";
-import { verifyOtpToken, verifySessionToken, verifySignedBundle } from "../../src/token/verify.js";
+import {
+  ANY_ORGANIZATION,
+  ANY_USER,
+  verifyOtpToken,
+  verifySessionToken,
+  verifySignedBundle,
+} from "../../src/token/verify.js";
 import { type Answer, type Json, TWO_ACCOUNTS, query } from "./support.js";
 
 let now = new Date("2026-03-04T05:06:07.000Z");
@@ -71,7 +77,7 @@ const sessionReport = (token: string) =>
 const targetReport = (bundle: string) =>
   verifySignedBundle(bundle, {
     ...{ policy, now, kind: "otp-target" },
-    expected: { organizationId: lab.organizationId, userId: "any" },
+    expected: { organizationId: lab.organizationId, userId: ANY_USER },
   });
 
 describe("an honest auth proxy", () => {
@@ -236,7 +242,11 @@ describe("the faults of the auth proxy", () => {
   it("session-is-otp-token is a genuine OTP token", async () => {
     lab.setFault("session-is-otp-token");
     const { session } = await good("oauth_login", { publicKey: KEY, oidcToken: "t" });
-    const report = await verifyOtpToken(session, { policy, now, expected: { organizationId: "any", publicKey: KEY } });
+    const report = await verifyOtpToken(session, {
+      policy,
+      now,
+      expected: { organizationId: ANY_ORGANIZATION, publicKey: KEY },
+    });
     expect(report.verdict).toBe("verified");
   });
 

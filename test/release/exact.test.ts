@@ -323,13 +323,20 @@ it("the newest nonces are said, and none where there is none", async () => {
 });
 
 describe("a demand", () => {
-  it("is exactly one of three; an undefined one is none", async () => {
+  it("is exactly one of three, and never undefined", async () => {
     const release = await labRelease();
     const wanted = "expected exactly one of manifestSet, policy, noManifestSet";
-    for (const demand of [{}, { manifestSet: undefined }, { ...NONE, manifestSet: setOf("abc") }])
+    for (const demand of [{}, { ...NONE, manifestSet: setOf("abc") }])
       await expect(checkReleases([release], demand as never)).rejects.toThrow(new TypeError(wanted));
-    const undefinedOnes = { ...NONE, manifestSet: undefined, policy: undefined };
-    expect((await checkReleases([release], undefinedOnes as never)).good).toBe(true);
+    for (const [name, demand] of [
+      ["manifestSet", { ...NONE, manifestSet: undefined }],
+      ["policy", { manifestSet: setOf("abc"), policy: undefined }],
+      ["applications", { ...NONE, applications: undefined }],
+    ] as const)
+      await expect(checkReleases([release], demand as never)).rejects.toThrow(
+        new TypeError(`options.${name}: undefined: leave it out, or give a value`),
+      );
+    expect((await checkReleases([release], { ...NONE, skipUnapproved: undefined } as never)).good).toBe(true);
     await expect(checkReleases([release], { noManifestSet: false } as never)).rejects.toThrow(
       new TypeError("options.noManifestSet: expected true, got a boolean"),
     );

@@ -61,9 +61,13 @@ describe("an open signed policy", () => {
     expect(SignedPolicy.is({ ...signed })).toBe(false);
   });
 
-  it("is not remembered without a state", async () => {
-    const { signed } = await running(1, { state: undefined as never });
-    expect(signed.policy.signed!.remembered).toBe(false);
+  it("is not remembered without a state, which is left out: one that is undefined was lost", async () => {
+    const { now } = new World(FOUR.slice(0, 1));
+    const open = (more: object): Promise<SignedPolicy> =>
+      openSignedPolicy({ signers: PINNED, source: async () => upTo(1), now: () => new Date(now), ...more });
+    expect((await open({})).policy.signed!.remembered).toBe(false);
+    expect((await open({ refreshMs: undefined })).version).toBe(1);
+    await expect(open({ state: undefined })).rejects.toThrow("options.state: undefined: leave it out, or give a value");
   });
 
   it("reads what is pinned as text, bytes or value", async () => {
