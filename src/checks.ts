@@ -30,6 +30,12 @@ const CHECKS = {
     claim: "hardware",
     warn: "note",
   },
+  "doc.time": {
+    title: "the document's time is at most five minutes after now",
+    link: "document",
+    claim: "hardware",
+    again: true,
+  },
   "chain.anchor": {
     title: "the certificate path starts at a trust anchor of this verifier",
     link: "anchor",

@@ -41,7 +41,7 @@ export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody")
 export interface VerifyOptions {
   /** Policy from `parsePolicy`, or {@link NO_POLICY_ANY_ENCLAVE} to verify without a policy. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
-  /** The current time, from which ages count. Documents from the future are rejected. */
+  /** The current time, from which ages count. Documents dated over five minutes after it are rejected. */
   readonly now: Date;
   /** Time at which certificates must be valid. Default: `document`, which is the document's signed time. */
   readonly at?: "document" | "now" | Date;

@@ -5,7 +5,7 @@ import { cut, listed, shownName } from "../errors.js";
 import { type VerifiedAppProof, lastDecisions } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import { SKEW_MS } from "../verify/context.js";
+import { AHEAD_MS } from "../verify/context.js";
 import type { HeldDemand } from "../verify/provenance-demand.js";
 import {
   type Appraisal,
@@ -28,7 +28,7 @@ import {
   comparePin,
   leastBy,
 } from "./pins.js";
-import { type DeploymentPins, ISSUED_SKEW_MS, type Policy, type SignedFacts } from "./parsed-policy.js";
+import type { DeploymentPins, Policy, SignedFacts } from "./parsed-policy.js";
 import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
@@ -240,10 +240,6 @@ function appraiseAge(
   if (limit === null) return checklist.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
-  if (age < -SKEW_MS)
-    return checklist.fail("policy.age", `the boot proof was made at ${made}, later than now (${now.toISOString()})`, {
-      advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
-    });
   const demanded = limit.from === "caller" ? ", as the caller demands," : "";
   const most = `at most ${durationText(limit.milliseconds)}${demanded}`;
   const within = limit.from === "caller" ? `made at ${made}, ${most.slice(0, -1)}` : `made at ${made}`;
@@ -273,7 +269,7 @@ export function appraiseCurrent(signed: SignedFacts | null, now: Date, checklist
       actual,
       advice: "Get the newest version from those who sign the policy; if there is none, they have to renew it.",
     });
-  if (now.getTime() < issued - ISSUED_SKEW_MS)
+  if (now.getTime() < issued - AHEAD_MS)
     return checklist.fail("policy.current", `${words} is not in force yet: it was issued at ${signed.issuedAt}`, {
       expected: `a time from ${signed.issuedAt} on`,
       actual,

@@ -41,9 +41,6 @@ export interface SignedFacts {
   readonly envelope: string;
 }
 
-/** How far in the future a version of a signed policy may be issued, since clocks differ. */
-export const ISSUED_SKEW_MS = 5 * 60_000;
-
 /** The type of a signed policy in its envelope. */
 export const PAYLOAD_TYPE = "application/vnd.bootproof.signed-policy+json";
 

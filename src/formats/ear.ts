@@ -3,7 +3,7 @@ import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, nullish, optional } from "../decode/shapes.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { fromHex, toUtf8 } from "../bytes.js";
-import { type Check, type CheckId, type CheckStatus, type ClaimGroup, checkRow } from "../checks.js";
+import { type Check, type CheckId, type CheckStatus, type ClaimGroup, checkRow, checksOf } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { hasBadChecks, isBad } from "../report/facts.js";
 import { isGoodVerdict } from "../report/accepted.js";
@@ -93,18 +93,8 @@ const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
   identity: says("instance-identity", NOT_RECOGNIZED),
 };
 
-/** The checks that must all pass before `hardware` is affirmed. */
-const HARDWARE_CHECKS: readonly CheckId[] = [
-  "cose.structure",
-  "cose.algorithm",
-  "cose.signature",
-  "doc.structure",
-  "chain.anchor",
-  "chain.signature",
-  "chain.algorithm",
-  "chain.validity",
-  "chain.constraints",
-];
+/** The checks that must all pass before `hardware` is affirmed. Without lists of the caller the last one is skipped. */
+const HARDWARE_CHECKS = /* @__PURE__ */ checksOf("cose", "doc", "chain").filter((id) => id !== "chain.revocation");
 
 export interface EarOptions {
   /**

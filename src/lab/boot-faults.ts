@@ -58,6 +58,11 @@ export const DOCUMENT_FAULTS = behaviours({
     fails: ["doc.structure"],
     forge: field("digest", "SHA256"),
   },
+  "future-document": {
+    what: "the document is dated a day ahead",
+    fails: ["doc.time"],
+    forge: ({ at }) => ({ at: new Date(at.getTime() + DAY) }),
+  },
   "foreign-root": {
     what: "the document comes from another authority with the same names",
     fails: ["chain.anchor"],

@@ -3,10 +3,10 @@ import { fromUtf8, lastOf, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import { SHA256_LENGTH } from "../decode/lengths.js";
 import { type Shape, anyObject, hex, object, objectOf, oneOf, optional, wholeNumber } from "../decode/shapes.js";
+import { AHEAD_MS } from "../verify/context.js";
 import { sha256 } from "../verify/digest.js";
 import { type Signed, malformed, parsed, readEnvelope, requireSigned, shaped, signersOf } from "./envelope.js";
 import { SignedPolicyError } from "./errors.js";
-import { ISSUED_SKEW_MS } from "../appraise/parsed-policy.js";
 import { SIGNERS, type SignersFile, nameShape, signersShape } from "../appraise/signed-payload.js";
 import { type KnownKeys, type SignerSet, areSameSigners, readSigners, sortedIds } from "./keys.js";
 import { type PolicyVersion, readVersion } from "./payload.js";
@@ -160,7 +160,7 @@ export async function walkFeed(
   requireState(versions, own);
   const isOld = ({ version }: PolicyVersion): boolean => (own === null ? version < least : version <= own.version);
   const skipped = lastOf(versions.filter(isOld)) ?? null;
-  const latest = now.getTime() + ISSUED_SKEW_MS;
+  const latest = now.getTime() + AHEAD_MS;
   const [accepted, notes]: [AcceptedVersion[], string[]] = [[], []];
   let newest = own;
   for (const version of versions.filter((one) => !isOld(one))) {

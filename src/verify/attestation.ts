@@ -10,7 +10,7 @@ import { type CoseSign1, decodeCoseSign1, signatureInput } from "../decode/cose-
 import { P384_SIGNATURE_LENGTH } from "../decode/lengths.js";
 import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
-import type { VerifyContext } from "./context.js";
+import { AHEAD_MS, type VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
 import { checkDebugMode, checkImage, checkNonce } from "./manifest-binding.js";
 import type { SignatureCache } from "./signature-cache.js";
@@ -67,12 +67,13 @@ export async function checkAttestation(
   if (message === undefined) return skippedAttestation(checklist, "the COSE_Sign1 could not be read");
   const isEs384 = checklist.conclude("cose.algorithm", algorithmFaults(message));
   const { value: document, whole } = checkDocument(message, checklist);
+  const isInTime = checkTime(document.timestamp, context.now, checklist);
   const validationTime = validationTimeOf(document, context);
   const [trustAnchor, isSigned] = await Promise.all([
     checkPath(document, validationTime, context, checklist),
     checkSignature(message, document, context.cache, checklist),
   ]);
-  const isGood = isEs384 && isSigned && whole !== null && trustAnchor !== null && validationTime !== null;
+  const isGood = isEs384 && isSigned && isInTime && whole !== null && trustAnchor !== null && validationTime !== null;
   return { document, validationTime, facts: isGood ? { document: whole, trustAnchor, validationTime } : null };
 }
 
@@ -135,6 +136,16 @@ function checkDocument(
     checklist.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
   }
   return { value, whole: wholeOf<AttestationDocument>(reading) };
+}
+
+/** Runs `doc.time`. A time that the caller chooses for the certificates (`at`) makes no document younger. */
+export function checkTime(timestamp: number | undefined, now: Date, checklist: Checklist): boolean {
+  if (timestamp === undefined) return checklist.skip("doc.time", "the document's time could not be read");
+  if (timestamp - now.getTime() <= AHEAD_MS) return checklist.pass("doc.time");
+  return checklist.fail("doc.time", "the document's time lies after now", {
+    expected: `at most five minutes after ${now.toISOString()}`,
+    actual: new Date(timestamp).toISOString(),
+  });
 }
 
 /** Returns the validation time of the certificates, or null if it is the document's own and unreadable. */

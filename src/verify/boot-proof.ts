@@ -19,6 +19,7 @@ import {
   type CheckedAttestation,
   type VerifiedAttestation,
   checkAttestation,
+  checkTime,
   skippedAttestation,
   validationTimeOf,
   verifiedAttestation,
@@ -227,13 +228,14 @@ function recheckBootProof(
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
   checklist.adopt(verified.lastingChecks());
+  const isInTime = checkTime(document.timestamp, context.now, checklist);
   const validationTime = validationTimeOf(document, context);
   const trustAnchor = recheckCertificatePath(attestation, context, validationTime, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
   const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const isNonceWanted = checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
-  const isStillGood = trustAnchor !== null && isImageGiven && isWanted && isNonceWanted && debug !== null;
+  const isStillGood = trustAnchor !== null && isInTime && isImageGiven && isWanted && isNonceWanted && debug !== null;
   return {
     checklist,
     verified: isStillGood ? verified : null,

@@ -33,3 +33,6 @@ export interface VerifyContext {
 
 /** Allowed difference between the clocks of verifier and enclave (verify/README.md, "App proofs"). */
 export const SKEW_MS = 60_000;
+
+/** How far after `now` documents, revocation lists and signed policies may be dated, since clocks differ. */
+export const AHEAD_MS = 5 * 60_000;

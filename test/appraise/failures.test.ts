@@ -105,7 +105,7 @@ describe("the advice", () => {
       {},
       /^The service names a key that its own document does not attest/,
     ],
-    ["policy.age", {}, { policy: { maxAge: "1m" }, now: after(-600) }, /^Check this machine's clock/],
+    ["doc.time", {}, { now: after(-600) }, /^Check this machine's clock \(or --now\)/],
     ["policy.age", {}, { policy: { maxAge: "1m" } }, /verify --app NAME/],
   ] as [CheckId, Parameters<typeof forge>[0], Judgement, RegExp][])(
     "fits why %s failed (%#)",

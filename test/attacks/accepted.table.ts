@@ -20,6 +20,7 @@ import {
   AT,
   type Accepted,
   type Alterations,
+  JUST_BEHIND,
   NOW,
   after,
   appProof,
@@ -312,6 +313,17 @@ const documents: Accepted[] = [
   { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
   { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
+  { name: "a document dated five minutes ahead", forge: { payloads: [] }, judge: { now: JUST_BEHIND } },
+  {
+    name: "a document dated 4 minutes 59 seconds ahead, under a maxAge",
+    forge: { payloads: [] },
+    judge: { now: after(-299), policy: { maxAge: "1m" } },
+  },
+  {
+    name: "a document of a year ago, whose certificates are validated at a time an hour before it",
+    forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2 * 3600) })),
+    judge: { now: after(365 * 86_400), validAt: after(-3600) },
+  },
   {
     name: "a live commitment beside the setup key's",
     forge: pcr(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey)),

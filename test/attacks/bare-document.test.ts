@@ -5,8 +5,10 @@ import type { Report } from "../../src/report/report.js";
 import { concatBytes } from "../../src/bytes.js";
 import {
   AT,
+  BEHIND,
   type Alterations,
   type Attack,
+  JUST_BEHIND,
   type Judgement,
   after,
   certificate,
@@ -68,6 +70,7 @@ const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: 
   { name: "PCR0 to 16", forge: { generation: "legacy", ...pcr(16, ZERO_PCR) } },
   { name: "PCR0 to 2 alone", forge: keep(0, 1, 2) },
   { name: "of an enclave in its setup", forge: { generation: "setup" } },
+  { name: "dated five minutes ahead", judge: { now: JUST_BEHIND } },
   { name: "a map of indefinite length", forge: document({ indefinite: true }) },
   { name: "an unknown key", forge: field("extra", 1), warns: ["doc.structure"] },
   {
@@ -91,6 +94,7 @@ const rejected: Attack[] = [
     forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2), notAfter: after(-1) })),
     fails: ["chain.validity"],
   },
+  { name: "dated five minutes and a millisecond ahead", judge: { now: BEHIND }, fails: ["doc.time"] },
   {
     name: "another nonce than the one asked for",
     forge: { nonce: Uint8Array.of(1, 2) },

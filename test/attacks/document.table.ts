@@ -11,6 +11,9 @@ import {
   AT,
   type Alterations,
   type Attack,
+  BEHIND,
+  type Judgement,
+  after,
   certificate,
   document,
   field,
@@ -401,6 +404,16 @@ function rewrappedPcr(index: CborItem, value: CborItem): Alterations {
   return rewrapped("pcrs", (map) => new Map([...(map as Map<CborItem, CborItem>), [index, value]]));
 }
 
+/** A document dated ahead, under a policy without a maxAge unless the row has one. */
+const dated: [string, Judgement][] = [
+  ["five minutes and a millisecond ahead", { now: BEHIND }],
+  ["seven years ahead", { now: after(-7 * 366 * 86_400) }],
+  ["a day ahead, where the certificates are validated at its time", { now: after(-86_400), validAt: AT }],
+  ["a day ahead, under a maxAge", { now: after(-86_400), policy: { maxAge: "30d" } }],
+  ["a day ahead, where the caller limits its age", { now: after(-86_400), maxAgeMs: 60_000 }],
+  ["a day ahead, without a policy", { now: after(-86_400), noPolicy: true }],
+];
+
 /** A leaf whose key is of another kind cannot have signed with ES384. */
 const foreignLeaf = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
@@ -415,6 +428,9 @@ export const DOCUMENT_ATTACKS: readonly Attack[] = [
   ...failing("doc.structure", "document: ", [...fields, ...encodings]),
   // Where a certificate other than the leaf fails, the document's signature is still checked, and valid.
   ...failing("doc.structure", "document: ", certificates),
+  ...dated.map(([name, how]): Attack => {
+    return { name: `document: dated ${name}`, forge: { payloads: [] }, judge: how, fails: ["doc.time"] };
+  }),
   ...brokenPcrs.map((attack) => ({ ...attack, name: `document: ${attack.name}` })),
   {
     name: "an RSA leaf",

@@ -356,12 +356,6 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     fails: ["policy.age"],
   },
   {
-    name: "a boot proof from the future, where only the caller limits its age",
-    judge: { maxAgeMs: 86_400_000, now: after(-61) },
-    fails: ["policy.age"],
-    more: true,
-  },
-  {
     name: "a setup document older than the caller allows",
     forge: { generation: "setup", payloads: [] },
     judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 0 },

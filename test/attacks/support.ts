@@ -42,6 +42,10 @@ export function after(seconds: number): Date {
   return new Date(AT.getTime() + 1000 * seconds);
 }
 
+/** The last time at which the documents are not dated ahead. */
+export const JUST_BEHIND = after(-300);
+export const BEHIND = new Date(JUST_BEHIND.getTime() - 1);
+
 export type Alterations = Partial<ForgeOptions>;
 
 export interface Given {

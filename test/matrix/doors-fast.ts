@@ -144,7 +144,7 @@ const verifyAddresses: Door = async (world, side) => {
 
 /** The ids in a message. */
 function idsIn(text: string): string[] {
-  return [...new Set(text.match(/\b(?:policy|chain|bind|mode|app|activity|provenance)\.[a-z-]+/g) ?? [text])];
+  return [...new Set(text.match(/\b(?:doc|policy|chain|bind|mode|app|activity|provenance)\.[a-z-]+/g) ?? [text])];
 }
 
 const keyFile = fileOf(apiKey, "matrix-key.json");

@@ -533,6 +533,11 @@ const DEMANDS = {
     other: { forge: { nonce: Buffer.from("ff", "hex") } },
     cells: lacking("nonce", ...WATCHES, ...AUDITS),
   },
+  now: ofDocument(
+    "doc.time",
+    { at: new Date(NOW.getTime() + 3_600_000) },
+    { cells: { "watch after SIGHUP": not("no policy before it accepts the evidence: pin refuses it, too") } },
+  ),
   at: {
     class: "demand",
     fails: ["chain.validity"],
@@ -578,7 +583,7 @@ const DEMANDS = {
       "watch after SIGHUP": not("acceptance is of the command line, which SIGHUP does not change"),
     },
   },
-} satisfies Readonly<Partial<Record<Exclude<keyof VerifyOptions, "policy" | "now" | "expected">, Fact>>>;
+} satisfies Readonly<Partial<Record<Exclude<keyof VerifyOptions, "policy" | "expected">, Fact>>>;
 
 const RELEASE_SET = fileOf(releaseSet());
 

@@ -41,7 +41,6 @@ export const POLICY_MEMBERS: Readonly<Record<string, Covered>> = {
 /** Options of the library that no row has as its name. */
 export const LIBRARY_OPTIONS = {
   policy: not("the policy itself: the rows of its members"),
-  now: not("the present, from which the ages of other rows are counted"),
   expected: not("its members have rows of their own"),
   trustAnchors: not("only without a policy; the policy's own: policy trustAnchors"),
   allowDebug: LOOSENS,
