@@ -70,14 +70,12 @@ describe("from a boot proof", () => {
 
   it("keeps another trust anchor in the policy", async () => {
     const anchor = fileOf(forged.anchorPem);
-    const policy = await pinned("--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor);
+    const around = { now: "2026-03-04T06:00:00Z" };
+    const source = ["--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor];
+    const policy = JSON.parse((await bootproof(["pin", ...source], around)).stdout) as PolicyFile;
     expect(policy.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
     expect(
-      (
-        await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], {
-          now: "2026-03-04T06:00:00Z",
-        })
-      ).code,
+      (await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], around)).code,
     ).toBe(0);
   });
 
