@@ -19,7 +19,18 @@ import {
 } from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
-import { BEHIND, type Judgement, NOW, after, forge, idsOf, manifest, optionsOf, otherLab, pcrs } from "../attacks/support.js";
+import {
+  BEHIND,
+  type Judgement,
+  NOW,
+  after,
+  forge,
+  idsOf,
+  manifest,
+  optionsOf,
+  otherLab,
+  pcrs,
+} from "../attacks/support.js";
 
 const whole = forge();
 const options = optionsOf(whole);
@@ -200,9 +211,7 @@ describe("a verified boot proof, used again", () => {
       { bootProofs: [verified], appProofs: evidence.appProofs },
       optionsOf(evidence, how),
     );
-    expect(bootProofs[0] === verified).toBe(
-      idsOf(report, "fail").every((id) => !/^(?:doc|chain|bind|mode)/.test(id)),
-    );
+    expect(bootProofs[0] === verified).toBe(idsOf(report, "fail").every((id) => !/^(?:doc|chain|bind|mode)/.test(id)));
     return report;
   };
 
