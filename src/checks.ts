@@ -68,6 +68,7 @@ const CHECKS = {
     title: "no revocation list of the caller names a certificate of the path",
     link: "certificates",
     claim: "hardware",
+    warn: "warning",
     again: true,
   },
   "manifest.decode": {

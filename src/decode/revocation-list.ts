@@ -12,7 +12,7 @@ export interface RevocationList {
   readonly issuer: Uint8Array;
   readonly thisUpdate: Date;
   readonly nextUpdate: Date | null;
-  /** Serial numbers of its entries in hex. */
+  /** Serial numbers in hex of the entries that revoke a certificate of the issuer. */
   readonly revoked: ReadonlySet<string>;
   /** The distributionPoint of the issuingDistributionPoint, with its header. Null if the list has none. */
   readonly distributionPoint: Uint8Array | null;
@@ -102,18 +102,22 @@ function entriesIn(
   const [revoked, refusals] = [new Set<string>(), new Set<string>()];
   if (tbs.next() !== DER_TAG.sequence) return { revoked, refusals };
   const entries = tbs.constructed(DER_TAG.sequence, "revokedCertificates");
+  let isOthers = false;
   do {
     const entry = entries.constructed(DER_TAG.sequence, "an entry");
-    revoked.add(toHex(entry.integer("userCertificate")));
+    const serial = toHex(entry.integer("userCertificate"));
     entry.time("revocationDate");
     const extensions = entry.next() === DER_TAG.sequence ? extensionsIn(entry) : [];
     entry.end("after an entry");
     if (!isVersion2 && extensions.length > 0)
       throw malformedCertificate("extensions of an entry in a list of version 1");
-    if (extensions.some(({ id }) => id === CERTIFICATE_ISSUER)) refusals.add("it is indirect: an entry has an issuer");
+    // The entries that follow are of that issuer, too (5.3.3).
+    isOthers ||= extensions.some(({ id }) => id === CERTIFICATE_ISSUER);
+    if (isOthers) refusals.add("it is indirect: an entry has an issuer");
     const reason = extensions.find(({ id }) => id === REASON_CODE);
-    if (reason && DerReader.sole(reason.value, ENUMERATED, "reasonCode").rest()[0] === REMOVE_FROM_CRL)
-      refusals.add("an entry removes another one, as only a delta list may");
+    const removes = reason && DerReader.sole(reason.value, ENUMERATED, "reasonCode").rest()[0] === REMOVE_FROM_CRL;
+    if (removes) refusals.add("an entry removes another one, as only a delta list may");
+    if (!isOthers && !removes) revoked.add(serial);
     for (const fault of extensionFaults(extensions, [REASON_CODE, INVALIDITY_DATE, CERTIFICATE_ISSUER]))
       refusals.add(`an entry: ${fault}`);
   } while (entries.next() !== undefined);

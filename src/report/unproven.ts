@@ -57,8 +57,9 @@ function openVersion({ signedPolicy }: Report): string[] {
 export const CAVEATS = {
   "chain.anchor": (report, claims) =>
     ofBoots(claims, ({ hardware }, index) => (isAws(report, index) ? [] : [rootCaveat(hardware)])),
+  "chain.revocation": (report, claims) => ofBoots(claims, (_, index) => bootCaveats(report, "chain.revocation", index)),
   "mode.debug": (_, claims) => ofBoots(claims, ({ image }) => (image.debug ? [DEBUG] : [])),
-  "policy.age": (report, claims) => ofBoots(claims, (_, index) => ageCaveats(report, index)),
+  "policy.age": (report, claims) => ofBoots(claims, (_, index) => bootCaveats(report, "policy.age", index)),
   "policy.scope": scopeCaveats,
   "policy.current": (report) => warnings(report, "policy.current").map((text) => `${text}.`),
   rules: (report) => rulesNotApplied(report).map(({ warning }) => warning),
@@ -103,11 +104,10 @@ function rootCaveat({ trustAnchor }: HardwareClaims): string {
   return `the certificates lead to ${quoted(trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`;
 }
 
-/** Returns warnings about a setup document under a policy without `maxAge`. */
-function ageCaveats({ checks }: Report, index: number): string[] {
-  return checks
-    .filter(({ id, status, about }) => id === "policy.age" && status === "warn" && about === `boot[${index}]`)
-    .map(({ detail }) => `${printableStart(detail, MAX_REASON)}.`);
+/** Returns the warnings of a check about one boot proof. */
+function bootCaveats(report: Report, id: CheckId, index: number): string[] {
+  const checks = report.checks.filter(({ about, subject }) => (about ?? subject) === `boot[${index}]`);
+  return warnings({ checks }, id).map((text) => `${text}.`);
 }
 
 /** Returns a warning for each reason of `policy.scope`. Without reasons, returns the detail of the check. */
@@ -137,8 +137,8 @@ function claimCaveats(report: Report, { activity }: Claims): string[] {
   return [`no enclave signed that this organization is new or yours: ${quoted(activity.subOrganizationId)}.`];
 }
 
-function warnings(report: Report, id: CheckId): string[] {
-  const warned = report.checks.filter((check) => check.id === id && check.status === "warn");
+function warnings({ checks }: Pick<Report, "checks">, id: CheckId): string[] {
+  const warned = checks.filter((check) => check.id === id && check.status === "warn");
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 

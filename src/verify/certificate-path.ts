@@ -13,11 +13,9 @@ import {
   decodeKeyUsage,
   nameText,
 } from "../decode/certificate.js";
-import { rawSignature } from "../decode/ecdsa-signature.js";
 import { attempt, faultText } from "../errors.js";
-import { CURVES } from "./cryptography.js";
 import type { VerifyContext } from "./context.js";
-import { ECDSA_WITH_SHA384, pointOfSpki } from "./ecdsa.js";
+import { ECDSA_WITH_SHA384, isSignedByKey, pointOfSpki } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
@@ -161,7 +159,8 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
       const issuer = path[index]!.certificate;
       const fault = (message: string): BrokenLink => ({ below: index + 1, fault: `${lower.place}: ${message}` });
       const named = equalBytes(lower.certificate.issuer, issuer.subject);
-      const signed = await isSignedBy(lower.certificate, issuer, cache);
+      const { tbsCertificate, signature } = lower.certificate;
+      const signed = await isSignedByKey(issuer, tbsCertificate, signature, cache);
       return [
         ...(named
           ? []
@@ -173,13 +172,6 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
     }),
   );
   return links.flat();
-}
-
-async function isSignedBy(certificate: Certificate, issuer: Certificate, cache: SignatureCache): Promise<boolean> {
-  const point = pointOfSpki("P-384", issuer.subjectPublicKeyInfo);
-  const signature = rawSignature(certificate.signature, CURVES["P-384"].scalarLength);
-  if (point === null || signature === null) return false;
-  return cache.verify("P-384", point, certificate.tbsCertificate, signature);
 }
 
 async function algorithmFaults(path: readonly Placed[], cache: SignatureCache): Promise<string[]> {

@@ -2,8 +2,11 @@
  * Encodings of points and signatures of ECDSA over P-256 and P-384. A high `s` is valid, because half of the genuine
  * documents have one.
  */
+import type { Certificate } from "../decode/certificate.js";
+import { rawSignature } from "../decode/ecdsa-signature.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./cryptography.js";
+import type { SignatureCache } from "./signature-cache.js";
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
@@ -17,6 +20,18 @@ export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   const prefix = SPKI_PREFIX[curve];
   if (spki.length !== prefix.length + 1 + 2 * CURVES[curve].scalarLength) return null;
   return prefix.every((byte, index) => spki[index] === byte) ? spki.subarray(prefix.length) : null;
+}
+
+/** Whether the key of the issuer, on P-384, made this signature in DER. */
+export async function isSignedByKey(
+  { subjectPublicKeyInfo }: Certificate,
+  message: Uint8Array,
+  der: Uint8Array,
+  cache: SignatureCache,
+): Promise<boolean> {
+  const point = pointOfSpki("P-384", subjectPublicKeyInfo);
+  const signature = rawSignature(der, CURVES["P-384"].scalarLength);
+  return point !== null && signature !== null && cache.verify("P-384", point, message, signature);
 }
 
 /** Imports a point. Returns null if it is not on the curve. */

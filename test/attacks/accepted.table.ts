@@ -14,6 +14,7 @@ import { withTag } from "../support/odd-cbor.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
+import { type ListSpec, distributionPoints, revocationList } from "../support/revocation.js";
 import { OWN_APPLICATION_ACCEPTED } from "./own-application.table.js";
 import { SIGNATURES_ACCEPTED } from "./signature.table.js";
 import {
@@ -313,6 +314,18 @@ const documents: Accepted[] = [
   { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
   { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
+  {
+    name: "a current list of the region beside one past its nextUpdate",
+    judge: { crls: [ofRegion(), ofRegion({ nextUpdate: after(1) })] },
+  },
+  {
+    name: "a zone that names a distribution point, where only the list of its region's issuer was given",
+    forge: certificate(CHAIN.zone, ({ extensions }) => ({
+      extensions: [...extensions, distributionPoints("http://crl.lab/zone.crl")],
+    })),
+    judge: { crls: [revocationList({ issuer: lab.pki.rootSpec, thisUpdate: AT })] },
+    warns: ["chain.revocation"],
+  },
   { name: "a document dated five minutes ahead", forge: { payloads: [] }, judge: { now: JUST_BEHIND } },
   {
     name: "a document dated 4 minutes 59 seconds ahead, under a maxAge",
@@ -892,6 +905,10 @@ const signed: readonly Accepted[] = [
     judge: { signed: { issuedAt: "2026-03-04T05:16:07Z", expiresAt: "2026-04-04T05:11:07Z" } },
   },
 ];
+
+function ofRegion(more: Partial<ListSpec> = {}): Uint8Array {
+  return revocationList({ issuer: lab.pki.chainSpecs(AT)[CHAIN.region]!, thisUpdate: AT, ...more });
+}
 
 export const ACCEPTED: readonly Accepted[] = [
   ...signed,

@@ -391,6 +391,7 @@ const constraints: [string, Alterations][] = [
 
 const [, region, zone] = lab.pki.chainSpecs(AT);
 const REVOKING = revocationList({ issuer: region!, thisUpdate: AT, serials: [zone!.serial] });
+const OVER = { issuer: region!, thisUpdate: AT, nextUpdate: after(1) };
 const revoked: readonly Attack[] = [
   { name: "a zone that its region revoked", judge: { crls: [REVOKING] }, fails: ["chain.revocation"] },
   {
@@ -399,6 +400,20 @@ const revoked: readonly Attack[] = [
     judge: { crls: [REVOKING] },
     fails: ["chain.revocation"],
   },
+  ...(
+    [
+      ["past its nextUpdate", OVER],
+      ["past its nextUpdate that names the zone", { ...OVER, serials: [zone!.serial] }],
+      ["dated more than five minutes ahead", { issuer: region!, thisUpdate: after(601) }],
+      ["that another authority signed", { issuer: region!, thisUpdate: AT, key: otherLab.pki.rootSpec.key }],
+    ] as const
+  ).map(([name, list]): Attack => {
+    return {
+      name: `a list of the region ${name}`,
+      judge: { crls: [revocationList(list)] },
+      fails: ["chain.revocation"],
+    };
+  }),
 ];
 
 export const CHAIN_ATTACKS: readonly Attack[] = [

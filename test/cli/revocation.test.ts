@@ -3,17 +3,18 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AT, NOW, forge, lab } from "../attacks/support.js";
+import { CHAIN } from "../../src/lab/pki.js";
+import { AT, NOW, certificate, forge, lab } from "../attacks/support.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { revocationList } from "../support/revocation.js";
+import { type ListSpec, distributionPoints, revocationList } from "../support/revocation.js";
 import { type Answer, bootproof, fileOf, refusal, refused } from "./support.js";
 
 const { bootProof, anchorPem } = forge();
 const boot = fileOf(bootProof, "boot.json");
 const policy = fileOf(labPolicy(anchorPem, [labDeployment(lab)]));
 const [root, region, zone, , leaf] = lab.pki.chainSpecs(AT);
-const list = (issuer = region!, serials: Uint8Array[] = []): Uint8Array =>
-  revocationList({ issuer, thisUpdate: AT, serials });
+const list = (issuer = region!, serials: Uint8Array[] = [], more: Partial<ListSpec> = {}): Uint8Array =>
+  revocationList({ issuer, thisUpdate: AT, serials, ...more });
 const run = (...args: string[]): Promise<Answer> =>
   bootproof(["verify", "--boot-proof", boot, "--policy", policy, "--now", NOW.toISOString(), ...args]);
 
@@ -37,6 +38,24 @@ describe("verify --crl", () => {
   it("rejects a revoked zone, also where its list is one of a folder", async () => {
     const { code, stdout } = await run("--crl", folderOf(list(root), list(region, [zone!.serial])));
     expect([code, stdout]).toEqual([1, expect.stringMatching(/FAIL +chain\.revocation/)]);
+  });
+
+  it("rejects a list past its nextUpdate, says where the current one is, and accepts it beside that", async () => {
+    const over = list(region, [], { nextUpdate: new Date(NOW.getTime() - 1000) });
+    const { code, stdout } = await run("--crl", fileOf(over, "over.crl"));
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/FAIL +chain\.revocation/)]);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain("-> Give the issuer's current list");
+    expect((await run("--crl", folderOf(over, list()))).code).toBe(0);
+    const named = list(region, [zone!.serial], { nextUpdate: new Date(NOW.getTime() - 1000) });
+    expect((await run("--crl", folderOf(named, list()))).code).toBe(1);
+  });
+
+  it("names a certificate that no list covers among the warnings", async () => {
+    const point = distributionPoints("http://crl.lab/zone.crl");
+    const evidence = forge(certificate(CHAIN.zone, (spec) => ({ extensions: [...spec.extensions, point] })));
+    const args = ["verify", "--boot-proof", fileOf(evidence.bootProof), "--policy", policy, "--now", NOW.toISOString()];
+    const { code, stdout } = await bootproof([...args, "--crl", fileOf(list(root), "root.crl")]);
+    expect([code, stdout.replaceAll(/\s+/g, " ")]).toEqual([0, expect.stringMatching(/WARNING cabundle\[2\] /)]);
   });
 
   it("is wrong usage with --format html, whose page verifies again without the lists", async () => {

@@ -40,6 +40,7 @@ const IDS = [
     "cose.algorithm",
     "cose.signature",
     "doc.structure",
+    "doc.time",
     "chain.anchor",
     "chain.signature",
   ] as const),
@@ -55,6 +56,7 @@ const packed = { now: "2026-03-05T06:07:08.000Z", verdict: "verified", differenc
 /** What keeps a caller from accepting a good verdict: all that weakens a report, and what its door knows beside it. */
 const REASONS: Readonly<Record<keyof typeof CAVEATS | "bundle policy" | "bundle report", Row>> = {
   "chain.anchor": { report: reportOf({ hardware: { trustAnchor: "lab-root" } }, warned("chain.anchor")) },
+  "chain.revocation": { report: report(warned("chain.revocation")) },
   "mode.debug": { report: reportOf({ image: { debug: true } }) },
   "policy.age": { report: report(warned("policy.age")) },
   "policy.scope": { report: reportOf({ scope: ["the operator is open"] }, warned("policy.scope")) },

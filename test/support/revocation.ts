@@ -25,8 +25,9 @@ export interface ListSpec {
   readonly thisUpdate: Date;
   readonly nextUpdate?: Date | null;
   readonly serials?: readonly Uint8Array[];
-  /** Extensions of each entry. */
+  /** Extensions of each entry, or of so many first ones. */
   readonly entry?: readonly ExtensionSpec[];
+  readonly entries?: number;
   readonly extensions?: readonly ExtensionSpec[];
   readonly inner?: Uint8Array;
   readonly outer?: Uint8Array;
@@ -48,9 +49,10 @@ function extensionsOf(specs: readonly ExtensionSpec[]): Uint8Array {
 /** A list in DER (RFC 5280 section 5.1). */
 export function revocationList(spec: ListSpec): Uint8Array {
   const { issuer, serials = [], entry = [], extensions = [], version = 1, digest = "sha384" } = spec;
-  const entries = serials.map((serial) =>
-    derSequence(derInteger(serial), derTime(spec.thisUpdate), ...(entry.length === 0 ? [] : [extensionsOf(entry)])),
-  );
+  const entries = serials.map((serial, index) => {
+    const own = entry.length === 0 || index >= (spec.entries ?? Infinity) ? [] : [extensionsOf(entry)];
+    return derSequence(derInteger(serial), derTime(spec.thisUpdate), ...own);
+  });
   const next = spec.nextUpdate === undefined ? new Date(spec.thisUpdate.getTime() + 24 * HOUR) : spec.nextUpdate;
   const tbs = derSequence(
     ...(version === null ? [] : [derInteger(version)]),

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MalformedError, NamedEvidence, verifyAttestation, verifyBootProof, verifyEvidence } from "../../src/index.js";
+import { caveats } from "../../src/report/unproven.js";
 import { decodeRevocationList } from "../../src/decode/revocation-list.js";
 import { derInteger, derOctetString, derSequence } from "../../src/lab/der.js";
 import { generateKeyPair } from "../../src/lab/keys.js";
@@ -53,11 +54,18 @@ const thisUpdate = new Date(AT.getTime() - HOUR);
 const ofRoot = (more: Partial<ListSpec> = {}): Uint8Array => revocationList({ issuer: root, thisUpdate, ...more });
 const ofRegion = (more: Partial<ListSpec> = {}): Uint8Array => revocationList({ issuer: region, thisUpdate, ...more });
 const BOTH = [ofRoot(), ofRegion()];
+const AHEAD = new Date(NOW.getTime() + 300_000);
+const [PAST, LATER] = [new Date(NOW.getTime() - 1000), new Date(AHEAD.getTime() + 1000)];
+
+const DELTA: ExtensionSpec = { id: "2.5.29.27", critical: true, value: derInteger(1) };
+const UNKNOWN: ExtensionSpec = { id: "1.2.3.4", critical: true, value: derOctetString(new Uint8Array()) };
+const stranger = generateKeyPair("secp384r1");
 
 interface Result {
   readonly verdict: string;
   readonly status: string;
   readonly detail: string;
+  readonly advice?: string | undefined;
 }
 
 async function judged(
@@ -66,8 +74,8 @@ async function judged(
 ): Promise<Result> {
   const options = { ...optionsOf(evidence), now, at, ...(crls.length > 0 && { crls }) };
   const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof], appProofs: evidence.appProofs }, options);
-  const { status, detail } = report.checks.find(({ id }) => id === "chain.revocation")!;
-  return { verdict: report.verdict, status, detail };
+  const { status, detail, advice } = report.checks.find(({ id }) => id === "chain.revocation")!;
+  return { verdict: report.verdict, status, detail, advice };
 }
 
 describe("lists of all issuers that the path needs", () => {
@@ -102,6 +110,7 @@ describe("lists of all issuers that the path needs", () => {
     ],
     ["beside one of another issuer", [...BOTH, revocationList({ issuer: zone, thisUpdate, name: leaf.subject })]],
     ["of this second", [ofRoot({ thisUpdate: NOW }), ofRegion({ thisUpdate: NOW })]],
+    ["of five minutes ahead", [ofRoot({ thisUpdate: AHEAD }), ofRegion({ thisUpdate: AHEAD })]],
     ["until this second", [ofRoot({ nextUpdate: NOW }), ofRegion({ nextUpdate: NOW })]],
   ])("pass: %s", async (_, crls) => {
     expect(await judged(crls)).toMatchObject({ verdict: "verified", status: "pass" });
@@ -113,7 +122,7 @@ describe("lists of all issuers that the path needs", () => {
   });
 });
 
-describe("a valid list that names a certificate", () => {
+describe("a list that its issuer signed, and that names a certificate", () => {
   it.each<[string, Uint8Array[], string]>([
     ["the region", [ofRoot({ serials: [region.serial] })], "cabundle[1]"],
     ["the zone", [ofRegion({ serials: [Uint8Array.of(1), zone.serial] })], "cabundle[2]"],
@@ -128,6 +137,24 @@ describe("a valid list that names a certificate", () => {
       "cabundle[3]",
     ],
     ["the leaf", [revocationList({ issuer: instance, thisUpdate, serials: [leaf.serial] })], "certificate ("],
+    ["the zone, past its nextUpdate", [ofRegion({ nextUpdate: PAST, serials: [zone.serial] })], "cabundle[2]"],
+    [
+      "the zone, past its nextUpdate, beside a current one that does not",
+      [...BOTH, ofRegion({ nextUpdate: PAST, serials: [zone.serial] })],
+      "cabundle[2]",
+    ],
+    ["the zone, dated ahead", [...BOTH, ofRegion({ thisUpdate: LATER, serials: [zone.serial] })], "cabundle[2]"],
+    ["the zone, in a delta list", [...BOTH, ofRegion({ extensions: [DELTA], serials: [zone.serial] })], "cabundle[2]"],
+    [
+      "the zone, in a list of another distribution point",
+      [...BOTH, ofRegion({ extensions: [issuingPoint(REGION_URL)], serials: [zone.serial] })],
+      "cabundle[2]",
+    ],
+    [
+      "the zone, by an entry with an unknown critical extension",
+      [...BOTH, ofRegion({ serials: [zone.serial], entry: [UNKNOWN] })],
+      "cabundle[2]",
+    ],
   ])("fails: %s", async (_, crls, place) => {
     const { verdict, status, detail } = await judged(crls);
     expect([verdict, status]).toEqual(["rejected", "fail"]);
@@ -146,15 +173,22 @@ describe("a valid list that names a certificate", () => {
   });
 });
 
-const DELTA: ExtensionSpec = { id: "2.5.29.27", critical: true, value: derInteger(1) };
-const UNKNOWN: ExtensionSpec = { id: "1.2.3.4", critical: true, value: derOctetString(new Uint8Array()) };
-const stranger = generateKeyPair("secp384r1");
-
-/** Lists of the region that never count: none passes, and none refuses. */
+/** Lists of the region that are whole, but cover nothing: of another time, or signed by somebody else. */
 const REFUSED: readonly (readonly [name: string, list: Uint8Array, why: string])[] = [
+  ["past its nextUpdate", ofRegion({ nextUpdate: PAST }), "expired at"],
+  ["dated more than five minutes ahead", ofRegion({ thisUpdate: LATER }), "later than now"],
+  ["signed by the root", ofRegion({ key: root.key }), "did not sign it"],
+  ["signed by a stranger", ofRegion({ key: stranger }), "did not sign it"],
+  ["signed with SHA-256", ofRegion({ inner: SHA256, outer: SHA256, digest: "sha256" }), "did not sign it"],
+  ["another algorithm inside", ofRegion({ inner: SHA256 }), "did not sign it"],
+  ["another algorithm outside", ofRegion({ outer: SHA256 }), "did not sign it"],
+  ["a signature of zeros", ofRegion({ signature: () => derSequence(derInteger(0), derInteger(0)) }), "did not sign it"],
+  ["that names the zone, signed by a stranger", ofRegion({ key: stranger, serials: [zone.serial] }), "did not sign it"],
+];
+
+/** Lists of the region that are in force and signed, but not complete. */
+const INCOMPLETE: readonly (readonly [name: string, list: Uint8Array, why: string])[] = [
   ["no nextUpdate", ofRegion({ nextUpdate: null }), "has no nextUpdate"],
-  ["expired", ofRegion({ nextUpdate: new Date(NOW.getTime() - 1000) }), "expired at"],
-  ["not yet in force", ofRegion({ thisUpdate: new Date(NOW.getTime() + 1000) }), "later than now"],
   ["a delta list", ofRegion({ extensions: [DELTA] }), "is a delta list"],
   ["a delta list that is not critical", ofRegion({ extensions: [{ ...DELTA, critical: false }] }), "is a delta list"],
   ["indirect", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(4))] }), "partial (indirectCRL)"],
@@ -213,32 +247,69 @@ const REFUSED: readonly (readonly [name: string, list: Uint8Array, why: string])
     }),
     "only a delta list",
   ],
-  ["signed by the root", ofRegion({ key: root.key }), "did not sign it"],
-  ["signed by a stranger", ofRegion({ key: stranger }), "did not sign it"],
-  ["signed with SHA-256", ofRegion({ inner: SHA256, outer: SHA256, digest: "sha256" }), "did not sign it"],
-  ["another algorithm inside", ofRegion({ inner: SHA256 }), "did not sign it"],
-  ["another algorithm outside", ofRegion({ outer: SHA256 }), "did not sign it"],
-  ["a signature of zeros", ofRegion({ signature: () => derSequence(derInteger(0), derInteger(0)) }), "did not sign it"],
 ];
 
-describe("a list that does not count", () => {
-  it.each(REFUSED)("is refused: %s", async (_, list, why) => {
-    const { verdict, status, detail } = await judged([ofRoot(), list]);
-    expect([verdict, status]).toEqual(["verified", "skip"]);
+describe("a list of another time or signer", () => {
+  it.each(REFUSED)("fails where no other covers the certificate: %s", async (_, list, why) => {
+    const { verdict, status, detail, advice } = await judged([ofRoot(), list]);
+    expect([verdict, status]).toEqual(["rejected", "fail"]);
+    expect(detail).toMatch(/^cabundle\[2\] .*options\.crls\[1\] is refused: /);
     expect(detail).toContain(why);
+    expect(advice).toMatch(/^Give the issuer's current list/);
   });
 
-  it.each(REFUSED)("does not hide a valid one: %s", async (_, list) => {
-    expect(await judged([ofRoot(), list, ofRegion()])).toMatchObject({ status: "pass" });
-    expect(await judged([list, ofRegion({ serials: [zone.serial] })])).toMatchObject({ status: "fail" });
+  it("fails beside one that is only incomplete, and of an issuer whose certificate names no distribution point", async () => {
+    const crls = [ofRoot(), ofRegion({ nextUpdate: PAST }), ofRegion({ extensions: [DELTA] })];
+    expect(await judged(crls)).toMatchObject({ verdict: "rejected", status: "fail" });
+    const ofZone = revocationList({ issuer: zone, thisUpdate, nextUpdate: PAST });
+    expect(await judged([...BOTH, ofZone])).toMatchObject({ verdict: "rejected", status: "fail" });
   });
 
-  it("is of an issuer that may not sign lists", async () => {
+  it("of an issuer that may not sign lists fails, too", async () => {
     const usage = keyUsage(true, KEY_USAGE.keyCertSign);
     const own: Change = () => ({ extensions: [basicConstraints(true, 2), usage, distributionPoints(REGION_URL)] });
     const evidence = forge(changed(own, adding(distributionPoints(ZONE_URL))));
     const { status, detail } = await judged(BOTH, { evidence });
-    expect([status, detail]).toEqual(["skip", expect.stringContaining("does not allow cRLSign")]);
+    expect([status, detail]).toEqual(["fail", expect.stringContaining("does not allow cRLSign")]);
+  });
+
+  it("fails for a list of last week, and passes with the current one beside it", async () => {
+    const now = after(3 * 86_400);
+    expect(await judged(BOTH, { now })).toMatchObject({ verdict: "rejected", status: "fail" });
+    const current = [ofRoot({ thisUpdate: now }), ofRegion({ thisUpdate: now })];
+    expect(await judged([...BOTH, ...current], { now })).toMatchObject({ verdict: "verified", status: "pass" });
+  });
+
+  it("is skipped where the certificate had expired at a list of its issuer", async () => {
+    const now = after(40 * 86_400);
+    const late = { thisUpdate: after(22 * 86_400) };
+    for (const crls of [
+      [ofRoot(late), ofRegion(late)],
+      [ofRoot({ thisUpdate: now }), ofRegion({ thisUpdate: now }), ...BOTH],
+    ])
+      expect(await judged(crls, { now })).toMatchObject({ verdict: "verified", status: "skip" });
+    expect(await judged(BOTH, { now })).toMatchObject({ verdict: "rejected", status: "fail" });
+  });
+});
+
+describe("an incomplete list", () => {
+  it.each(INCOMPLETE)("covers nothing: %s", async (_, list, why) => {
+    const { verdict, status, detail } = await judged([ofRoot(), list]);
+    expect([verdict, status]).toEqual(["verified", "warn"]);
+    expect(detail).toMatch(/^cabundle\[2\] /);
+    expect(detail).toContain(why);
+  });
+
+  it.each([...REFUSED, ...INCOMPLETE])("does not hide a valid one: %s", async (_, list) => {
+    expect(await judged([ofRoot(), list, ofRegion()])).toMatchObject({ verdict: "verified", status: "pass" });
+    expect(await judged([list, ofRegion({ serials: [zone.serial] })])).toMatchObject({ status: "fail" });
+  });
+
+  it("does not revoke by entries after one of another issuer", async () => {
+    const other: ExtensionSpec = { id: "2.5.29.29", critical: true, value: derSequence(derSequence()) };
+    const list = ofRegion({ serials: [Uint8Array.of(1), zone.serial], entry: [other], entries: 1 });
+    expect(decodeRevocationList(list).revoked.size).toBe(0);
+    expect(await judged([ofRoot(), list, ofRegion()])).toMatchObject({ status: "pass" });
   });
 });
 
@@ -252,11 +323,11 @@ describe("a certificate whose distribution points name other lists", () => {
   ])("is not covered by a list without it, and revoked by one that names it: %s", async (_, point, why) => {
     const evidence = forge(changed(adding(distributionPoints(REGION_URL)), adding(point)));
     const { status, detail } = await judged(BOTH, { evidence });
-    expect([status, detail]).toEqual(["skip", expect.stringContaining(why)]);
+    expect([status, detail]).toEqual(["warn", expect.stringContaining(why)]);
     const named = await judged([ofRoot(), ofRegion({ serials: [zone.serial] })], { evidence });
     expect(named).toMatchObject({ verdict: "rejected", status: "fail" });
     expect(named.detail).toContain("is revoked by options.crls[1]");
-    expect(await judged([ofRoot()], { evidence })).toMatchObject({ verdict: "verified", status: "skip" });
+    expect(await judged([ofRoot()], { evidence })).toMatchObject({ verdict: "verified", status: "warn" });
   });
 });
 
@@ -270,9 +341,36 @@ describe("what is not covered", () => {
     ]);
   });
 
-  it("is skipped where a list is missing", async () => {
-    const { status, detail } = await judged([ofRoot()]);
-    expect([status, detail]).toEqual(["skip", expect.stringMatching(/cabundle\[2\].*no list of its issuer was given/)]);
+  it("is a warning that names the certificate where a list is missing", async () => {
+    for (const [crls, place] of [
+      [[ofRoot()], 2],
+      [[ofRegion()], 1],
+    ] as const) {
+      const { verdict, status, detail } = await judged(crls);
+      expect([verdict, status]).toEqual(["verified", "warn"]);
+      expect(detail).toMatch(new RegExp(`^cabundle\\[${place}\\].*no list of its issuer was given`));
+    }
+  });
+
+  it("weakens the verdict, which a complete set of lists does not", async () => {
+    const options = { ...optionsOf(whole), crls: [ofRoot()] };
+    const { report } = await verifyBootProof(whole.bootProof, options);
+    expect(caveats(report).join()).toMatch(/cabundle\[2\].*no list of its issuer was given/);
+    const complete = await verifyBootProof(whole.bootProof, { ...options, crls: BOTH });
+    expect(caveats(complete.report).join()).not.toContain("cabundle");
+  });
+
+  it("is skipped for a certificate that names no distribution point", async () => {
+    const plain = forge();
+    const { status, detail } = await judged([ofRoot()], { evidence: plain });
+    expect([status, detail]).toEqual(["pass", expect.stringMatching(/^cabundle\[1\]/)]);
+  });
+
+  it("is skipped where it has expired, and no list of its issuer was given", async () => {
+    const now = after(8 * 86_400);
+    const { verdict, status, detail } = await judged([ofRoot({ thisUpdate: now })], { now });
+    expect([verdict, status]).toEqual(["verified", "skip"]);
+    expect(detail).toMatch(/cabundle\[2\].*it had expired.*cabundle\[1\].*is not in options/);
   });
 
   it("is skipped for a certificate that had expired when the list was made", async () => {
@@ -284,7 +382,7 @@ describe("what is not covered", () => {
 
   it("is judged at the present, whatever the validation time is", async () => {
     const now = after(25 * 3600);
-    expect(await judged(BOTH, { now })).toMatchObject({ status: "skip", verdict: "verified" });
+    expect(await judged(BOTH, { now })).toMatchObject({ status: "fail", verdict: "rejected" });
     const fresh = [ofRoot({ thisUpdate: now }), ofRegion({ thisUpdate: now })];
     expect(await judged(fresh, { now })).toMatchObject({ status: "pass" });
   });
@@ -390,7 +488,8 @@ it("no change of a byte makes a list that is read otherwise", async () => {
         const altered = list.map((byte, index) => (index === at ? byte ^ change : byte));
         const result = await judged([ofRoot(), altered]).catch((error: unknown) => error);
         if (result instanceof MalformedError) return;
-        expect((result as Result).status).toBe("skip");
+        // Changed in the issuer's name, it is of another issuer.
+        expect(["fail", "warn"]).toContain((result as Result).status);
       },
     ),
     { numRuns: 300 },
