@@ -114,14 +114,18 @@ function entriesIn(
     // The entries that follow are of that issuer, too (5.3.3).
     isOthers ||= extensions.some(({ id }) => id === CERTIFICATE_ISSUER);
     if (isOthers) refusals.add("it is indirect: an entry has an issuer");
-    const reason = extensions.find(({ id }) => id === REASON_CODE);
-    const removes = reason && DerReader.sole(reason.value, ENUMERATED, "reasonCode").rest()[0] === REMOVE_FROM_CRL;
+    const removes = reasonIn(extensions) === REMOVE_FROM_CRL;
     if (removes) refusals.add("an entry removes another one, as only a delta list may");
     if (!isOthers && !removes) revoked.add(serial);
     for (const fault of extensionFaults(extensions, [REASON_CODE, INVALIDITY_DATE, CERTIFICATE_ISSUER]))
       refusals.add(`an entry: ${fault}`);
   } while (entries.next() !== undefined);
   return { revoked, refusals };
+}
+
+function reasonIn(extensions: readonly CertificateExtension[]): number | undefined {
+  const reason = extensions.find(({ id }) => id === REASON_CODE);
+  return reason && DerReader.sole(reason.value, ENUMERATED, "reasonCode").rest()[0];
 }
 
 function extensionFaults(extensions: readonly CertificateExtension[], known: readonly string[]): string[] {

@@ -85,12 +85,19 @@ async function lookUp({ certificate, place }: PathEntry, issuer: Certificate, co
   const covering = signed.filter((one) => one.fault === null && elsewhere === null && !isLeftOut(one));
   if (covering.length > 0) return { is: "covered", text: `${place} is not in ${listed(covering.map(wordsOf))}` };
   const isNamed = points?.length !== 0;
-  if (signed.some(isLeftOut) || (isNamed && own.length === 0 && certificate.notAfter < context.now))
-    return { is: "expired", text: `${place}: ${EXPIRED}` };
-  const faults = own.flatMap(({ fault }) => fault ?? []);
-  const is = isNamed ? "open" : "unlisted";
-  const why = own.length === 0 ? [elsewhere ?? NONE_GIVEN] : [...faults, ...(elsewhere === null ? [] : [elsewhere])];
-  return { is: own.some(({ isBad }) => isBad) ? "refused" : is, text: `${place}: ${listed(why, "; ")}` };
+  const isOver = own.length === 0 ? isNamed && certificate.notAfter < context.now : signed.some(isLeftOut);
+  if (isOver) return { is: "expired", text: `${place}: ${EXPIRED}` };
+  return { is: uncovered(own, isNamed), text: `${place}: ${uncoveredText(own, elsewhere)}` };
+}
+
+function uncovered(own: readonly JudgedList[], isNamed: boolean): Found["is"] {
+  if (own.some(({ isBad }) => isBad)) return "refused";
+  return isNamed ? "open" : "unlisted";
+}
+
+function uncoveredText(own: readonly JudgedList[], elsewhere: string | null): string {
+  if (own.length === 0) return elsewhere ?? NONE_GIVEN;
+  return listed([...own.flatMap(({ fault }) => fault ?? []), ...(elsewhere === null ? [] : [elsewhere])], "; ");
 }
 
 const EXPIRED = "it had expired when the list was made, and a list may leave out expired certificates";

@@ -258,7 +258,7 @@ describe("a list of another time or signer", () => {
     expect(advice).toMatch(/^Give the issuer's current list/);
   });
 
-  it("fails beside one that is only incomplete, and of an issuer whose certificate names no distribution point", async () => {
+  it("fails beside an incomplete one, and where the certificate names no distribution point", async () => {
     const crls = [ofRoot(), ofRegion({ nextUpdate: PAST }), ofRegion({ extensions: [DELTA] })];
     expect(await judged(crls)).toMatchObject({ verdict: "rejected", status: "fail" });
     const ofZone = revocationList({ issuer: zone, thisUpdate, nextUpdate: PAST });
