@@ -27,7 +27,8 @@ import {
   madeVerification,
 } from "./verification.js";
 import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
-import { type SignUp, checkAppProofs } from "./verify/app-proof.js";
+import type { UsedFor } from "./verify/app-proof-uses.js";
+import { type VerifiedAppProof, checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
 import { inTurns } from "./verify/in-turns.js";
@@ -62,9 +63,9 @@ export async function verifyAnswer(
   evidence: Evidence,
   options: VerifyOptions,
   refusals: readonly string[],
-  signUp?: SignUp,
+  more: Pick<VerifySetting, "signUp" | "began"> = {},
 ): Promise<Verification> {
-  const setting = { ...readOptions(options), refusals: [...refusals], ...(signUp && { signUp }) };
+  const setting = { ...readOptions(options), refusals: [...refusals], ...more };
   const copied = copyEvidence(evidence, setting);
   if (copied.activity === null && setting.context.expectation === null && setting.refusals.length > 0)
     throw new TypeError("refusals: expected an activity in the evidence, got none");
@@ -120,7 +121,9 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
-  // Nothing is awaited from here to `recordUses`. Otherwise a concurrent verification could miss these uses.
+  // Nothing is awaited from here to the record of uses. Otherwise a concurrent verification could miss these uses.
+  const use = useOf(decoded, setting);
+  if (isReused(apps.verified, use, setting)) return judgeCopied(copied, refusingReuse(setting));
   const { activity, contradicted } = checkedActivity(decoded, apps.verified, { ...demandsOf(setting), signatures });
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
@@ -150,7 +153,7 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
       return withProvenance(claims, setting.policyFrom === "caller" ? provenance.verified : []);
     },
   });
-  if (judgement.verdict !== "rejected") recordUses(decoded, activity, setting);
+  if (judgement.verdict !== "rejected") recordUses(apps.verified, use, setting);
   const blamed = (): Blamed[] => [
     ...blamedProofs(apps.verified, "activity.claims", contradicted),
     ...blamedProofs(apps.verified, "policy.app-proof", appraisal?.refused),
@@ -322,9 +325,10 @@ function demandsOf({
   context,
   policy,
   uses,
+  began = null,
   refusals = [],
 }: VerifySetting): Omit<Parameters<DecodedActivity["check"]>[1], "signatures"> {
-  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, refusals };
+  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, began, refusals };
 }
 
 function appraisalSetting(
@@ -345,12 +349,38 @@ function appraisalSetting(
   };
 }
 
-function recordUses(
-  decoded: DecodedActivity | null,
-  activity: Verification["activity"],
-  { uses, context }: VerifySetting,
-): void {
-  if (decoded !== null && activity !== null) uses?.record(activity.appProofs, decoded.usedFor(context.expectation));
+/** What the app proofs are used for: an activity, or a sign-up, which has no id. Null: uses are not counted. */
+function useOf(decoded: DecodedActivity | null, { signUp, context, began = null }: VerifySetting): UsedFor | null {
+  if (decoded !== null) return decoded.usedFor({ expectation: context.expectation, began });
+  return signUp ? { activityId: "", submitted: `sign-up of ${signUp.organizationId}` } : null;
+}
+
+const REUSED = "one of its app proofs was used before";
+
+function refusingReuse(setting: VerifySetting): VerifySetting {
+  return { ...setting, refusals: [...(setting.refusals ?? []), REUSED] };
+}
+
+/** Whether the app proofs of a sign-up were used before, and are not refused for it yet. */
+function isReused(
+  appProofs: Verification["appProofs"],
+  use: UsedFor | null,
+  { signUp, uses, refusals = [] }: VerifySetting,
+): boolean {
+  return (
+    signUp !== undefined &&
+    use !== null &&
+    !refusals.includes(REUSED) &&
+    uses?.areFree(verifiedOf(appProofs), use) === false
+  );
+}
+
+function recordUses(appProofs: Verification["appProofs"], use: UsedFor | null, { uses }: VerifySetting): void {
+  if (use !== null) uses?.record(verifiedOf(appProofs), use);
+}
+
+function verifiedOf(appProofs: Verification["appProofs"]): VerifiedAppProof[] {
+  return appProofs.filter((proof) => proof !== null);
 }
 
 /** Returns the values that must all be verified. Without boot proofs, a null makes the verdict `rejected`. */

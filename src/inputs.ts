@@ -158,6 +158,8 @@ export interface VerifySetting {
   /** Reasons of the caller to refuse the activity or app proofs, in addition to those of their checks. */
   readonly refusals?: readonly string[];
   readonly signUp?: SignUp;
+  /** When the call of the expected request began, if it is a call of this process. */
+  readonly began?: number | null;
 }
 
 export interface InputPiece {

@@ -191,7 +191,7 @@ export class AuthProxyVerifier {
     const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
     const options = { ...verifier.options(held), expected: { organizationId, requestedAt } };
     const { walletId = null, addresses = [] } = wallet ?? {};
-    const { report } = await verifyAnswer(evidence, options, all, { organizationId, walletId, addresses });
+    const { report } = await verifyAnswer(evidence, options, all, { signUp: { organizationId, walletId, addresses } });
     // Without an account no address is proven, whatever other app proofs the answer has.
     const isProven = question.accounts > 0;
     if (isAcceptedReport(report))

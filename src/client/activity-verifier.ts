@@ -115,7 +115,7 @@ export class ActivityVerifier {
    * Verifies an activity. Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`).
    */
   async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
-    const { expected, refusals, operation } = asked;
+    const { expected, refusals, operation, began = null } = asked;
     const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
       throw evidenceError(error, factsOf(asked.activity, operation));
     });
@@ -123,8 +123,8 @@ export class ActivityVerifier {
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
-    const options = { ...this.options(held), uses: this.#uses, ...(expected && { expected }) };
-    const { report, activity: verified } = await verifyAnswer(evidence, options, refusals);
+    const options = { ...this.options(held), ...(expected && { expected }) };
+    const { report, activity: verified } = await verifyAnswer(evidence, options, refusals, { began });
     if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
     const facts = { ...factsOf(activity, operation), hasAppProofs: hasAppProofs(activity) };
     throw new RejectedActivityError(report, { ...facts, unfinished: call.unfinished ?? null });
@@ -148,7 +148,7 @@ export class ActivityVerifier {
   /** Returns the options of a verification at the present time. */
   options({ policy, builds }: HeldPolicy): VerifyOptions {
     const { source, signatures, strictness } = this;
-    return { policy, now: source.now(), cache: signatures, ...strictness, ...builds.options };
+    return { policy, now: source.now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
   }
 
   async #fetched(

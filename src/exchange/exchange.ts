@@ -31,6 +31,8 @@ export interface AskedActivity {
   readonly operation: string | null;
   /** Whether the activity came from `get_activity`. Its missing app proofs are then fetched. */
   readonly isFetched: boolean;
+  /** When the call began whose request it is compared with. Null if that is no call of this process. */
+  readonly began?: number | null;
 }
 
 /** Resolves to the verified activity. Rejects if the activity is not accepted. */
@@ -52,7 +54,7 @@ export interface Polling {
   readonly ask: (activityId: string) => Promise<ReadAnswer>;
 }
 
-interface Comparison {
+interface Comparison extends Pick<AskedActivity, "began"> {
   readonly expected: ExpectedOfOwner;
   readonly refusals: readonly string[];
   /** Whether types are compared. The activity that a vote returns is compared by its fingerprint instead. */
@@ -93,7 +95,8 @@ export class Exchange {
       question.kind === "activity" ? this.#compareById(question, read) : this.#compareSubmit(question, read);
     const { expected, refusals } = compared;
     const operation = isById ? null : question.operation;
-    const asked = { activity: read.activity, expected, refusals, operation, isFetched: isFetched || isById };
+    const { began = null } = compared;
+    const asked = { activity: read.activity, expected, refusals, operation, isFetched: isFetched || isById, began };
     const open = handedOnUnverified(read, compared);
     if (open !== null) return { ...open, asked };
     const verified = await verify(asked);
@@ -115,6 +118,7 @@ export class Exchange {
       refusals: [...faults, ...ofAnother(bound, organizationId)],
       hasType: true,
       isProven: bound?.isProven ?? true,
+      began: bound?.began ?? null,
     };
   }
 
@@ -135,7 +139,13 @@ export class Exchange {
   #compareOwn(question: SubmitQuestion, id: string | null): Comparison {
     const conflict = id === null ? null : this.#bindings.bind(question, id, this.#submitter);
     const isProven = question.isProven || (id !== null && this.#bindings.get(id)?.isProven === true);
-    return { expected: requestOf(question), refusals: conflict === null ? [] : [conflict], hasType: true, isProven };
+    return {
+      expected: requestOf(question),
+      refusals: conflict === null ? [] : [conflict],
+      hasType: true,
+      isProven,
+      began: question.began ?? null,
+    };
   }
 
   #compareVotedOn(question: SubmitQuestion, { stated, id }: AnsweredActivity): Comparison {
@@ -146,6 +156,7 @@ export class Exchange {
       refusals: [...ofAnother(bound, organizationId), ...fingerprintContradictions(question, stated)],
       hasType: bound !== null,
       isProven: question.isProven || bound?.isProven === true,
+      began: bound?.began ?? null,
     };
   }
 }
@@ -219,5 +230,6 @@ export function askedOfPast(
     refusals: [...faults, ...ofAnother(bound, expected.organizationId)],
     operation: null,
     isFetched: true,
+    began: bound?.began ?? null,
   };
 }

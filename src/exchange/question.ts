@@ -1,6 +1,7 @@
 /** A question is what a request asks of the service. It is made before the request is sent. */
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { nextEvent } from "../verify/app-proof-uses.js";
 import { type Attempt, faultText } from "../errors.js";
 
 /** A request that changes something. A vote may be answered with the activity that was voted on. */
@@ -15,6 +16,8 @@ export interface SubmitQuestion {
   readonly timestampMs: string;
   /** Whether the request asks for app proofs. */
   readonly isProven: boolean;
+  /** When its call began ({@link nextEvent}), before it was sent. */
+  readonly began?: number;
 }
 
 /** A request for one activity by its id. */
@@ -103,7 +106,7 @@ function submitQuestion(
   const isVote = [...VOTES.values()].includes(type);
   if (isVote ? VOTES.get(operation) !== type : kind === "vote") return `type: ${operation} has another type`;
   const isProven = generateAppProofs === true || parameters["generateAppProofs"] === true;
-  return { kind, operation, organizationId, type, parameters, timestampMs, isProven };
+  return { kind, operation, organizationId, type, parameters, timestampMs, isProven, began: nextEvent() };
 }
 
 function isText(value: JsonValue | undefined): value is string {

@@ -71,6 +71,8 @@ export interface ActivityDemands {
   readonly expectation: Expectation | null;
   /** Whether an address without a proof is a failure instead of a warning. */
   readonly coverage: boolean;
+  /** When the call of the request began ({@link UsedFor.call}). */
+  readonly began?: number | null;
   /** Memory of used app proofs. Null means that reuse is not checked. */
   readonly uses: AppProofUses | null;
   /** The signatures, or null if the request asks for none. */
@@ -110,7 +112,7 @@ export function checkActivity(
     ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, proofs)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status),
-    ...reuseContradictions(proofs, usedFor(expectation, value), uses),
+    ...reuseContradictions(proofs, usedFor(demands, value), uses),
   ];
   const { subOrganizationId } = organization;
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
@@ -147,11 +149,15 @@ function derivationsOf(proofs: readonly VerifiedAppProof[]): AddressDerivationPr
 }
 
 /** Returns what identifies the activity that uses app proofs: its id and, if there is one, the submitted request. */
-export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
+export function usedFor(
+  { expectation, began = null }: Pick<ActivityDemands, "expectation" | "began">,
+  activity: ReadActivity,
+): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
   const submitted = isSubmitted ? decimalKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
-  return { activityId: activity.id ?? "", submitted };
+  const call = began === null || expectation === null ? null : { began, request: expectation };
+  return { activityId: activity.id ?? "", submitted, call };
 }
 
 const VOTED_ON =

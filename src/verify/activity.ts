@@ -61,7 +61,7 @@ export interface DecodedActivity extends ActivityReading {
     appProofs: readonly (VerifiedAppProof | null)[],
     demands: ActivityDemands,
   ) => { readonly activity: VerifiedActivity | null; readonly contradicted: ReadonlySet<VerifiedAppProof | null> };
-  readonly usedFor: (expectation: ActivityDemands["expectation"]) => UsedFor;
+  readonly usedFor: (demands: Pick<ActivityDemands, "expectation" | "began">) => UsedFor;
 }
 
 /** Loads the checks and runs `activity.decode`. Rejects if the checks cannot be loaded. */
@@ -75,6 +75,6 @@ export async function decodeActivityInput(input: InputCopy): Promise<DecodedActi
       const { facts, contradicted } = checkActivity(reading, appProofs, demands);
       return { activity: facts && new VerifiedActivity(facts, TOKEN), contradicted };
     },
-    usedFor: (expectation) => usedFor(expectation, reading.value),
+    usedFor: (demands) => usedFor(demands, reading.value),
   };
 }

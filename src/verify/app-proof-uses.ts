@@ -1,11 +1,27 @@
 /** Memory of used app proofs. App proofs name no activity, so each may be used for one activity only. */
 import { toHex } from "../bytes.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
 import type { VerifiedAppProof } from "./app-proof.js";
+import type { Expectation } from "./expectation.js";
 
 export interface UsedFor {
   readonly activityId: string;
   /** Text that identifies the submitted request, or null if the activity was read by its id. */
   readonly submitted: string | null;
+  /** The submitted request, and when its call began ({@link nextEvent}). Null for what no call of this process is. */
+  readonly call?: { readonly began: number; readonly request: Expectation } | null;
+}
+
+interface Use extends Pick<UsedFor, "activityId" | "submitted"> {
+  /** When a call that asks for the account of the proof had ended. Null for every other use. */
+  readonly ended: number | null;
+}
+
+let events = 0;
+
+/** Returns the order of an event in this process. A clock could not order calls within a millisecond. */
+export function nextEvent(): number {
+  return ++events;
 }
 
 const DEFAULT_LIMIT = 4096;
@@ -13,7 +29,7 @@ const DEFAULT_LIMIT = 4096;
 /** Remembers the activities that verified app proofs were used for. Forgets the oldest first. */
 export class AppProofUses {
   readonly #limit: number;
-  readonly #uses = new Map<string, UsedFor>();
+  readonly #uses = new Map<string, Use>();
 
   /** `limit` is the number of remembered app proofs. Throws TypeError if it is below 1. */
   constructor(limit: number = DEFAULT_LIMIT) {
@@ -25,13 +41,16 @@ export class AppProofUses {
   areFree(proofs: readonly VerifiedAppProof[], use: UsedFor): boolean {
     return proofs.filter(isCounted).every((proof) => {
       const known = this.#uses.get(nameOf(proof));
-      return known === undefined || isSame(known, use);
+      return known === undefined || isSame(known, use) || isAtOnce(known, use, proof);
     });
   }
 
-  record(proofs: readonly VerifiedAppProof[], { activityId, submitted }: UsedFor): void {
-    const use = { activityId, submitted };
-    for (const name of proofs.filter(isCounted).map(nameOf)) {
+  record(proofs: readonly VerifiedAppProof[], given: UsedFor): void {
+    const { activityId, submitted } = given;
+    const now = nextEvent();
+    for (const proof of proofs.filter(isCounted)) {
+      const name = nameOf(proof);
+      const use = { activityId, submitted, ended: asksFor(given, proof) ? now : null };
       const known = this.#uses.get(name);
       // An activity first read by its id may later be read as the response to its request. The request is then added.
       this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
@@ -41,9 +60,36 @@ export class AppProofUses {
 }
 
 /** Whether both uses are by the same activity. Requests are compared first, because the service chooses ids. */
-function isSame(known: UsedFor, use: UsedFor): boolean {
+function isSame(known: Use, use: UsedFor): boolean {
   if (known.submitted !== null && use.submitted !== null) return known.submitted === use.submitted;
+  // A sign-up has no id, and its activity may be read later.
+  if (known.activityId === "" && use.submitted === null) return true;
   return known.activityId === use.activityId;
+}
+
+/**
+ * Whether calls at once ask for the account of the proof: an enclave signs equal proofs for both within a millisecond.
+ * For what makes a wallet, a key or an organization, two customers would share one address.
+ */
+function isAtOnce({ ended }: Use, use: UsedFor, proof: VerifiedAppProof): boolean {
+  return ended !== null && asksFor(use, proof) && use.call!.began < ended;
+}
+
+const ACCOUNTS = /^ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS(?:_V[0-9]+)?$/;
+
+/** Whether the request, as it was submitted, names organization, wallet and path of the proof. */
+function asksFor({ call, submitted }: UsedFor, { payload }: VerifiedAppProof): boolean {
+  const proof = payload.addressDerivationProof;
+  if (!call || submitted === null || proof?.walletId === undefined || !ACCOUNTS.test(call.request.type ?? ""))
+    return false;
+  const { organizationId, parameters } = call.request;
+  const accounts = parameters?.["accounts"];
+  const isNamed = organizationId === proof.organizationId && parameters?.["walletId"] === proof.walletId;
+  return isNamed && Array.isArray(accounts) && accounts.some((each) => isPathOf(each, proof.derivationPath));
+}
+
+function isPathOf(account: JsonValue, path: string | undefined): boolean {
+  return path !== undefined && isJsonObject(account) && account["path"] === path;
 }
 
 /** Identifies a proof by key and payload, not by its signature, because a payload can have many valid signatures. */
