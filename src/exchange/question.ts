@@ -89,6 +89,14 @@ export function questionOf(
   if (ofAccounts && !isJsonObject(body)) return "expected a JSON object";
   const members = isJsonObject(body) ? body : NO_MEMBERS;
   if (kind === "submit" || kind === "vote") return submitQuestion({ kind, operation }, members);
+  return ownedQuestion({ kind, operation }, members, ofAccounts);
+}
+
+function ownedQuestion(
+  { kind, operation }: Pick<QuestionById | UnverifiedQuestion, "kind" | "operation">,
+  members: JsonObject,
+  ofAccounts: boolean,
+): ServiceQuestion | string {
   const { organizationId, activityId } = members;
   const owner = isText(organizationId) ? organizationId : null;
   if (kind !== "activity") return { kind, operation, organizationId: owner, ...(ofAccounts && { account: members }) };
