@@ -178,34 +178,28 @@ export function evidenceByKey(find: FindBootProof, now: () => Date, others?: Evi
     now,
     query: async (name, parameters, options) => {
       if (name !== "get_boot_proof") return given(name, parameters, options);
-      return { bootProof: await withinTime(found(find, String(parameters["ephemeralKey"]))) };
+      return { bootProof: await askCaller("evidence", name, () => find(String(parameters["ephemeralKey"]))) };
     },
   };
 }
 
-const OF_FIND = { operation: "get_boot_proof" };
-
-async function found(find: FindBootProof, key: string): Promise<JsonValue> {
-  try {
-    const bootProof = (await find(key)) ?? null;
-    return copyInput(bootProof).value ?? (bootProof as JsonValue);
-  } catch (error) {
+/**
+ * Calls the caller's function, which has a minute. Resolves to null where it finds nothing. Rejects with
+ * {@link ClientError} that names the option.
+ */
+export async function askCaller(option: string, operation: string, find: () => unknown): Promise<JsonValue> {
+  const failed = (code: "unreachable" | "timeout", how: string): ClientError =>
+    new ClientError(code, `options.${option} ${how}`, { operation });
+  const work = (async () => find())().catch((error: unknown) => {
     const why = error instanceof Error ? error.message.slice(0, 500) : "no error was given";
-    throw new ClientError("unreachable", `options.evidence rejected: ${why}`, OF_FIND);
-  }
-}
-
-async function withinTime<T>(work: Promise<T>): Promise<T> {
-  const message = `options.evidence did not answer within ${FIND_TIMEOUT_MS} ms`;
+    throw failed("unreachable", `rejected: ${why}`);
+  });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ClientError("timeout", message, OF_FIND)), FIND_TIMEOUT_MS);
+    timer = setTimeout(() => reject(failed("timeout", `did not answer within ${FIND_TIMEOUT_MS} ms`)), FIND_TIMEOUT_MS);
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const found = (await Promise.race([work, late]).finally(() => clearTimeout(timer))) ?? null;
+  return copyInput(found).value ?? (found as JsonValue);
 }
 
 /** A caller's own way from an ephemeral key, in lower-case hex, to a boot proof. */

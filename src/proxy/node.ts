@@ -105,22 +105,12 @@ class ProxyServer implements RunningProxy {
   #healthFault = "";
 
   constructor(options: StartProxyOptions) {
-    const { upstream, policy, evidence, allowUnproven, acceptance, maxAgeMs, timeoutMs, now } = options;
-    const { provenance, provenanceVerifier, verifyAddresses = false, accept } = options;
-    if (verifyAddresses && !("query" in evidence)) throw new TypeError(NEEDS_CLIENT);
+    const { upstream, policy, evidence, timeoutMs, now } = options;
+    if (options.verifyAddresses === true && !("query" in evidence)) throw new TypeError(NEEDS_CLIENT);
     this.#options = options;
     const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
-    this.#proxy = new VerifyingProxy({
-      policy: SignedPolicy.is(policy) ? policy : parsePlainPolicy(policy),
-      evidence: source,
-      allowUnproven,
-      acceptance,
-      ...(maxAgeMs !== undefined && { maxAgeMs }),
-      provenance,
-      ...(provenanceVerifier && { provenanceVerifier }),
-      verifyAddresses,
-      ...(accept && { accept }),
-    });
+    const parsed = SignedPolicy.is(policy) ? policy : parsePlainPolicy(policy);
+    this.#proxy = new VerifyingProxy({ ...options, policy: parsed, evidence: source });
     this.#upstream = new Upstream(upstream, timeoutMs);
     this.#pools = ofPools((name) => new Pool(POOL_BYTES[name], WAIT_TIMES * timeoutMs));
     this.#server = createServer(
