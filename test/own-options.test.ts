@@ -1066,7 +1066,7 @@ const LOOSENING = {
   ...each({}, "uses", "stamper", "setting", "key", "activity", "anchors"),
   ...each(never, "readFile", "readYaml", "sleep", "random", "out", "judge", "onBootProofs", "onProgress", "newest"),
   ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onStatus", "onLine"),
-  ...each(never, "onSegment", "onEnd"),
+  ...each(never, "onSegment", "onEnd", "signUpEvidence"),
   ...each(1, "height", "timeoutMs", "maxResponseBytes", "batchEntries", "intervalMs", "outageRepeatMs"),
   ...each(1, "heartbeatMs", "maxAgeMs", "maxGapMs"),
   ...each(1, "maxSilenceMs", "maxBodyBytes"),

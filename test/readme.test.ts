@@ -684,6 +684,36 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (unproven.code !== "request" || value.activity.id === "") throw new Error();
       await lab.close();`,
   },
+  "docs/sdk.md, With the key of a user": {
+    before: `
+      import { ApiKeyStamper } from "@turnkey/api-key-stamper";
+      import { apiKeyStamper, createClient, generateApiKey } from "bootproof/client";
+      import { startLab } from "bootproof/lab";
+      import { readFile, writeFile } from "node:fs/promises";
+      const lab = await startLab();
+      const { baseUrl, policy } = lab;
+      const ofParent = { baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) };
+      const parent = createClient(ofParent);
+      const user = await generateApiKey();
+      const apiKeys = [{ apiKeyName: "k", publicKey: user.publicKey, curveType: "API_KEY_CURVE_P256" }];
+      const path = { curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path: "m/44'/60'/0'/0/0" };
+      const operation = { name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7" };
+      const { activity, result } = await parent.withVerification(policy).submit(operation, {
+        subOrganizationName: "customer",
+        rootUsers: [{ userName: "u", apiKeys, authenticators: [], oauthProviders: [] }],
+        rootQuorumThreshold: 1,
+        wallet: { walletName: "first", accounts: [{ ...path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" }] },
+      });
+      const { subOrganizationId: organizationId } = result as { subOrganizationId: string };
+      const stamper = new ApiKeyStamper({ apiPublicKey: user.publicKey, apiPrivateKey: user.privateKey });
+      const signUpOf = async () => JSON.parse(await readFile("sign-up.json", "utf8")) as unknown;`,
+    after: `
+      if (reportOf(answer)?.rows?.[0]?.class !== "derived") throw new Error();
+      const unknowing = verified(turnkey, { policy, organizationId, verifyAddresses: true });
+      const error = await unknowing.getWalletAccounts({ organizationId }).catch((error) => error);
+      if (error.rows?.[0]?.class !== "service") throw new Error("not the service's word");
+      await lab.close();`,
+  },
   "docs/sdk.md, Sign-up": {
     before: `
       import { RejectedAuthProxyError, isUnproven } from "bootproof/adapters";

@@ -86,9 +86,9 @@ function isOfAccounts(member: Member): boolean {
 function requireSound(members: JsonObject, member: Member): void {
   const faults = new FaultList();
   collectFoldedNames(members[member], isOfAccounts(member) ? ACCOUNT : KEY, { path: member, faults });
-  const judged = Object.values(MEMBERS).map(folded);
+  const singular = (name: string): string => folded(name).replace(/s$/, "");
   for (const name of Object.keys(members))
-    if (name !== member && judged.includes(folded(name)))
+    if (name !== member && singular(name) === singular(member))
       faults.push({ path: shownName(name), message: `beside ${member}, which alone is judged` });
   if (hasPrototypeMember(members)) faults.push({ path: "", message: "a member __proto__" });
   if (faults.length > 0) throw new MalformedError("address-list", faults);

@@ -7,6 +7,7 @@ import { policyOfCreation } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { otherMembers } from "../decode/input.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { callable } from "../decode/options.js";
 import { type MembersOf, demand, flag, list, oneOf, optional } from "../decode/shapes.js";
 import { attemptLater } from "../errors.js";
 import type { JudgedAnswer } from "../exchange/http.js";
@@ -19,6 +20,8 @@ import { BootProofCache, type HeldPolicy } from "./boot-proof-cache.js";
 import { RejectedAddressesError, answerError } from "./errors.js";
 import type { AskService, EvidenceSource } from "./evidence.js";
 import type { Signal } from "./platform.js";
+import { type FindSignUp, signUpPieces } from "./sign-up-evidence.js";
+import { untilAborted } from "./transport.js";
 
 export interface AccountOptions {
   /**
@@ -30,6 +33,11 @@ export interface AccountOptions {
   readonly verifyAddresses?: boolean;
   /** Classes of addresses that are accepted besides `derived`. Default: none. */
   readonly accept?: readonly AcceptableClass[];
+  /**
+   * Finds the kept evidence of an organization's sign-up, for the key of its user, who cannot list the parent's
+   * activities. It is verified like all evidence. Default: none.
+   */
+  readonly signUpEvidence?: FindSignUp;
 }
 
 /** Boot proofs alone cannot verify accounts. */
@@ -38,15 +46,14 @@ export const NEEDS_CLIENT = "options.evidence: expected a client, since verifyAd
 export const ACCOUNT_OPTIONS: MembersOf<AccountOptions> = {
   verifyAddresses: demand(flag),
   accept: optional(list(oneOf(...ACCEPTABLE_CLASSES))),
+  signUpEvidence: optional(callable),
 };
 
 /** Returns the verifier of accounts, or null if the options do not ask for it. Throws TypeError for useless options. */
-export function accountVerifierOf(
-  activities: ActivityVerifier,
-  { verifyAddresses = false, accept }: AccountOptions,
-): AccountVerifier | null {
-  if (verifyAddresses) return new AccountVerifier(activities, accept ?? []);
-  if (accept !== undefined) throw new TypeError("options.accept: expected verifyAddresses: true beside it");
+export function accountVerifierOf(activities: ActivityVerifier, options: AccountOptions): AccountVerifier | null {
+  if (options.verifyAddresses === true) return new AccountVerifier(activities, options);
+  for (const name of ["accept", "signUpEvidence"] as const)
+    if (options[name] !== undefined) throw new TypeError(`options.${name}: expected verifyAddresses: true beside it`);
   return null;
 }
 
@@ -58,13 +65,15 @@ interface AccountCall {
 export class AccountVerifier {
   readonly #activities: ActivityVerifier;
   readonly #accept: readonly AcceptableClass[];
+  readonly #findSignUp: FindSignUp;
   readonly #bootProofs: BootProofCache;
 
   /** Throws `DerivationPolicyError`. */
-  constructor(activities: ActivityVerifier, accept: readonly AcceptableClass[]) {
+  constructor(activities: ActivityVerifier, { accept = [], signUpEvidence = () => null }: AccountOptions) {
     requireDerivationPolicy(activities.policy);
     this.#activities = activities;
     this.#accept = accept;
+    this.#findSignUp = signUpEvidence;
     // The age of boot proofs is not limited, since proofs of creation are as old as their wallet.
     const options = (held: HeldPolicy): VerifyOptions => otherMembers(activities.options(held), "maxAgeMs");
     this.#bootProofs = new BootProofCache({ source: activities.source, ...activities.limits, options });
@@ -106,7 +115,10 @@ export class AccountVerifier {
       JSON.parse((await this.#bootProofs.get(key, held, ask))?.text ?? "null") as JsonValue;
     const options = { ...filter, organizationIds: [organizationId], bootProofOf, signal };
     const own = { ...list, kind: "list", organizationId, at: Infinity } as const;
-    const pieces = withFirst(own, collectAddresses(source, options));
+    const ask: AskService = (name, parameters) => query(name, parameters, { organizationId });
+    const known = { organizationId, operation: list.operation, bootProofOf: (key: string) => bootProofOf(key, ask) };
+    const signUp = await untilAborted(signUpPieces(this.#findSignUp, known), signal);
+    const pieces = withFirst([own, ...signUp], collectAddresses(source, options));
     const verification = { ...(await verificationOf(this.#activities)), bootProofs: this.#bootProofs };
     for await (const { rows } of joinPieces(pieces, { ...filter, ...verification }))
       return new Map(rows.map((row) => [placeKey(row), row]));
@@ -114,8 +126,11 @@ export class AccountVerifier {
   }
 }
 
-async function* withFirst(first: AddressPiece, pieces: AsyncIterable<AddressPiece>): AsyncGenerator<AddressPiece> {
-  yield first;
+async function* withFirst(
+  first: readonly AddressPiece[],
+  pieces: AsyncIterable<AddressPiece>,
+): AsyncGenerator<AddressPiece> {
+  yield* first;
   yield* pieces;
 }
 

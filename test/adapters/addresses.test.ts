@@ -332,7 +332,6 @@ it.each<[string, string, (answer: Json) => Json]>([
   ["get_wallet_account", "account.Address", ({ account: one }) => ({ account: { ...one, Address: "0x42" } })],
   ["list_wallet_accounts", "account", ({ accounts }) => ({ accounts, account: accounts[0] })],
   ["list_wallet_accounts", "ACCOUNTS", ({ accounts }) => ({ accounts, ACCOUNTS: [] })],
-  ["list_wallet_accounts", "private_keys", ({ accounts }) => ({ accounts, private_keys: [] })],
 ])("an answer of %s with %s, which nothing judged, is refused", async (name, path, alter) => {
   lying(name, alter);
   const client = verified(new Sdk({ organizationId }), { policy, verifyAddresses: true });

@@ -33,12 +33,12 @@ import type { DOORS } from "./doors.js";
 import { type DoorName, type Outcome } from "./doors.js";
 import { STRANGERS } from "./facts.js";
 import { releaseFolder } from "./releases.js";
-import { LISTS, SIGN_UP, Service, signUpClock } from "./service.js";
+import { LISTS, SIGN_UP, Service, signUpAnswer, signUpClock } from "./service.js";
 import { ACTIVITY_ID, NOW, REQUEST } from "./worlds.js";
 
 export const service = await Service.start();
 const provenanceVerifier: ProvenanceVerifier = await sigstoreVerifier();
-const run = (...words: readonly string[]) => bootproof(words, AROUND);
+const run = (...words: readonly string[]): ReturnType<typeof bootproof> => bootproof(words, AROUND);
 const JSON_REPORT = ["--format", "json"];
 
 const verify: Door = async (world, side) =>
@@ -126,21 +126,29 @@ const clientAddresses: Door = async (world, side) => {
   return classified(rows);
 };
 
-const verifyAddresses: Door = async (world, side) => {
-  const evidence = await service.serves(world[side]).client();
-  const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW, verifyAddresses: true };
-  const ask = verifiedFetch({ ...options, ...verification(world, side) });
+const listed = (): { readonly path: string; readonly init: RequestInit } => {
   const body = JSON.stringify({ organizationId });
   const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(apiKey, body) };
-  const url = `${service.url}/public/v1/query/list_wallet_accounts`;
-  try {
-    const response = await ask(url, { method: "POST", body, headers });
-    return { accepted: response.status === 200, why: [] };
-  } catch (error) {
-    if (error instanceof RejectedAddressesError) return classified(error.rows);
-    throw error;
-  }
+  return { path: "/public/v1/query/list_wallet_accounts", init: { method: "POST", body, headers } };
 };
+
+/** Asks a service for accounts. With a kept sign-up, it lists no activity. */
+const askedBy =
+  (isKept: boolean): Door =>
+  async (world, side) => {
+    const evidence = await service.serves(world[side], !isKept).client();
+    const options = { policy: world.parsed(), baseUrl: service.url, evidence, now: () => NOW, verifyAddresses: true };
+    const signUpEvidence = (): JsonObject => signUpAnswer(world[side].activity);
+    const ask = verifiedFetch({ ...options, ...verification(world, side), ...(isKept && { signUpEvidence }) });
+    const { path, init } = listed();
+    try {
+      const response = await ask(service.url + path, init);
+      return { accepted: response.headers.get("x-bootproof-accounts") === "derived=1", why: [] };
+    } catch (error) {
+      if (error instanceof RejectedAddressesError) return classified(error.rows);
+      throw error;
+    }
+  };
 
 /** The ids in a message. */
 function idsIn(text: string): string[] {
@@ -291,8 +299,14 @@ interface ReleaseJson {
   readonly histories: readonly Faulty[];
 }
 
+type Verification = Pick<VerifyOptions, "maxAgeMs"> &
+  Required<Pick<VerifyOptions, "acceptance">> & {
+    readonly provenance?: readonly string[];
+    readonly provenanceVerifier?: ProvenanceVerifier;
+  };
+
 /** The common options of the doors that ask a service. */
-export function verification(world: World, side: Side) {
+export function verification(world: World, side: Side): Verification {
   const provenance = world[side].builds;
   const words = world.words("verify", side);
   const isStrict = words.includes("--fail-on-warning");
@@ -300,7 +314,7 @@ export function verification(world: World, side: Side) {
     ...(words.includes("--max-age") && { maxAgeMs: 3_600_000 }),
     acceptance: isStrict ? "strict" : "standard",
     ...(provenance.length > 0 && { provenance, provenanceVerifier }),
-  } as const;
+  };
 }
 
 export async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
@@ -355,7 +369,13 @@ function requestOf(world: World): { readonly path: string; readonly init: Reques
   return { path: `/public/v1/${path}`, init: { method: "POST", body, headers } };
 }
 
-const proxy: Door = async (world, side) => {
+/** Starts a proxy, and sends it a request. */
+async function throughProxy(
+  world: World,
+  side: Side,
+  { path, init }: ReturnType<typeof requestOf>,
+  verifyAddresses = false,
+): Promise<Response> {
   const { acceptance, maxAgeMs } = verification(world, side);
   const policy = world.parsed();
   const running = await startProxy({
@@ -371,18 +391,29 @@ const proxy: Door = async (world, side) => {
     timeoutMs: 20_000,
     now: () => NOW,
     onNote: () => {},
+    verifyAddresses,
   });
   try {
-    const { path, init } = requestOf(world);
-    const response = await fetch(running.url + path, init);
-    const body = (await response.json()) as { details?: { id: string }[] };
-    if (response.status === 200)
-      return { accepted: response.headers.get("x-bootproof-verified") === "activity", why: [] };
-    const ids = [...new Set((body.details ?? []).map(({ id }) => id))];
-    return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response)] };
+    return await fetch(running.url + path, init);
   } finally {
     await running.close();
   }
+}
+
+const proxy: Door = async (world, side) => {
+  const response = await throughProxy(world, side, requestOf(world));
+  const body = (await response.json()) as { details?: { id: string }[] };
+  if (response.status === 200)
+    return { accepted: response.headers.get("x-bootproof-verified") === "activity", why: [] };
+  const ids = [...new Set((body.details ?? []).map(({ id }) => id))];
+  return { accepted: false, why: ids.length > 0 ? ids : [refusedAs(response)] };
+};
+
+const proxiedAddresses: Door = async (world, side) => {
+  const response = await throughProxy(world, side, listed(), true);
+  const { details = [] } = (await response.json()) as { details?: AddressRow[] };
+  if (response.status !== 200) return classified(details);
+  return { accepted: response.headers.get("x-bootproof-accounts") === "derived=1", why: [] };
 };
 
 function refusedAs(response: Response): string {
@@ -427,7 +458,9 @@ export const FAST_DOORS: Readonly<Record<FastDoor, Door>> = {
   bundle,
   addresses,
   "addresses of a client": clientAddresses,
-  verifyAddresses,
+  verifyAddresses: askedBy(false),
+  "verifyAddresses of a kept sign-up": askedBy(true),
+  "proxy --verify-addresses": proxiedAddresses,
   watch,
   "watch after SIGHUP": watchAfterHangup,
   review,

@@ -11,6 +11,8 @@ export const DOORS = {
   addresses: "fast",
   "addresses of a client": "fast",
   verifyAddresses: "fast",
+  "verifyAddresses of a kept sign-up": "fast",
+  "proxy --verify-addresses": "fast",
   watch: "fast",
   "watch after SIGHUP": "fast",
   review: "fast",
@@ -58,15 +60,20 @@ const LISTED_ADDRESSES = not(
 );
 const PROOFS_OF_CREATION = not("proofs of creation are as old as the wallet, and no nonce or key was asked of them");
 
+type AddressDoor = Extract<DoorName, `addresses${string}` | `verifyAddresses${string}` | "proxy --verify-addresses">;
+type SignUpDoor = Extract<DoorName, `sign-up by ${string}`>;
+
 /** The same cell at each door that judges addresses. */
-export const ofAddresses = <C extends Cell>(cell: C) => ({
+export const ofAddresses = <C extends Cell>(cell: C): Readonly<Record<AddressDoor, C>> => ({
   addresses: cell,
   "addresses of a client": cell,
   verifyAddresses: cell,
+  "verifyAddresses of a kept sign-up": cell,
+  "proxy --verify-addresses": cell,
 });
 
 /** The same cell at each door of a sign-up. */
-export const ofSignUps = <C extends Cell>(cell: C) => ({
+export const ofSignUps = <C extends Cell>(cell: C): Readonly<Record<SignUpDoor, C>> => ({
   "sign-up by verifiedFetch": cell,
   "sign-up by adapters": cell,
 });

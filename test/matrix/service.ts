@@ -26,7 +26,7 @@ const SIGN_UP_PATH = "/auth/v1/signup_v2";
 export const SIGN_UP: JsonObject = { userName: "new", apiKeys: [], authenticators: [], wallet: REQUEST.parameters };
 
 /** The activity's result and app proofs, as the auth proxy answers a sign-up that made the lab's organization. */
-function signUpAnswer({ result, appProofs }: JsonObject): JsonObject {
+export function signUpAnswer({ result, appProofs }: JsonObject): JsonObject {
   const { createWalletResult } = result as JsonObject;
   const wallet = createWalletResult!;
   return { organizationId, wallet, userId: "a-user", ...(appProofs !== undefined && { appProofs }) };
@@ -40,6 +40,7 @@ export function signUpClock({ asks }: { readonly asks?: string }): () => Date {
 
 export class Service {
   #evidence: Evidence | undefined;
+  #listsActivities = true;
   readonly #server: Server;
   readonly url: string;
 
@@ -64,8 +65,9 @@ export class Service {
   }
 
   /** From now on it has this evidence. */
-  serves(evidence: Evidence): this {
+  serves(evidence: Evidence, listsActivities = true): this {
     this.#evidence = evidence;
+    this.#listsActivities = listsActivities;
     return this;
   }
 
@@ -85,6 +87,7 @@ export class Service {
     if (path.endsWith("boot_proof")) return { bootProof };
     if (path === "query/get_activity") return { activity };
     if (path === "query/list_app_proofs") return { appProofs: [] };
+    if (path === "query/list_activities" && !this.#listsActivities) return EMPTY;
     const list = LISTS[path.replace("query/", "")];
     const pages = body["paginationOptions"];
     if (list !== undefined) return isJsonObject(pages) && "after" in pages ? EMPTY : { ...EMPTY, ...list(activity) };

@@ -18,6 +18,8 @@ const CELLS = {
   addresses: "checks",
   "addresses of a client": "checks",
   verifyAddresses: "checks",
+  "verifyAddresses of a kept sign-up": "checks",
+  "proxy --verify-addresses": "checks",
   client: "checks",
   proxy: "checks",
   verifiedFetch: "checks",

@@ -124,7 +124,7 @@ export const CLI_OPTIONS = {
   "github-release": OF_PIN,
   tenant: OF_PIN,
   "user-id": OF_TOKENS,
-  "verify-addresses": not("what a query for addresses has to be: the column of that name"),
+  "verify-addresses": not("the column of that name has it in each cell"),
   wallet: OF_ADDRESSES,
 } satisfies Readonly<Record<Judging, Covered>>;
 
@@ -157,6 +157,8 @@ export const OPTIONS_OF_DOORS = {
   addresses: "addresses",
   "addresses of a client": null,
   verifyAddresses: null,
+  "verifyAddresses of a kept sign-up": null,
+  "proxy --verify-addresses": null,
   watch: "watch",
   "watch after SIGHUP": "watch",
   review: "review",
