@@ -201,9 +201,9 @@ export { SignedPolicyError } from "./signed-policy/errors.js";
 export type { SignedPolicyCode, SignedPolicyFacts } from "./signed-policy/errors.js";
 export type { SignedFacts } from "./appraise/parsed-policy.js";
 export { type PinProvenanceOptions, pinProvenance } from "./appraise/pin-provenance.js";
-export { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, CLASSES, isAcceptedClass } from "./addresses/classes.js";
-export type { AcceptableClass, AddressClass } from "./addresses/classes.js";
-export { joinAddresses } from "./addresses/join.js";
+export { ACCEPTABLE_CLASSES, ADDRESS_CLASSES, CLASSES, isAcceptedClass, unplacedText } from "./addresses/classes.js";
+export type { Acceptable, AcceptableClass, AddressClass, UnplacedKey } from "./addresses/classes.js";
+export { joinAddresses, unplacedKeys } from "./addresses/join.js";
 export type { AddressRow, JoinOptions } from "./addresses/join.js";
 export { ADDRESS_ACTIVITY_TYPES, readAccounts, readPrivateKeys, readWallets } from "./addresses/lists.js";
 export type {
@@ -215,6 +215,7 @@ export type {
   ListedFlag,
   ListedPrivateKey,
   ListedWallet,
+  MadeAccount,
 } from "./addresses/lists.js";
 export { DerivationPolicyError, requireDerivationPolicy, verifyAddressActivity } from "./addresses/verify.js";
 export type {

@@ -31,8 +31,28 @@ export const ACCEPTABLE_CLASSES = /* @__PURE__ */ ADDRESS_CLASSES.filter(
   (name): name is AcceptableClass => CLASSES[name].accept === "named",
 );
 
+/** The word for keys that were exported or imported while nothing names their wallet. They weaken all rows. */
+export const UNPLACED = "unplaced";
+export type Acceptable = AcceptableClass | typeof UNPLACED;
+export const ACCEPTABLE: readonly Acceptable[] = /* @__PURE__ */ [...ACCEPTABLE_CLASSES, UNPLACED];
+
+/** A key that was exported or imported, while nothing names its wallet: any address may be one of it. */
+export interface UnplacedKey {
+  /** The activity that exported or imported it, and its type. */
+  readonly activityId: string;
+  readonly type: string;
+  /** Null if the activity names none. */
+  readonly address: string | null;
+}
+
+/** Says what an unplaced key weakens. */
+export function unplacedText({ activityId, type, address }: UnplacedKey): string {
+  const key = address === null ? "its key" : `the key of ${address}`;
+  return `${type} ${activityId}: nothing says in which wallet ${key} is, so it may be that of any address`;
+}
+
 /** Whether a row of the class is fine for a caller who accepts these classes. */
-export function isAcceptedClass(name: AddressClass, accepted: readonly AcceptableClass[]): boolean {
+export function isAcceptedClass(name: AddressClass, accepted: readonly Acceptable[]): boolean {
   const { accept } = CLASSES[name];
-  return accept === "always" || (accept === "named" && (accepted as readonly AddressClass[]).includes(name));
+  return accept === "always" || (accept === "named" && (accepted as readonly string[]).includes(name));
 }

@@ -1,10 +1,11 @@
 /** The join of lists and verified proofs, address by address (addresses/README.md, "Classes"). */
-import type { AddressActivity, AddressLists, ListedFlag } from "./lists.js";
+import type { AddressActivity, AddressLists, ListedAccount, ListedFlag } from "./lists.js";
 import { COMPLETED } from "../decode/activity.js";
+import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, nonEmptyText, optional } from "../decode/shapes.js";
 import { comparableAddress } from "../verify/contradictions.js";
-import { ADDRESS_CLASSES, type AddressClass } from "./classes.js";
+import { ADDRESS_CLASSES, type AddressClass, type UnplacedKey } from "./classes.js";
 import { type AddressEvidence, type AddressProof, type ProvenAddress, requireAddressEvidence } from "./verify.js";
 
 export interface JoinOptions {
@@ -40,7 +41,12 @@ export interface AddressRow {
   readonly reason: string | null;
 }
 
-type ExportedAccount = Pick<AddressRow, "walletId" | "path" | "address" | "curve">;
+/** What a join finds. */
+export interface Joined {
+  /** The worst class first. */
+  readonly rows: AddressRow[];
+  readonly unplaced: readonly UnplacedKey[];
+}
 
 /** A proof and the activity that has it. */
 interface Known extends Omit<AddressProof, "says"> {
@@ -51,6 +57,7 @@ interface Known extends Omit<AddressProof, "says"> {
 /** An address, with the flags of its wallet or private key. Its `id` is that wallet's or private key's. */
 interface Listed extends Omit<AddressRow, "class" | "provenAt" | "activityId" | "deployment" | "reason"> {
   readonly id: string;
+  readonly accountId?: string | undefined;
   readonly flags: Flags | undefined;
 }
 
@@ -69,103 +76,243 @@ interface Judgement {
 /**
  * Joins the lists of an organization with verified proofs. Returns a row for each listed address, and for each proven
  * address that no list has, the worst class first. Pure: the same lists and evidence give the same rows, whatever the
- * order of the evidence. Throws TypeError for evidence that `verifyAddressActivity` did not make for this organization.
+ * order of the evidence. {@link unplacedKeys} says what no row does. Throws TypeError for evidence that
+ * `verifyAddressActivity` did not make for this organization.
  */
 export function joinAddresses(
   lists: AddressLists,
   evidence: Iterable<AddressEvidence>,
-  given: JoinOptions,
+  options: JoinOptions,
 ): AddressRow[] {
-  const options = typedOptions("options", given, OPTIONS);
-  const all = [...evidence].map((each) => requireAddressEvidence(each, options.organizationId));
-  const join = new Join(lists, all, options);
-  const rows = join.rows();
-  return rows.sort((a, b) => ADDRESS_CLASSES.indexOf(a.class) - ADDRESS_CLASSES.indexOf(b.class));
+  return finished(joinSteps(lists, evidence, options)).rows;
 }
 
+/**
+ * Returns the keys of {@link joinAddresses} that were exported or imported, and whose wallet nothing names: not the
+ * lists, no proof, and no activity that makes accounts. Each weakens every row. Throws as that function does.
+ */
+export function unplacedKeys(
+  lists: AddressLists,
+  evidence: Iterable<AddressEvidence>,
+  options: JoinOptions,
+): readonly UnplacedKey[] {
+  return finished(joinSteps(lists, evidence, options)).unplaced;
+}
+
+/** The join in small steps, between which a caller can let others work. */
+export function* joinSteps(
+  lists: AddressLists,
+  evidence: Iterable<AddressEvidence>,
+  given: JoinOptions,
+): Generator<undefined, Joined> {
+  const options = typedOptions("options", given, OPTIONS);
+  const all = [...evidence].map((each) => requireAddressEvidence(each, options.organizationId));
+  all.sort((a, b) => compareTexts(a.activity.id, b.activity.id));
+  // Each list is read once.
+  const own = { ...lists };
+  return yield* new Join(own, options).joined(own, all);
+}
+
+function finished<T>(steps: Generator<undefined, T>): T {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** Everything is found by a key, since the service decides how many addresses, proofs and activities share one. */
 class Join {
   readonly #options: JoinOptions;
   /** When the lists of accounts and of private keys were requested, in milliseconds. */
   readonly #accountsAt: number;
   readonly #privateKeysAt: number;
-  readonly #listed: readonly Listed[];
   /** Of wallets and private keys, by their ids. */
   readonly #flags: ReadonlyMap<string, Flags>;
-  readonly #listedAt = new Groups<Listed>();
+  /** By address, in each case of its digits. So are the proofs. */
+  readonly #listedOf = new Groups<Listed>();
   readonly #proofsOf = new Groups<Known>();
-  readonly #proofsAt = new Groups<Known>();
-  readonly #missing = new Map<string, readonly Known[]>();
-  /** Activities that made or imported an address or a private key. */
+  /** Which address the lists have at which place. */
+  readonly #places = new Set<string>();
+  /** Ids of accounts that the lists have with different values. */
+  readonly #disputed = new Set<string>();
+  /** The first proof of a place that names an address that no list has there, by what it is and the place. */
+  readonly #elsewhere = new Groups<Known>();
+  /** The first activity that made or imported an address or a private key, and the first with an unreadable proof. */
   readonly #makers = new Groups<AddressEvidence>();
+  readonly #unread = new Groups<Judgement>();
   /** Ids of wallets and private keys that activities imported or exported, and addresses of exported accounts. */
-  readonly #imported = new Set<string>();
-  readonly #exported = new Set<string>();
-  readonly #deletions: readonly AddressActivity[];
-  /** Accounts whose key was exported by wallet and path, since the same key has an address in each format. */
-  readonly #exportedAt = new Groups<ExportedAccount>();
-  /** Exported accounts by what their path and their siblings' paths share. */
-  readonly #exportedBeside = new Groups<ExportedAccount>();
+  readonly #made = { imported: new Set<string>(), exported: new Set<string>() };
+  /** By what was deleted, or by {@link ANY_ACCOUNT}: the latest deletion. */
+  readonly #deletions = new Map<string, AddressActivity>();
+  /** Addresses of keys that were exported alone, and the activities that did it. */
+  readonly #exportedKeys = new Map<string, { readonly address: string; readonly activity: AddressActivity }>();
+  readonly #unplaced: UnplacedKey[] = [];
+  /** Curves of keys that were exported, by wallet and path, since the same key has an address in each format. */
+  readonly #exportedAt = new Map<string, Groups<string>>();
+  /** Exported accounts by what their path and their siblings' paths share, then by path. */
+  readonly #exportedBeside = new Map<string, Groups<string>>();
+  /** Names of the listed addresses that are contradicted. */
+  readonly #contradicted = new Set<string>();
 
-  constructor(lists: AddressLists, evidence: readonly AddressEvidence[], options: JoinOptions) {
+  constructor({ wallets, privateKeys, listedAt, privateKeysListedAt = listedAt }: AddressLists, options: JoinOptions) {
     this.#options = options;
-    const { wallets, accounts, privateKeys, listedAt, privateKeysListedAt = listedAt } = lists;
     this.#accountsAt = listedAt ?? Infinity;
     this.#privateKeysAt = privateKeysListedAt ?? Infinity;
     this.#flags = flagsOf(wallets, privateKeys);
-    this.#listed = listedOf(accounts, privateKeys, this.#flags);
-    const sorted = [...evidence].sort((a, b) => compareTexts(a.activity.id, b.activity.id));
-    for (const each of sorted) this.#read(each);
-    this.#deletions = sorted
-      .map(({ activity }) => activity)
-      .filter(({ effect, status }) => effect === "deletes" && status === COMPLETED);
-    for (const listed of this.#listed) this.#listedAt.add(placeKey(listed.walletId, listed.path), listed);
-    for (const each of this.#exportedAccounts()) {
-      this.#exportedAt.add(placeKey(each.walletId, each.path), each);
-      const root = unhardenedRoot(each.path);
-      if (root !== null) this.#exportedBeside.add(placeKey(each.walletId, root), each);
+  }
+
+  *joined(lists: AddressLists, evidence: readonly AddressEvidence[]): Generator<undefined, Joined> {
+    yield* this.#readAccounts(lists);
+    yield* this.#readPrivateKeys(lists);
+    for (const { activity } of evidence) yield* this.#readActivity(activity);
+    for (const each of evidence) yield* this.#readProofs(each);
+    yield* this.#placeExports();
+    const listed = yield* this.#listedRows();
+    // The few that no list has come first in their class.
+    const rows = [...(yield* this.#unlistedRows()), ...listed];
+    return {
+      rows: ADDRESS_CLASSES.flatMap((name) => rows.filter((row) => row.class === name)),
+      unplaced: this.#unplaced,
+    };
+  }
+
+  *#readAccounts({ accounts }: AddressLists): Generator<undefined> {
+    const known = new Groups<ListedAccount>();
+    for (const account of accounts) {
+      yield;
+      const { walletAccountId: accountId, walletId, path, address, curve, addressFormat, createdAt } = account;
+      const first = accountId === undefined ? account : known.add(accountId, account);
+      if (first !== account && isEqual(first, account)) continue;
+      if (first !== account) this.#disputed.add(accountId!);
+      const own = { address, listed: true, walletId, privateKeyId: null, path, curve, addressFormat, createdAt };
+      this.#list({ ...own, id: walletId, accountId, flags: this.#flags.get(walletId) });
     }
   }
 
-  /** Returns where the exported addresses are, as lists and verified proofs say. No proof has a curve. */
-  #exportedAccounts(): ExportedAccount[] {
-    const listed = this.#listed.filter(({ address }) => this.#exported.has(comparableAddress(address)));
-    const places = new Set(listed.map(({ walletId, path }) => placeKey(walletId, path)));
-    const proven = [...this.#exported]
-      .flatMap((name) => this.#proofsOf.of(name))
-      .filter(({ status, says }) => status === "verified" && says.organizationId === this.#options.organizationId)
-      .map(({ says }) => ({ ...says, curve: null }))
-      .filter(({ walletId, path }) => !places.has(placeKey(walletId, path)));
-    return [...listed, ...proven].filter(({ walletId }) => walletId !== null);
+  *#readPrivateKeys({ privateKeys }: AddressLists): Generator<undefined> {
+    for (const { privateKeyId: id, curve, createdAt, addresses } of privateKeys)
+      for (const { address, format: addressFormat } of addresses) {
+        yield;
+        const own = { address, listed: true, walletId: null, privateKeyId: id, path: null };
+        this.#list({ ...own, curve, addressFormat, createdAt, id, flags: this.#flags.get(id) });
+      }
   }
 
-  #read(evidence: AddressEvidence): void {
+  #list(listed: Listed): void {
+    this.#listedOf.add(comparableAddress(listed.address), listed);
+    this.#places.add(placeKey(listed, nameOf(listed)));
+  }
+
+  *#readActivity(activity: AddressActivity): Generator<undefined> {
+    const { type, effect, status, wallets, privateKeys, addresses } = activity;
+    const ids = [...wallets, ...privateKeys];
+    if (effect === "deletes" && status === COMPLETED) {
+      const isOfAccounts = wallets.length === 0 && /WALLET_ACCOUNTS/.test(type);
+      for (const id of isOfAccounts ? [...ids, ANY_ACCOUNT] : ids)
+        this.#deletions.set(id, laterOf(this.#deletions.get(id), activity)!);
+    }
+    if ((effect !== "exports" && effect !== "imports") || !mayBeDone(activity)) return;
+    const isOfKeys = effect === "exports" && addresses.length > 0 && (ids.length === 0 || /WALLET_ACCOUNT/.test(type));
+    // The same address may be of the wallet from which an imported seed came, so there only ids count.
+    const named = effect === "exports" ? addresses : [];
+    for (const address of named) {
+      yield;
+      const name = comparableAddress(address);
+      this.#made.exported.add(name);
+      if (isOfKeys) this.#exportedKeys.set(name, { address, activity });
+    }
+    if (!isOfKeys) for (const id of ids) this.#made[`${effect.slice(0, -1)}ed` as keyof Flags].add(id);
+    if (!isOfKeys && ids.length === 0) this.#unplaced.push(unplacedKey(activity, addresses[0]));
+  }
+
+  *#readProofs(evidence: AddressEvidence): Generator<undefined> {
     const { activity, proofs } = evidence;
     for (const { says, ...proof } of proofs) {
+      yield;
       if (says === null) continue;
       const known = { ...proof, says, activity };
       this.#proofsOf.add(comparableAddress(says.address), known);
-      this.#proofsAt.add(placeKey(says.walletId, says.path), known);
+      if (says.walletId !== null && this.#isOurs(says) && !this.#isListed(says)) this.#addElsewhere(known);
     }
-    const { effect, wallets, privateKeys } = activity;
-    const ids = [...wallets, ...privateKeys];
-    const addresses = activity.addresses.map(comparableAddress);
-    if (effect === "exports" && mayBeDone(activity))
-      for (const name of [...ids, ...addresses]) this.#exported.add(name);
-    // The same address may be of the wallet from which the imported seed came, so only ids count.
-    if (effect === "imports" && mayBeDone(activity)) for (const id of ids) this.#imported.add(id);
-    if (effect === "creates" || effect === "imports")
-      for (const name of [...privateKeys, ...addresses]) this.#makers.add(name, evidence);
+    if (activity.effect !== "creates" && activity.effect !== "imports") return;
+    const unread = proofs.find(({ status, says }) => status === "refused" && says === null);
+    for (const name of [...activity.privateKeys, ...activity.addresses.map(comparableAddress)]) {
+      yield;
+      this.#makers.add(name, evidence);
+      if (unread !== undefined) this.#unread.add(name, refused(unread, activity));
+    }
   }
 
-  rows(): AddressRow[] {
-    const rows = this.#listed.map((listed) => rowOf(listed, this.#judge(listed)));
-    // The few that no list has come first in their class.
-    return [...this.#unlisted(rows), ...rows];
+  #addElsewhere(known: Known): void {
+    const place = placeKey(known.says);
+    this.#elsewhere.add(`${known.status} ${place}`, known);
+    if (known.status === "verified" && this.#excuse(known) === null) this.#elsewhere.add(`unexcused ${place}`, known);
   }
 
-  #judge(listed: Listed): Judgement {
-    const named = this.#proofsOf.of(comparableAddress(listed.address)).filter(({ says }) => names(says, listed));
-    const matching = named.filter((each) => each.status === "verified" && this.#matches(each.says, listed));
+  #isOurs({ organizationId }: ProvenAddress): boolean {
+    return organizationId === this.#options.organizationId;
+  }
+
+  /** Whether a list has the address where the proof says. Proofs of private keys name no place. */
+  #isListed(says: ProvenAddress): boolean {
+    const { walletId, path } = says;
+    const place = { walletId, path: walletId === null ? null : path };
+    return namesOf(says).some((name) => this.#places.has(placeKey(place, name)));
+  }
+
+  /**
+   * Finds the place of each key that was exported, wherever something names it: it can only worsen a class. Where only
+   * the wallet is known, it is exported as a whole.
+   */
+  *#placeExports(): Generator<undefined> {
+    const whole = new Set<AddressActivity>();
+    for (const [name, { address, activity }] of this.#exportedKeys) {
+      yield;
+      const makers = [...this.#makers.of(name).map((each) => each.activity), activity].filter(hasWallet);
+      const made = makers.flatMap((each) => placesByAddress(each).of(name));
+      // No proof has a curve.
+      const proven = this.#proofsOf
+        .of(name)
+        .flatMap(({ says }) => (this.#isOurs(says) ? { ...says, curve: null } : []));
+      const all = [...this.#listedOf.of(name), ...made, ...proven].filter(({ walletId }) => walletId !== null);
+      const known = new Set(all.flatMap((one) => (one.curve === null ? [] : placeKey(one))));
+      const places = all.filter((one) => one.path !== null && (one.curve !== null || !known.has(placeKey(one))));
+      for (const place of places) this.#exportAt(place);
+      if (places.length > 0) continue;
+      for (const { walletId } of all) this.#made.exported.add(walletId!);
+      for (const each of makers) whole.add(each);
+      if (all.length + makers.length === 0) this.#unplaced.push(unplacedKey(activity, address));
+    }
+    for (const { wallets } of whole) for (const walletId of wallets) this.#made.exported.add(walletId);
+  }
+
+  #exportAt({ walletId, path, curve, address }: Place): void {
+    addTo(this.#exportedAt, placeKey({ walletId, path }), curve ?? "", address);
+    const root = unhardenedRoot(path);
+    if (root !== null) addTo(this.#exportedBeside, placeKey({ walletId, path: root }), path!, address);
+  }
+
+  *#listedRows(): Generator<undefined, AddressRow[]> {
+    const rows: AddressRow[] = [];
+    for (const [address, listed] of this.#listedOf.entries()) {
+      const named = new Map(listed.map((one) => [nameOf(one), new Map() as NamedProofs]));
+      for (const proof of this.#proofsOf.of(address)) {
+        yield;
+        for (const each of namesOf(proof.says).flatMap((name) => named.get(name) ?? [])) addNamed(each, proof);
+      }
+      for (const one of listed) {
+        yield;
+        const row = rowOf(one, this.#judge(one, named.get(nameOf(one))!));
+        if (row.class === "contradicted") this.#contradicted.add(nameOf(one));
+        rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  #judge(listed: Listed, named: NamedProofs): Judgement {
+    const own = this.#ownHolder(listed);
+    const group = listed.walletId === null ? named.get("verified") : named.get(own);
+    const matching = group?.of(listed.walletId === null ? own : listed.path!) ?? [];
     const [match] = matching;
     return (
       this.#contradiction(listed, named, match) ??
@@ -174,101 +321,85 @@ class Join {
     );
   }
 
-  #isOwn({ organizationId, walletId }: ProvenAddress, listed: Listed): boolean {
-    return organizationId === this.#options.organizationId && walletId === listed.walletId;
+  #ownHolder({ walletId }: Pick<Listed, "walletId">): string {
+    return holderKey({ organizationId: this.#options.organizationId, walletId });
   }
 
-  /** Whether the proof is of a private key: an exported account may have been imported as one. */
-  #isKeyOfAccount({ organizationId, walletId }: ProvenAddress, listed: Listed): boolean {
-    return organizationId === this.#options.organizationId && walletId === null && listed.walletId !== null;
-  }
-
-  #matches(says: ProvenAddress, listed: Listed): boolean {
-    return this.#isOwn(says, listed) && (listed.walletId === null || says.path === listed.path);
+  #isShown(id: string, what: keyof Flags): boolean {
+    return this.#flags.get(id)?.[what] === true || this.#made[what].has(id);
   }
 
   /** Whether a flag or an activity says it. The proofs are those that match. */
-  #isMade(listed: Listed, what: "imported" | "exported", proofs: readonly Known[] = []): boolean {
-    const { id, walletId, address } = listed;
+  #isMade(listed: Listed, what: keyof Flags, proofs: readonly Known[] = []): boolean {
+    if (this.#isShown(listed.id, what) || (what === "exported" && this.#hasExportedKey(listed))) return true;
     // No proof of a private key names its id, so that the one in the list may be another than the activity's.
-    const keys = walletId === null ? proofs.flatMap(({ activity }) => keysOf(activity, address)) : [];
-    const ids = [id, ...keys];
-    if (ids.some((each) => this.#flags.get(each)?.[what] === true)) return true;
-    if (what === "imported") {
-      const isImport = ({ activity }: Known): boolean => activity.effect === "imports" && mayBeDone(activity);
-      return ids.some((each) => this.#imported.has(each)) || (walletId === null && proofs.some(isImport));
-    }
-    return ids.some((each) => this.#exported.has(each)) || this.#hasExportedKey(listed);
+    return listed.walletId === null && this.#factsOfProofs(proofs)[what];
   }
 
-  #hasExportedKey({ address, walletId, path, curve }: Listed): boolean {
-    if (this.#exported.has(comparableAddress(address))) return true;
-    const there = this.#exportedAt.of(placeKey(walletId, path));
-    return there.some((each) => each.curve === null || curve === null || each.curve === curve);
+  readonly #factsOfProofs = remembered((proofs: readonly Known[]): Record<keyof Flags, boolean> => {
+    const facts = proofs.map(({ says, activity }) => this.#factsOfKeys(keysOf(activity, says.address)));
+    const isImport = ({ activity }: Known): boolean => activity.effect === "imports" && mayBeDone(activity);
+    return {
+      imported: facts.some(({ imported }) => imported) || proofs.some(isImport),
+      exported: facts.some(({ exported }) => exported),
+    };
+  });
+
+  readonly #factsOfKeys = remembered((ids: readonly string[]) => ({
+    imported: ids.some((id) => this.#isShown(id, "imported")),
+    exported: ids.some((id) => this.#isShown(id, "exported")),
+    deletion: ids.map((id) => this.#deletions.get(id)).reduce(laterOf, undefined),
+  }));
+
+  #hasExportedKey({ address, curve, ...place }: Listed): boolean {
+    if (this.#made.exported.has(comparableAddress(address))) return true;
+    const curves = this.#exportedAt.get(placeKey(place));
+    return (curve === null ? curves?.besides() : (curves?.first("") ?? curves?.first(curve))) !== undefined;
   }
 
-  /** Returns the proofs of this wallet and path whose address no listed account there has. */
-  #elsewhere({ walletId, path }: Listed): readonly Known[] {
-    const key = placeKey(walletId, path);
-    const isMissing = ({ says }: Known): boolean =>
-      says.organizationId === this.#options.organizationId &&
-      !this.#listedAt.of(key).some((other) => names(says, other));
-    const known = this.#missing.get(key) ?? this.#proofsAt.of(key).filter(isMissing);
-    this.#missing.set(key, known);
-    return walletId === null ? [] : known;
-  }
-
-  #contradiction(listed: Listed, named: readonly Known[], match: Known | undefined): Judgement | null {
-    const missing = this.#elsewhere(listed).find(
-      (each) => each.status === "verified" && (match === undefined || this.#excuse(each) === null),
-    );
+  #contradiction(listed: Listed, named: NamedProofs, match: Known | undefined): Judgement | null {
+    if (this.#disputed.has(listed.accountId ?? ""))
+      return { class: "contradicted", reason: `the lists have its account ${listed.accountId} with other values, too` };
+    const missing = this.#elsewhere.first(`${match === undefined ? "verified" : "unexcused"} ${placeKey(listed)}`);
     if (missing !== undefined)
       return contradicted(missing, `a verified proof says that this wallet and path have ${missing.says.address}`);
-    const verified = named.filter(({ status }) => status === "verified");
-    const moved = verified.find(
-      ({ says }) =>
-        listed.walletId !== null && this.#isOwn(says, listed) && says.path !== null && says.path !== listed.path,
-    );
+    const own = this.#ownHolder(listed);
+    const moved = listed.walletId === null ? undefined : named.get(own)?.besides(listed.path!);
     if (moved !== undefined) return contradicted(moved, `a verified proof says that its path is ${moved.says.path}`);
-    const foreign = verified.find(({ says }) => !this.#isOwn(says, listed) && !this.#isKeyOfAccount(says, listed));
+    // An exported account may have been imported as a private key.
+    const foreign = named.get("verified")?.besides(own, this.#ownHolder({ walletId: null }));
     if (foreign === undefined || match !== undefined || this.#isMade(listed, "imported")) return null;
     return contradicted(foreign, `the only verified proof of it is of ${holderText(foreign.says, this.#options)}`);
   }
 
-  #refusal(listed: Listed, named: readonly Known[], match: Known | undefined): Judgement | null {
-    const own = named.filter(({ says }) => match === undefined || this.#isOwn(says, listed));
-    const nearby = match === undefined ? [...own, ...this.#elsewhere(listed)] : own;
-    const proof = nearby.find(({ status }) => status === "refused");
-    if (proof !== undefined)
-      return { class: "refused", reason: proof.failed.join(", "), activityId: proof.activity.id };
-    if (match !== undefined) return null;
-    for (const { activity, proofs } of this.#makersOf(listed)) {
-      const unread = proofs.find(({ status, says }) => status === "refused" && says === null);
-      if (unread !== undefined) return { class: "refused", reason: unread.failed.join(", "), activityId: activity.id };
+  #refusal(listed: Listed, named: NamedProofs, match: Known | undefined): Judgement | null {
+    const { address, privateKeyId } = listed;
+    if (match !== undefined) {
+      const own = named.get("refused")?.first(this.#ownHolder(listed));
+      return own === undefined ? null : refused(own, own.activity);
     }
-    return null;
+    const proof = named.get("refused")?.besides() ?? this.#elsewhere.first(`refused ${placeKey(listed)}`);
+    if (proof !== undefined) return refused(proof, proof.activity);
+    return this.#unread.first(comparableAddress(address)) ?? this.#unread.first(privateKeyId ?? "") ?? null;
   }
 
-  #makersOf({ address, privateKeyId }: Listed): readonly AddressEvidence[] {
-    return [...this.#makers.of(comparableAddress(address)), ...this.#makers.of(privateKeyId ?? "")];
-  }
-
-  #unproven(listed: Listed, named: readonly Known[]): Judgement {
-    const [maker] = this.#makersOf(listed);
-    const activityId = (named[0] ?? maker)?.activity.id;
+  #unproven(listed: Listed, named: NamedProofs): Judgement {
+    const { address, privateKeyId } = listed;
+    const maker = this.#makers.first(comparableAddress(address)) ?? this.#makers.first(privateKeyId ?? "");
+    const activityId = (named.get(ANY_STATUS)?.besides() ?? maker)?.activity.id;
     const imported = this.#isMade(listed, "imported") ? "imported without a proof: " : "";
     return { class: "service", reason: `${imported}${this.#unprovenText(listed, named, maker)}`, activityId };
   }
 
-  #unprovenText(listed: Listed, named: readonly Known[], maker: AddressEvidence | undefined): string {
-    if (named.some(({ status }) => status === "no-boot-proof"))
+  #unprovenText(listed: Listed, named: NamedProofs, maker: AddressEvidence | undefined): string {
+    if (named.get("no-boot-proof")?.besides() !== undefined)
       return "the service does not have the boot proof of its proof any more";
-    const other = named.find(({ status }) => status === "other");
+    const other = named.get("other")?.besides();
     if (other !== undefined)
       return `signed by ${other.deployment ?? "an enclave"}, which the policy does not say to derive addresses`;
-    const foreign = named.find(({ says }) => !this.#isOwn(says, listed));
+    const foreign = named.get(ANY_STATUS)?.besides(this.#ownHolder(listed));
     if (foreign !== undefined) return `its proof is of ${holderText(foreign.says, this.#options)}`;
-    if (named.length > 0) return "its proof names no path";
+    if (named.get(ANY_STATUS)?.besides() !== undefined) return "its proof names no path";
     if (maker?.activity.requested === false) return "its activity requested no app proofs";
     if (maker?.proofs.length === 0)
       return "its activity has no proof of an address: none was requested, or none is kept";
@@ -300,10 +431,10 @@ class Join {
     return judgement("derived", null);
   }
 
-  #besideText(listed: Listed): string | null {
-    const exported = this.#exportedBeside.of(placeKey(listed.walletId, unhardenedRoot(listed.path)));
-    const sibling = exported.find(({ path }) => path !== listed.path);
-    return sibling === undefined ? null : `${sibling.address}, an unhardened account beside it, was exported`;
+  #besideText({ walletId, path }: Listed): string | null {
+    const exported = this.#exportedBeside.get(placeKey({ walletId, path: unhardenedRoot(path) }));
+    const sibling = exported?.besides(path ?? "");
+    return sibling === undefined ? null : `${sibling}, an unhardened account beside it, was exported`;
   }
 
   /** Returns the reason why a proven address may be in no list, or null. */
@@ -311,32 +442,40 @@ class Join {
     if (activity.unkept) return "its activity asked not to keep it (persist: false)";
     const readAt = says.walletId === null ? this.#privateKeysAt : this.#accountsAt;
     if (says.timestampMs > readAt) return "it was made after its list was read";
-    const deletion = this.#deletions.find((each) => isDeletionOf(each, says, activity));
-    return deletion === undefined ? null : `it may have been deleted by ${deletion.id}`;
+    // A deletion of accounts names ids of accounts, which no proof has.
+    const deletion =
+      says.walletId === null
+        ? this.#factsOfKeys(keysOf(activity, says.address)).deletion
+        : laterOf(this.#deletions.get(says.walletId), this.#deletions.get(ANY_ACCOUNT));
+    const isLater = deletion !== undefined && endOf(deletion) >= says.timestampMs;
+    return isLater ? `it may have been deleted by ${deletion.id}` : null;
   }
 
-  #unlisted(rows: readonly AddressRow[]): AddressRow[] {
-    const known = new Map<string, AddressRow>();
-    this.#listed.forEach((listed, index) => {
-      for (const { says } of this.#proofsOf.of(comparableAddress(listed.address)))
-        if (names(says, listed) && (this.#matches(says, listed) || rows[index]!.class === "contradicted"))
-          known.set(sayingKey(says), rows[index]!);
-    });
+  *#unlistedRows(): Generator<undefined, AddressRow[]> {
     const missing = new Groups<Known>();
-    for (const each of this.#proofsOf.all()) {
-      const isOurs = each.status === "verified" && each.says.organizationId === this.#options.organizationId;
-      const key = sayingKey(each.says);
-      if (isOurs && !known.has(key)) missing.add(key, each);
+    for (const [, proofs] of this.#proofsOf.entries())
+      for (const each of proofs) {
+        yield;
+        const { says, status } = each;
+        const isReported = (): boolean =>
+          this.#isListed(says) || namesOf(says).some((name) => this.#contradicted.has(name));
+        if (status === "verified" && this.#isOurs(says) && !isReported())
+          missing.add(placeKey(says, says.address), each);
+      }
+    const rows: AddressRow[] = [];
+    for (const [, proofs] of missing.entries()) {
+      yield;
+      rows.push(this.#unlistedRow(proofs));
     }
-    return missing.groups().map((proofs) => this.#unlistedRow(proofs));
+    return rows;
   }
 
   /** Returns the row of an address that only proofs name. They say the same. */
   #unlistedRow(proofs: readonly Known[]): AddressRow {
     const { address, walletId, path } = proofs[0]!.says;
-    const none = { privateKeyId: null, curve: null, addressFormat: null, createdAt: null };
-    const id = walletId ?? "";
-    const listed = { ...none, id, address, listed: false, walletId, path, flags: this.#flags.get(id) };
+    const none = { curve: null, addressFormat: null, createdAt: null };
+    const own = { address, listed: false, walletId, privateKeyId: null, path, ...none };
+    const listed = { ...own, id: walletId ?? "", flags: this.#flags.get(walletId ?? "") };
     const proof = proofs.find((each) => this.#excuse(each) === null);
     if (proof !== undefined) return rowOf(listed, contradicted(proof, "a verified proof names it, and no list has it"));
     const judgement = this.#derived(listed, proofs);
@@ -346,27 +485,73 @@ class Join {
   }
 }
 
+type Place = Pick<AddressRow, "walletId" | "path" | "curve" | "address">;
+
+/** An activity that deletes accounts names them by ids, which no proof has. */
+const ANY_ACCOUNT = "any account";
+
+/**
+ * The proofs that name an address: by their status and in {@link ANY_STATUS} by their holder, and those that are
+ * verified by their holder and path. A holder is an organization's wallet, or its private keys.
+ */
+type NamedProofs = Nested<Known>;
+const ANY_STATUS = "any";
+
+function addNamed(named: NamedProofs, proof: Known): void {
+  const { says, status } = proof;
+  const holder = holderKey(says);
+  for (const name of [status, ANY_STATUS]) addTo(named, name, holder, proof);
+  if (status === "verified" && says.path !== null) addTo(named, holder, says.path, proof);
+}
+
 /** Values by key, in the order in which they were added. */
 class Groups<T> {
   readonly #groups = new Map<string, T[]>();
 
-  add(key: string, value: T): void {
+  /** Returns the first value of the key. */
+  add(key: string, value: T): T {
     const group = this.#groups.get(key);
+    group?.push(value);
     if (group === undefined) this.#groups.set(key, [value]);
-    else group.push(value);
+    return group?.[0] ?? value;
   }
 
   of(key: string): readonly T[] {
     return this.#groups.get(key) ?? [];
   }
 
-  groups(): (readonly T[])[] {
-    return [...this.#groups.values()];
+  first(key: string): T | undefined {
+    return this.#groups.get(key)?.[0];
   }
 
-  all(): T[] {
-    return this.groups().flat();
+  /** Returns the first value of another key than these. */
+  besides(...keys: readonly string[]): T | undefined {
+    for (const [key, [value]] of this.#groups) if (!keys.includes(key)) return value;
+    return undefined;
   }
+
+  entries(): Iterable<[key: string, values: readonly T[]]> {
+    return this.#groups;
+  }
+}
+
+/** Values by two keys. */
+type Nested<T> = Map<string, Groups<T>>;
+
+function addTo<T>(groups: Nested<T>, key: string, inner: string, value: T): void {
+  const group = groups.get(key) ?? new Groups<T>();
+  group.add(inner, value);
+  groups.set(key, group);
+}
+
+/** Returns a function that makes the value of each object once. */
+function remembered<K extends object, V>(make: (key: K) => V): (key: K) => V {
+  const values = new WeakMap<K, V>();
+  return (key) => {
+    const value = values.get(key) ?? make(key);
+    values.set(key, value);
+    return value;
+  };
 }
 
 function flagsOf(
@@ -384,54 +569,15 @@ function flagsOf(
   return flags;
 }
 
-function listedOf(
-  accounts: AddressLists["accounts"],
-  privateKeys: AddressLists["privateKeys"],
-  flags: ReadonlyMap<string, Flags>,
-): Listed[] {
-  return [
-    ...accounts.map(({ walletId, path, address, curve, addressFormat, createdAt }) => {
-      const own = { walletId, path, address, listed: true, curve, addressFormat, createdAt };
-      return { ...own, privateKeyId: null, id: walletId, flags: flags.get(walletId) };
-    }),
-    ...privateKeys.flatMap(({ privateKeyId, curve, createdAt, addresses }) =>
-      addresses.map(({ address, format: addressFormat }) => {
-        const own = {
-          privateKeyId,
-          walletId: null,
-          path: null,
-          address,
-          listed: true,
-          curve,
-          addressFormat,
-          createdAt,
-        };
-        return { ...own, id: privateKeyId, flags: flags.get(privateKeyId) };
-      }),
-    ),
-  ];
-}
-
 function worseFlag(a: ListedFlag, b: ListedFlag): ListedFlag {
   if (a === true || b === true) return true;
   return a === false && b === false ? false : null;
 }
 
-function rowOf(
-  listed: Omit<Listed, "id" | "flags">,
-  { class: name, reason, proof, activityId }: Judgement,
-): AddressRow {
-  const { address, listed: isListed, walletId, privateKeyId, path, curve, addressFormat, createdAt } = listed;
+function rowOf(listed: Listed, { class: name, reason, proof, activityId }: Judgement): AddressRow {
   return {
     class: name,
-    address,
-    listed: isListed,
-    walletId,
-    privateKeyId,
-    path,
-    curve,
-    addressFormat,
-    createdAt,
+    ...otherMembers(listed, "id", "accountId", "flags"),
     provenAt: proof === undefined ? null : new Date(proof.says.timestampMs).toISOString(),
     activityId: proof?.activity.id ?? activityId ?? null,
     deployment: proof?.deployment ?? null,
@@ -443,32 +589,67 @@ function contradicted(proof: Known, reason: string): Judgement {
   return { class: "contradicted", reason, proof };
 }
 
+function refused({ failed }: AddressProof | Known, { id: activityId }: AddressActivity): Judgement {
+  return { class: "refused", reason: failed.join(", "), activityId };
+}
+
 const CASELESS = ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_SUI", "ADDRESS_FORMAT_APTOS"];
 
-/** Whether the proof names the address. The case of hex digits tells nothing in three formats. */
-function names({ address }: ProvenAddress, listed: Pick<Listed, "address" | "addressFormat">): boolean {
-  if (address === listed.address) return true;
-  const isCaseless = CASELESS.includes(listed.addressFormat ?? "");
-  return isCaseless && comparableAddress(address) === comparableAddress(listed.address);
+/** What a listed address is called. The case of hex digits tells nothing in three formats. */
+function nameOf({ address, addressFormat }: Pick<Listed, "address" | "addressFormat">): string {
+  return CASELESS.includes(addressFormat ?? "") ? `~${comparableAddress(address)}` : `=${address}`;
+}
+
+/** What a listed address may be called that a proof names. */
+function namesOf({ address }: ProvenAddress): readonly string[] {
+  return [`=${address}`, `~${comparableAddress(address)}`];
+}
+
+const JUDGED = ["walletId", "path", "address", "curve", "addressFormat"] as const;
+
+function isEqual(a: ListedAccount, b: ListedAccount): boolean {
+  return JUDGED.every((name) => a[name] === b[name]);
 }
 
 function holderOf({ walletId }: Listed): string {
   return walletId === null ? "private key" : "wallet";
 }
 
+function unplacedKey({ id: activityId, type }: AddressActivity, address: string | null = null): UnplacedKey {
+  return { activityId, type, address };
+}
+
+function hasWallet({ wallets }: AddressActivity): boolean {
+  return wallets.length > 0;
+}
+
 /** Ids of the private keys of an activity that have the address, or of all if it does not say which. */
-function keysOf({ privateKeys, privateKeyAddresses }: AddressActivity, address: string): readonly string[] {
-  const name = comparableAddress(address);
-  const own = privateKeyAddresses.filter(({ addresses }) => addresses.some((each) => comparableAddress(each) === name));
-  return own.length === 0 ? privateKeys : own.map(({ privateKeyId }) => privateKeyId);
+function keysOf(activity: AddressActivity, address: string): readonly string[] {
+  const own = keysByAddress(activity).of(comparableAddress(address));
+  return own.length === 0 ? activity.privateKeys : own;
 }
 
-function placeKey(walletId: string | null, path: string | null): string {
-  return JSON.stringify([walletId, path]);
+const keysByAddress = /* @__PURE__ */ remembered(({ privateKeyAddresses }: AddressActivity) => {
+  const keys = new Groups<string>();
+  for (const { privateKeyId, addresses } of privateKeyAddresses)
+    for (const address of addresses) keys.add(comparableAddress(address), privateKeyId);
+  return keys;
+});
+
+/** The places of accounts by address. An activity of several wallets does not say which one has an account. */
+const placesByAddress = /* @__PURE__ */ remembered(({ wallets, accounts }: AddressActivity) => {
+  const [places, [walletId = null, ...others]] = [new Groups<Place>(), wallets];
+  for (const account of others.length > 0 ? [] : accounts)
+    places.add(comparableAddress(account.address), { ...account, walletId });
+  return places;
+});
+
+function placeKey({ walletId, path }: Pick<Place, "walletId" | "path">, name = ""): string {
+  return JSON.stringify([walletId, path, name]);
 }
 
-function sayingKey({ walletId, path, address }: ProvenAddress): string {
-  return JSON.stringify([walletId, path, address]);
+function holderKey({ organizationId, walletId }: Pick<ProvenAddress, "organizationId" | "walletId">): string {
+  return JSON.stringify([organizationId, walletId]);
 }
 
 function holderText({ organizationId, walletId }: ProvenAddress, options: JoinOptions): string {
@@ -485,13 +666,13 @@ function mayBeDone({ status }: AddressActivity): boolean {
   return status === null || !UNDONE.includes(status);
 }
 
-function isDeletionOf(deletion: AddressActivity, says: ProvenAddress, made: AddressActivity): boolean {
-  if (deletion.requestedAt !== null && lastMillisecond(deletion.requestedAt) < says.timestampMs) return false;
-  if (says.walletId === null) return keysOf(made, says.address).some((id) => deletion.privateKeys.includes(id));
-  // A deletion of accounts names ids of accounts, which no proof has.
-  return deletion.wallets.length === 0
-    ? /WALLET_ACCOUNTS/.test(deletion.type)
-    : deletion.wallets.includes(says.walletId);
+function laterOf(a: AddressActivity | undefined, b: AddressActivity | undefined): AddressActivity | undefined {
+  return a === undefined || (b !== undefined && endOf(a) < endOf(b)) ? b : a;
+}
+
+/** Returns the last millisecond at which an activity may have been requested. */
+function endOf({ requestedAt }: AddressActivity): number {
+  return lastMillisecond(requestedAt ?? Infinity);
 }
 
 /** A smaller number means seconds, since in milliseconds it would be before 1974. */

@@ -16,6 +16,8 @@ export interface ListedWallet {
 }
 
 export interface ListedAccount {
+  /** Accounts with the same id are joined if they are equal, and contradicted if they differ. */
+  readonly walletAccountId?: string;
   readonly walletId: string;
   readonly path: string;
   readonly address: string;
@@ -55,7 +57,7 @@ export function readWallets(answer: unknown): ListedWallet[] {
 }
 
 /** An account and its id, after which the next page begins. */
-export type AccountOfPage = ListedAccount & { readonly walletAccountId: string };
+export type AccountOfPage = ListedAccount & Required<Pick<ListedAccount, "walletAccountId">>;
 
 /** Reads one page of `list_wallet_accounts`. Throws {@link MalformedError}, also for another organization's account. */
 export function readAccounts(answer: unknown, organizationId: string): AccountOfPage[] {
@@ -155,6 +157,9 @@ export const ADDRESS_ACTIVITY_TYPES: readonly string[] = /* @__PURE__ */ ([] as 
   ),
 );
 
+/** Where an activity made an address, by its own word. */
+export type MadeAccount = Pick<ListedAccount, "path" | "address"> & { readonly curve: string | null };
+
 /** What an activity says about addresses. Every member is the service's word. */
 export interface AddressActivity {
   readonly id: string;
@@ -171,6 +176,8 @@ export interface AddressActivity {
   readonly wallets: readonly string[];
   readonly privateKeys: readonly string[];
   readonly addresses: readonly string[];
+  /** The accounts of its intent, each with the address at the same place of its result. */
+  readonly accounts: readonly MadeAccount[];
   /** The private keys whose addresses it names. */
   readonly privateKeyAddresses: readonly { readonly privateKeyId: string; readonly addresses: readonly string[] }[];
   /** Whether the intent asks not to keep the addresses (`persist: false`). */
@@ -184,8 +191,8 @@ export function readAddressActivity(input: unknown): AddressActivity {
   const { value, faults } = readActivity(json);
   const { id, organizationId, type, status = null, requestedAt = null } = value;
   if (!id || !organizationId || !type) throw new MalformedError("activity", faults);
-  const result = soleMember(value.result);
-  const parts = [soleMember(value.intent), result].filter(isJsonObject);
+  const [intent, result] = [soleMember(value.intent), soleMember(value.result)];
+  const parts = [intent, result].filter(isJsonObject);
   const holders = parts.flatMap((part) => [part, part["wallet"], ...listOf(part["privateKeys"])]).filter(isJsonObject);
   const textsAt = (...names: string[]): string[] => [
     ...new Set(holders.flatMap((holder) => names.flatMap((name) => listOf(holder[name]).flatMap(textOf)))),
@@ -201,13 +208,28 @@ export function readAddressActivity(input: unknown): AddressActivity {
     wallets: textsAt("walletId", "walletIds"),
     privateKeys: textsAt("privateKeyId", "privateKeyIds"),
     addresses: textsAt("address", "addresses"),
+    accounts: [...accountsOf(intent, result), ...accountsOf(memberOf(intent, "wallet"), memberOf(result, "wallet"))],
     privateKeyAddresses: holders.flatMap((holder) => {
       const addresses = listOf(holder["addresses"]).flatMap(textOf);
       return textOf(holder["privateKeyId"]).map((privateKeyId) => ({ privateKeyId, addresses }));
     }),
     unkept: parts.some((part) => part["persist"] === false),
-    subOrganizationId: (isJsonObject(result) && textOf(result["subOrganizationId"])[0]) || null,
+    subOrganizationId: textOf(memberOf(result, "subOrganizationId"))[0] ?? null,
   };
+}
+
+/** Returns nothing if the numbers of accounts and addresses differ, since no place is then sure. */
+function accountsOf(intent: JsonValue | undefined, result: JsonValue | undefined): MadeAccount[] {
+  const [accounts, addresses] = [listOf(memberOf(intent, "accounts")), listOf(memberOf(result, "addresses"))];
+  if (accounts.length !== addresses.length) return [];
+  return accounts.flatMap((account, index) => {
+    const [[path], [curve = null]] = [textOf(memberOf(account, "path")), textOf(memberOf(account, "curve"))];
+    return path === undefined ? [] : textOf(addresses[index]).map((address) => ({ path, curve, address }));
+  });
+}
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(value) ? value[name] : undefined;
 }
 
 function effectOf(type: string): AddressEffect | null {

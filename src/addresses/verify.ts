@@ -25,6 +25,7 @@ import {
   namedSharing,
   readOptions,
 } from "../inputs.js";
+import { quoted } from "../report/printable.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { inTurns } from "../verify/in-turns.js";
 import { type AddressActivity, readAddressActivity } from "./lists.js";
@@ -78,6 +79,8 @@ export interface AddressProof {
   readonly deployment: string | null;
   /** Ids of the checks that refuse it. Empty unless it is refused. */
   readonly failed: readonly CheckId[];
+  /** What weakens the deployment (`policy.scope`). */
+  readonly warnings: readonly string[];
 }
 
 /** An activity and its derivation proofs. Only {@link verifyAddressActivity} makes one. */
@@ -139,6 +142,8 @@ interface Part {
 
 interface Judged {
   readonly deployment: string | null;
+  /** What weakens the deployment. */
+  readonly scope: readonly string[];
   readonly failed: readonly CheckId[];
 }
 
@@ -208,7 +213,10 @@ class ActivityRun {
   #proof({ says }: Part, judged: Judged | undefined): AddressProof {
     const status = this.#statusOf(judged);
     const failed = status === "refused" ? judged!.failed : [];
-    return Object.freeze({ status, says, deployment: judged?.deployment ?? null, failed });
+    const { deployment = null, scope = [] } = judged ?? {};
+    const reasons = status === "verified" ? scope : [];
+    const warnings = reasons.map((text) => `the deployment ${quoted(deployment!)}: ${text}.`);
+    return Object.freeze({ status, says, deployment, failed, warnings });
   }
 
   #statusOf(judged: Judged | undefined): AddressProofStatus {
@@ -253,9 +261,10 @@ class ActivityRun {
     const of = (...pieces: readonly CheckSubject[]): CheckId[] => pieces.flatMap((piece) => byPiece.get(piece) ?? []);
     const ofBoots = new Map([...lists].map((list) => [list, list.flatMap((boot) => of(`boot[${places.get(boot)!}]`))]));
     const { appraisal, appProofs, bootProofs } = judgement;
-    const deployments = new Map(bootProofs.map((boot, index) => [boot, appraisal!.deployments[index]?.name ?? null]));
+    const deployments = new Map(bootProofs.map((boot, index) => [boot, appraisal!.deployments[index]]));
     const aloneOf = (part: Part, index: number): Judged => ({
-      deployment: deployments.get(appProofs[index]?.bootProof ?? null) ?? null,
+      deployment: deployments.get(appProofs[index]?.bootProof ?? null)?.name ?? null,
+      scope: deployments.get(appProofs[index]?.bootProof ?? null)?.scope ?? [],
       failed: inOrder([...ofBoots.get(part.boots)!, ...of(`app[${index}]`, "activity", "policy")]),
     });
     return {

@@ -4,10 +4,12 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node
 import { join } from "node:path";
 import { decodeBundle, isBundle } from "../bundle/file.js";
 import { packEvidence } from "../bundle/pack.js";
+import { fromHex } from "../bytes.js";
 import type { ActivityPiece, AddressPiece } from "../client/addresses.js";
 import { unwrap } from "../decode/input.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { count, flag, list, nonEmptyText, nullable, object, oneOf, readShape } from "../decode/shapes.js";
+import { count, flag, list, nonEmptyText, nullable, object, oneOf, optional, readShape } from "../decode/shapes.js";
 import type { ReadOf } from "../decode/shapes.js";
 import { replaceWhole } from "../disk/whole.js";
 import { attempt, faultText } from "../errors.js";
@@ -23,6 +25,7 @@ const QUESTION = object({
   walletId: nullable(nonEmptyText),
   addresses: list(nonEmptyText),
   privateKeys: flag,
+  allActivities: optional(flag),
 });
 /** What a command line asks about. */
 export type AddressQuestion = ReadOf<typeof QUESTION>;
@@ -134,29 +137,45 @@ export class AddressFolder {
       parentOrganizationId: this.#parentOrganizationId,
       organizations: [...this.#organizations.values()],
     };
-    await replaceWhole(join(this.#path, INDEX_NAME), jsonDocument(index)).catch(notWritten(this.#path));
+    await this.#replace(join(this.#path, INDEX_NAME), jsonDocument(index));
   }
 
   async #write(organizationId: string, name: string, content: unknown): Promise<string> {
     const text = jsonDocument(content as object);
-    await replaceWhole(pathIn(this.#path, organizationId, name), text).catch(notWritten(this.#path));
+    await this.#replace(pathIn(this.#path, organizationId, name), text);
     return sha256(text);
+  }
+
+  async #replace(path: string, text: string): Promise<void> {
+    await replaceWhole(path, text, { mode: 0o600 }).catch(notWritten(this.#path));
   }
 }
 
 /** Returns a bundle. An activity without boot proofs is alone, since a bundle has at least one. */
-function contentOf({ activity, bootProofs }: ActivityPiece): object {
+function contentOf({ activity: given, bootProofs }: ActivityPiece): object {
+  const activity = withoutSeeds(given);
   if (bootProofs.length === 0) return { activity };
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
+
+/** Leaves out what an export hands over: who has the target key reads a seed in it. Nothing is proven by it. */
+function withoutSeeds(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutSeeds);
+  if (!isJsonObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => name !== "exportBundle");
+  return Object.fromEntries(kept.map(([name, member]) => [name, withoutSeeds(member)]));
+}
+
+/** No proof counts by a boot proof of this key, so one that states no key refuses what names it. */
+const NO_KEY = "00".repeat(QOS_PUBLIC_KEY_LENGTH);
 
 function activityPiece(bytes: Uint8Array, activityId: string, organizationId: string): ActivityPiece {
   const json = parseJson(bytes);
   const evidence: Evidence = isBundle(json) ? decodeBundle(json).evidence : { bootProofs: [] };
   const { bootProofs, activity = unwrap(json, "activity") } = evidenceMembers(evidence);
   const keyed = (bootProofs as readonly JsonValue[]).map((bootProof) => {
-    const key = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : "";
-    return { key: String(key), bootProof };
+    const key = isJsonObject(bootProof) ? String(bootProof["ephemeralPublicKeyHex"]) : "";
+    return { key: fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH ? key : NO_KEY, bootProof };
   });
   return { kind: "activity", activityId, organizationId, activity: activity as JsonValue, bootProofs: keyed };
 }
@@ -203,8 +222,10 @@ function refuseParts(path: string, made: AddressQuestion, asked: Index["organiza
 /** Whether a folder of one question answers another. One that was made for a part answers for this part alone. */
 function answers(made: AddressQuestion, asked: AddressQuestion): boolean {
   const isWhole = made.walletId === null && made.addresses.length === 0 && made.privateKeys;
-  const isSame = JSON.stringify({ ...made, suborgs: asked.suborgs }) === JSON.stringify(asked);
-  return (made.suborgs || !asked.suborgs) && (isWhole || isSame);
+  const { suborgs, allActivities } = asked;
+  const isSame = JSON.stringify({ ...made, suborgs, allActivities }) === JSON.stringify({ ...asked, allActivities });
+  const isEnough = (made.suborgs || !suborgs) && (made.allActivities === true || allActivities !== true);
+  return isEnough && (isWhole || isSame);
 }
 
 function readIndex(path: string): Index {
@@ -251,7 +272,7 @@ function inFolder<T>(path: string, work: () => T): T {
 /** Makes the last folder only: Node 20 never returns from `recursive` in /proc, and a mistyped path shows. */
 function makeFolder(path: string): void {
   const found = inFolder(path, () => statSync(path, { throwIfNoEntry: false }));
-  if (found === undefined) inFolder(path, () => mkdirSync(path));
+  if (found === undefined) inFolder(path, () => mkdirSync(path, { mode: 0o700 }));
   else if (!found.isDirectory()) throw fault(path, "is a file, and --out takes a folder");
 }
 

@@ -1,17 +1,21 @@
 /** The table of `addresses`: its exit code, and its formats but for the page. */
 import {
-  type AcceptableClass,
   ADDRESS_CLASSES,
+  type Acceptable,
   type AddressClass,
   CLASSES,
+  UNPLACED,
+  type UnplacedKey,
   isAcceptedClass,
+  unplacedText,
 } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
+import { ADDRESS_ACTIVITY_TYPES } from "../addresses/lists.js";
 import { printableJson } from "../decode/json.js";
 import { XML, leaf, node, testCase } from "../formats/junit.js";
 import { numbered } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
-import { type Page, type TextOptions, headingLines, pageOf, wrapped } from "../report/layout.js";
+import { type Page, type TextOptions, headingLines, pageOf, warningLines, wrapped } from "../report/layout.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
@@ -25,7 +29,13 @@ export interface AddressResult {
   readonly suborgs: number | null;
   /** The worst class first. */
   readonly rows: readonly TableRow[];
-  readonly accepted: readonly AcceptableClass[];
+  readonly accepted: readonly Acceptable[];
+  /** Keys that may be those of any row. */
+  readonly unplaced: readonly UnplacedKey[];
+  /** What weakens the deployments whose proofs count. */
+  readonly warnings: readonly string[];
+  /** Whether activities of all types were asked for. */
+  readonly allActivities: boolean;
   /** Addresses of `--address` that no list has. */
   readonly notListed: readonly string[];
   /** What could not be fetched, and why. */
@@ -42,12 +52,20 @@ export function tableExitCode(result: AddressResult): 0 | 1 | 3 {
 }
 
 /** Returns the words of the headline for the first fault, or null. */
-function faultOf({ rows, accepted, unfetched, notListed }: AddressResult): string | null {
+function faultOf(result: AddressResult): string | null {
+  const { rows, accepted, unfetched, notListed } = result;
+  const unplaced = openKeys(result).length;
   const refused = rows.filter((row) => !isAcceptedClass(row.class, accepted)).length;
   if (unfetched.length > 0) return "NOT FETCHED: not everything of";
   if (refused > 0) return `NOT ACCEPTED: ${refused} of`;
+  if (unplaced > 0) return `UNPLACED: ${numbered(unplaced, "exported or imported key")} may be of any of`;
   if (notListed.length > 0) return `NOT LISTED: ${notListed.length} of the addresses that were named, beside`;
   return rows.some(({ listed }) => listed) ? null : "NO ADDRESSES: no list has any, beside";
+}
+
+/** Returns the unplaced keys that the caller does not accept. */
+function openKeys({ unplaced, accepted }: AddressResult): readonly UnplacedKey[] {
+  return accepted.includes(UNPLACED) ? [] : unplaced;
 }
 
 /** Returns the sentence above the table. */
@@ -66,16 +84,27 @@ export function faultsOf({ unfetched, notListed }: AddressResult): string[] {
 }
 
 /** Returns what makes the exit code, and what no row says. Messages hide a whole address, which looks like a key. */
-export function omissionsOf({ rows, unfetched, notListed }: AddressResult): string[] {
+export function omissionsOf(result: AddressResult): string[] {
+  const { rows, unfetched, notListed, warnings } = result;
   // Where addresses were asked for, the lists may have others.
   const none = notListed.length > 0 || rows.some(({ listed }) => listed) ? [] : ["no list has any address"];
   const short = notListed.map((text) => (text.length > 20 ? `${text.slice(0, 10)}...${text.slice(-8)}` : text));
-  return [...unfetched, ...short.map((text) => `in no list: ${text}`), ...none];
+  const unplaced = openKeys(result).map((key) => `${UNPLACED}: ${unplacedText({ ...key, address: null })}`);
+  const told = warnings.map((text) => `warning: ${text}`);
+  return [...unfetched, ...unplaced, ...short.map((text) => `in no list: ${text}`), ...none, ...told];
 }
 
 /** Returns what no class says. */
-export function limitsOf({ suborgs }: AddressResult): string[] {
+export function limitsOf({ suborgs, unplaced, allActivities }: AddressResult): string[] {
+  const types = ADDRESS_ACTIVITY_TYPES.join(", ");
   return [
+    ...unplaced.map((key) => printable(`${unplacedText(key)}.`)),
+    ...(allActivities
+      ? []
+      : [
+          "What activities of other types did, such as an export by a type of tomorrow (--all-activities asks for all). " +
+            `Types asked for: ${types}.`,
+        ]),
     "Curve and format are the word of the service. So are imported and exported, unless an activity shows them.",
     "A list can leave an address out. That is noticed only if a proof names it.",
     "That nobody else knows the seed of an address is never proven.",
@@ -123,6 +152,7 @@ export function tableText(result: AddressResult, isAll: boolean, options: TextOp
   const groups = groupsOf(result, isAll);
   const lines = [
     ...headingLines(headlineOf(result), page),
+    ...result.warnings.flatMap((text) => warningLines(printable(text), page)),
     ...limitsOf(result).flatMap((text) => wrapped(page, "- ", text)),
     ...faultsOf(result).flatMap((text) => wrapped(page, "", text)),
     "",
@@ -189,7 +219,7 @@ export function tableJunit(result: AddressResult): string {
   const fault = faultOf(result);
   const isWhole = result.unfetched.length === 0;
   const failure = leaf(isWhole ? "failure" : "error", { type: "table", message: headlineOf(result) }, faultsOf(result));
-  const output = leaf("system-out", {}, [headlineOf(result), ...limitsOf(result)]);
+  const output = leaf("system-out", {}, [headlineOf(result), ...result.warnings, ...limitsOf(result)]);
   const isRefused = (row: TableRow): boolean => !isAcceptedClass(row.class, result.accepted);
   const cases = result.rows.flatMap((row) => {
     const message = row.reason ?? CLASSES[row.class].meaning;

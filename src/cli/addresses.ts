@@ -1,7 +1,7 @@
 /** `bootproof addresses`: which addresses of an organization were derived inside a pinned enclave. */
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { createHash } from "node:crypto";
-import { ADDRESS_CLASSES, type AcceptableClass } from "../addresses/classes.js";
+import { ADDRESS_CLASSES, type Acceptable, type UnplacedKey } from "../addresses/classes.js";
 import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../client/addresses.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
@@ -34,8 +34,8 @@ Examples:
     $ bootproof addresses --policy policy.json --accept exported,imported --wallet ID
     $ bootproof addresses --from evidence --organization-id ID --policy policy.json --format html > addresses.html
 
-Exit codes: 0 every address is derived or accepted, 1 one is not, one that --address names is not listed, or there is
-none, 2 wrong usage or policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
+Exit codes: 0 every address is derived or accepted, 1 one is not, one that --address names is not listed, there is
+none, or a key was exported or imported and nothing says in which wallet it is (--accept unplaced), 2 wrong usage or policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
 
 const FORMATS = {
   text: (result, { all }, io) => table.tableText(result, all === true, textOptions(io)),
@@ -50,6 +50,7 @@ const FORMATS = {
       isGood: table.tableExitCode(result) === 0,
       faults: table.faultsOf(result),
       limits: table.limitsOf(result),
+      warnings: result.warnings,
       groups: table.groupsOf(result, all === true),
       origin: table.tableOrigin(result),
     });
@@ -72,7 +73,7 @@ interface AddressRequest {
   readonly question: AddressQuestion;
   /** Undefined with `--from`. */
   readonly connection: Connection | undefined;
-  readonly accepted: readonly AcceptableClass[];
+  readonly accepted: readonly Acceptable[];
   readonly limit: number;
   readonly maxAccounts: number;
 }
@@ -127,7 +128,8 @@ function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): Add
   const limit = mostOf(args, "limit", flags.limit ?? "1000");
   const maxAccounts = mostOf(args, "max-accounts", flags.maxAccounts ?? String(MOST));
   const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true } = flags;
-  const asked = { suborgs, walletId, addresses: [...addresses], privateKeys };
+  const all = flags.allActivities === true && { allActivities: true };
+  const asked = { suborgs, walletId, addresses: [...addresses], privateKeys, ...all };
   if (organizationId === undefined) return undefined;
   return { flags, question: { organizationId, ...asked }, connection, accepted, limit, maxAccounts };
 }
@@ -149,12 +151,16 @@ interface ReadPolicy {
 async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Promise<table.AddressResult> {
   const { question, accepted } = request;
   const rows: table.TableRow[] = [];
+  const unplaced: UnplacedKey[] = [];
+  const warnings = new Set<string>();
   let organizations = 0;
   let unfetched: readonly string[] = [];
   try {
-    for await (const { organizationId, rows: own } of tablesOf(request, read, io)) {
+    for await (const { organizationId, ...own } of tablesOf(request, read, io)) {
       organizations++;
-      for (const row of own) rows.push({ ...row, organizationId });
+      for (const row of own.rows) rows.push({ ...row, organizationId });
+      unplaced.push(...own.unplaced);
+      for (const warning of own.warnings) warnings.add(warning);
     }
   } catch (error) {
     if (!(error instanceof UnreachableError) || organizations === 0) throw error;
@@ -166,6 +172,9 @@ async function resultOf(request: AddressRequest, read: ReadPolicy, io: Io): Prom
     suborgs: question.suborgs ? organizations - 1 : null,
     rows: rows.sort((a, b) => ADDRESS_CLASSES.indexOf(a.class) - ADDRESS_CLASSES.indexOf(b.class)),
     accepted,
+    unplaced,
+    warnings: [...warnings],
+    allActivities: question.allActivities === true,
     notListed: question.addresses.filter((address) => !listed.has(comparableAddress(address))),
     unfetched,
     policy: { name: read.policy.name, sha256: createHash("sha256").update(read.policy.content()).digest("hex") },
@@ -182,7 +191,8 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
     const folder = flags.out === undefined ? null : new AddressFolder(flags.out, question);
     const pieces = flags.from === undefined ? fetched(request, folder, io) : piecesIn(flags.from, question);
     const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
-    yield* joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, now: io.now });
+    const acceptance = flags.failOnWarning === true ? "strict" : "standard";
+    yield* joinPieces(pieces, { policy: read.policy, ...read.provenance, ...filter, acceptance, now: io.now });
     await folder?.end();
   } catch (error) {
     // It is recognised by its name, since it may come from another copy of the library.
@@ -214,7 +224,7 @@ async function* fetched(
     now: io.now,
     query: (name, parameters, options) => client.query(name, parameters, options),
   };
-  const { organizationId, suborgs, walletId, addresses, privateKeys } = question;
+  const { organizationId, suborgs, walletId, addresses, privateKeys, allActivities = false } = question;
   const onProgress = (progress: AddressProgress): void => io.progress(progressText(progress));
   const arrived = async <T>(answer: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     const goesOn = folder === null ? "" : `: the same command goes on from ${flags.out}`;
@@ -243,6 +253,7 @@ async function* fetched(
       ...(parentOrganizationId !== undefined && { parentOrganizationId }),
       ...(folder && { known: async (...ids) => folder.known(...ids) }),
       privateKeys,
+      allActivities,
       maxAccounts,
       signal,
       onProgress,

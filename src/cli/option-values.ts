@@ -1,5 +1,5 @@
 /** Reads option values. The readers report a fault to the arguments, and return undefined. */
-import { ACCEPTABLE_CLASSES, type AcceptableClass } from "../addresses/classes.js";
+import { ACCEPTABLE, type Acceptable } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
@@ -44,12 +44,12 @@ function timeOf(args: ArgumentReader, option: string, text: string, words = ""):
 }
 
 /** Reads the classes of `--accept`. */
-export function acceptedOf(args: ArgumentReader, text: string | undefined): readonly AcceptableClass[] {
+export function acceptedOf(args: ArgumentReader, text: string | undefined): readonly Acceptable[] {
   if (text === undefined || args.isEmpty("accept")) return [];
   return text.split(",").flatMap((word) => {
-    const known = ACCEPTABLE_CLASSES.find((name) => name === word);
+    const known = ACCEPTABLE.find((name) => name === word);
     return (
-      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_CLASSES.join(", ")}, with commas between`) ?? []
+      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE.join(", ")}, with commas between`) ?? []
     );
   });
 }

@@ -1,5 +1,5 @@
 /** `bootproof proxy`: verifies the service's answers to any client, until it is interrupted. */
-import type { AcceptableClass } from "../addresses/classes.js";
+import type { Acceptable } from "../addresses/classes.js";
 import { fromHex } from "../bytes.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
@@ -30,7 +30,7 @@ interface ProxyRequest {
   readonly key: Connection["key"] | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
   readonly timeoutMs: number;
-  readonly accept: readonly AcceptableClass[];
+  readonly accept: readonly Acceptable[];
 }
 
 const EXAMPLES = `
@@ -88,7 +88,8 @@ function requestOf(args: ArgumentReader, flags: Flags<"proxy">, io: Io): ProxyRe
   const timeoutMs = timeoutOf(args, flags.timeout);
   const age = maxAgeOf(args, flags);
   const accept = acceptedOf(args, flags.accept);
-  if (args.has("accept") && flags.verifyAddresses !== true) args.fault("--accept requires --verify-addresses");
+  for (const name of ["accept", "all-activities"] as const)
+    if (args.has(name) && flags.verifyAddresses !== true) args.fault(`--${name} requires --verify-addresses`);
   if (args.has("boot-proof") && flags.verifyAddresses === true)
     args.fault("--verify-addresses requires --api-key-file: it lists wallets and activities");
   args.throwFaults();
@@ -125,6 +126,7 @@ async function optionsOf(
     port,
     allowUnproven: flags.allowUnproven === true,
     ...(flags.verifyAddresses === true && { verifyAddresses: true, accept }),
+    ...(flags.allActivities === true && { allActivities: true }),
     acceptance: flags.failOnWarning === true ? "strict" : "standard",
     ...age,
     provenance: read.provenance,

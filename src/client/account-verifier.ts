@@ -1,5 +1,5 @@
 /** Classes of the accounts and private keys in answers to queries (client/README.md, "Addresses"). */
-import { ACCEPTABLE_CLASSES, type AcceptableClass, isAcceptedClass } from "../addresses/classes.js";
+import { ACCEPTABLE, type Acceptable, UNPLACED, type UnplacedKey, isAcceptedClass } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -31,8 +31,13 @@ export interface AccountOptions {
    * false.
    */
   readonly verifyAddresses?: boolean;
-  /** Classes of addresses that are accepted besides `derived`. Default: none. */
-  readonly accept?: readonly AcceptableClass[];
+  /**
+   * Classes of addresses that are accepted besides `derived`. `unplaced` accepts addresses although a key was exported
+   * or imported that may be theirs, since nothing says in which wallet it is. Default: none.
+   */
+  readonly accept?: readonly Acceptable[];
+  /** Whether all activities are read for it, and not only those of known types. Default: false. */
+  readonly allActivities?: boolean;
   /**
    * Finds the kept evidence of an organization's sign-up, for the key of its user, who cannot list the parent's
    * activities. It is verified like all evidence. Default: none.
@@ -45,14 +50,15 @@ export const NEEDS_CLIENT = "options.evidence: expected a client, since verifyAd
 
 export const ACCOUNT_OPTIONS: MembersOf<AccountOptions> = {
   verifyAddresses: demand(flag),
-  accept: optional(list(oneOf(...ACCEPTABLE_CLASSES))),
+  accept: optional(list(oneOf(...ACCEPTABLE))),
+  allActivities: demand(flag),
   signUpEvidence: optional(callable),
 };
 
 /** Returns the verifier of accounts, or null if the options do not ask for it. Throws TypeError for useless options. */
 export function accountVerifierOf(activities: ActivityVerifier, options: AccountOptions): AccountVerifier | null {
   if (options.verifyAddresses === true) return new AccountVerifier(activities, options);
-  for (const name of ["accept", "signUpEvidence"] as const)
+  for (const name of ["accept", "allActivities", "signUpEvidence"] as const)
     if (options[name] !== undefined) throw new TypeError(`options.${name}: expected verifyAddresses: true beside it`);
   return null;
 }
@@ -64,15 +70,20 @@ interface AccountCall {
 
 export class AccountVerifier {
   readonly #activities: ActivityVerifier;
-  readonly #accept: readonly AcceptableClass[];
+  readonly #accept: readonly Acceptable[];
+  readonly #allActivities: boolean;
   readonly #findSignUp: FindSignUp;
   readonly #bootProofs: BootProofCache;
 
   /** Throws `DerivationPolicyError`. */
-  constructor(activities: ActivityVerifier, { accept = [], signUpEvidence = () => null }: AccountOptions) {
+  constructor(
+    activities: ActivityVerifier,
+    { accept = [], allActivities = false, signUpEvidence = () => null }: AccountOptions,
+  ) {
     requireDerivationPolicy(activities.policy);
     this.#activities = activities;
     this.#accept = accept;
+    this.#allActivities = allActivities;
     this.#findSignUp = signUpEvidence;
     // The age of boot proofs is not limited, since proofs of creation are as old as their wallet.
     const options = (held: HeldPolicy): VerifyOptions => otherMembers(activities.options(held), "maxAgeMs");
@@ -90,41 +101,45 @@ export class AccountVerifier {
     if (organizationId === null) throw answerError(operation, [{ path: "organizationId", message: "missing" }], "none");
     const { value: read, faults } = await attemptLater(() => readAccountAnswer(answer, operation, organizationId));
     if (read === undefined) throw answerError(operation, faults, "none");
-    const listed = await this.#rowsOf(read, organizationId, call);
+    const { listed, unplaced } = await this.#joined(read, organizationId, call);
     const rows = read.items.flatMap(({ places, isKeyOwn }) =>
       places.map((place) => judge(listed.get(placeKey(place))!, wanted, isKeyOwn)),
     );
     const refused = rows.filter((row) => !isAcceptedClass(row.class, this.#accept));
-    if (refused.length > 0) throw new RejectedAddressesError(operation, refused);
+    const open = this.#accept.includes(UNPLACED) ? [] : unplaced;
+    if (refused.length + open.length > 0) throw new RejectedAddressesError(operation, refused, open);
     return { value: read.value, report: { rows } };
   }
 
   /** Returns the row of each place, joined with the lists and activities of the whole organization. */
-  async #rowsOf(
+  async #joined(
     { list, items }: AccountAnswer,
     organizationId: string,
     { query, signal }: AccountCall,
-  ): Promise<ReadonlyMap<string, AddressRow>> {
+  ): Promise<{ listed: ReadonlyMap<string, AddressRow>; unplaced: readonly UnplacedKey[] }> {
     const addresses = items.flatMap(({ places }) => places.map(({ address }) => address));
-    if (addresses.length === 0) return new Map();
+    if (addresses.length === 0) return NONE;
     const filter = { addresses, privateKeys: list.operation === "list_private_keys" };
     const source = { now: this.#activities.source.now, query };
     const { policy, builds } = await this.#activities.begin();
     const held = { policy: policyOfCreation(policy as ParsedPolicy), builds };
     const bootProofOf = async (key: string, ask: AskService): Promise<JsonValue> =>
       JSON.parse((await this.#bootProofs.get(key, held, ask))?.text ?? "null") as JsonValue;
-    const options = { ...filter, organizationIds: [organizationId], bootProofOf, signal };
+    const all = { organizationIds: [organizationId], allActivities: this.#allActivities };
+    const options = { ...filter, ...all, bootProofOf, signal };
     const own = { ...list, kind: "list", organizationId, at: Infinity } as const;
     const ask: AskService = (name, parameters) => query(name, parameters, { organizationId });
     const known = { organizationId, operation: list.operation, bootProofOf: (key: string) => bootProofOf(key, ask) };
     const signUp = await untilAborted(signUpPieces(this.#findSignUp, known), signal);
     const pieces = withFirst([own, ...signUp], collectAddresses(source, options));
     const verification = { ...(await verificationOf(this.#activities)), bootProofs: this.#bootProofs };
-    for await (const { rows } of joinPieces(pieces, { ...filter, ...verification }))
-      return new Map(rows.map((row) => [placeKey(row), row]));
-    return new Map();
+    for await (const { rows, unplaced } of joinPieces(pieces, { ...filter, ...verification }))
+      return { listed: new Map(rows.map((row) => [placeKey(row), row])), unplaced };
+    return NONE;
   }
 }
+
+const NONE = { listed: new Map<string, AddressRow>(), unplaced: [] };
 
 async function* withFirst(
   first: readonly AddressPiece[],

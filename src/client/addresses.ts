@@ -3,7 +3,8 @@
  * Collecting verifies nothing, and joining sends nothing, so pieces that were kept can be joined without a network.
  */
 import { lastOf } from "../bytes.js";
-import { type AddressRow, joinAddresses } from "../addresses/join.js";
+import { UNPLACED, type UnplacedKey } from "../addresses/classes.js";
+import { type AddressRow, type Joined, joinSteps } from "../addresses/join.js";
 import {
   ADDRESS_ACTIVITY_TYPES,
   type AddressActivity,
@@ -39,6 +40,7 @@ import {
   list,
   nonEmptyText,
   object,
+  oneOf,
   optional,
   readShape,
 } from "../decode/shapes.js";
@@ -57,6 +59,7 @@ import {
   type KeyedBootProof,
   fetchBootProof,
   fetchEvidence,
+  hasAppProofs,
   keysNamedBy,
   withAppProofs,
 } from "./evidence.js";
@@ -79,6 +82,8 @@ export interface AddressSweepOptions extends AddressFilter {
    * (`whoami`), if that is another one.
    */
   readonly parentOrganizationId?: string | undefined;
+  /** Whether all activities are read, and not only those of known types. Default: false. */
+  readonly allActivities?: boolean;
   /** Limit of items of each list. A longer list is an error. Default: 1,000,000. */
   readonly maxAccounts?: number | undefined;
   readonly signal?: Signal | undefined;
@@ -88,6 +93,8 @@ export interface AddressSweepOptions extends AddressFilter {
 export interface AddressesOptions extends AddressSweepOptions {
   /** Default: the client's organization. */
   readonly organizationId?: string;
+  /** Whether the rows may come although a key was exported or imported that nothing places. Default: an error. */
+  readonly accept?: readonly (typeof UNPLACED)[] | undefined;
 }
 
 export const ADDRESSES_OPTIONS: MembersOf<AddressesOptions> = {
@@ -96,7 +103,9 @@ export const ADDRESSES_OPTIONS: MembersOf<AddressesOptions> = {
   addresses: demand(list(nonEmptyText, 1)),
   privateKeys: optional(flag),
   parentOrganizationId: optional(nonEmptyText),
+  allActivities: demand(flag),
   maxAccounts: optional(count),
+  accept: optional(list(oneOf(UNPLACED))),
   signal: optional(having()),
   onProgress: optional(callable),
 };
@@ -160,8 +169,6 @@ interface CollectOptions extends AddressSweepOptions {
   readonly organizationIds: readonly string[];
   /** Resolves to the piece of an earlier collection, or null. Its evidence is not fetched again. */
   readonly known?: ((activityId: string, organizationId: string) => Promise<ActivityPiece | null>) | undefined;
-  /** An answer of `list_wallet_accounts` that is used instead of the whole list. */
-  readonly accounts?: JsonValue | undefined;
   /** Finds a boot proof by its whole key, in place of the boot proofs of this collection. */
   readonly bootProofOf?: ((key: string, ask: AskService) => Promise<JsonValue | null>) | undefined;
 }
@@ -194,6 +201,7 @@ const MAX_LIMIT = 100;
 const ACTIVITIES_AT_ONCE = 4;
 const DEFAULT_MAX_ACCOUNTS = 1_000_000;
 const MAX_BOOT_PROOFS_KEPT = 256;
+const STEPS_AT_ONCE = 1000;
 /** The longest wait for which the service may ask, and the number of waits for one request. */
 const MAX_WAIT_MS = 15 * 60_000;
 const MAX_WAITS = 20;
@@ -234,12 +242,13 @@ class Collected {
   }
 
   list(address: string, holder: string): void {
-    if (this.#mark(address, LISTED)) this.#names?.add(comparableAddress(address)).add(holder);
+    const { walletId = holder } = this.#filter;
+    if (holder === walletId && this.#mark(address, LISTED)) this.#names?.add(comparableAddress(address)).add(holder);
   }
 
-  /** Returns whether the activity is wanted. One that exports or deletes always is. */
+  /** Returns whether the proofs of the activity are wanted. */
   takes({ effect, wallets, privateKeys, addresses, unkept, organizationId }: AddressActivity): boolean {
-    if (effect !== "creates" && effect !== "imports") return effect !== null;
+    if (effect !== "creates" && effect !== "imports") return false;
     // The parent's activity comes before the lists that say what is wanted.
     const isOwn = organizationId === this.organizationId;
     const names = [...wallets, ...privateKeys, ...addresses.map(comparableAddress)];
@@ -347,34 +356,28 @@ class Collector {
   /** Returns a function that reads the accounts, and reads on when it is called again. */
   #accountLists(organization: Collected): () => AsyncGenerator<ListAnswer> {
     const { organizationId } = organization;
-    const { walletId, accounts: given } = this.#options;
-    const operation = "list_wallet_accounts";
     const read = (answer: JsonValue): AccountItem[] => accountsIn(answer, organizationId);
-    const pages = this.#pages(organizationId, operation, walletId === undefined ? {} : { walletId }, read);
-    const listed = (page: readonly AccountItem[]): ListAnswer => {
-      for (const { account } of page) organization.list(account.address, account.walletId);
-      return { operation, answer: { accounts: page.map(({ json }) => json) } };
-    };
-    let left = given === undefined ? null : [read(given)];
+    const pages = this.#pages(organizationId, ACCOUNTS, {}, read);
     return async function* () {
-      const isGiven = left !== null;
-      for (const page of left ?? []) yield listed(page);
-      left &&= [];
-      if (!isGiven) for await (const page of pages.read()) yield listed(page);
+      for await (const page of pages.read()) {
+        for (const { account } of page) organization.list(account.address, account.walletId);
+        yield { operation: ACCOUNTS, answer: { accounts: page.map(({ json }) => json) } };
+      }
     };
   }
 
   #activities(organizationId: string, isWantedType: (type: string) => boolean): Pages<ActivityItem> {
     const filterByType = ADDRESS_ACTIVITY_TYPES.filter(isWantedType);
-    return this.#pages(organizationId, "list_activities", { filterByType }, activitiesIn);
+    const parameters = this.#options.allActivities === true ? {} : { filterByType };
+    return this.#pages(organizationId, "list_activities", parameters, activitiesIn);
   }
 
   /** Yields the pieces of a list of activities. Those of other organizations are set aside. */
   async *#activityPieces(of: Collected, activities: Pages<ActivityItem>): AsyncGenerator<ActivityPiece> {
     for await (const page of activities.read()) {
       const wanted = page.flatMap((item) => {
-        const organization = this.#organizationOf(item.facts, of);
-        return organization?.takes(item.facts) === true ? [{ ...item, organization }] : [];
+        const organization = item.facts.effect === null ? undefined : this.#organizationOf(item.facts, of);
+        return organization === undefined ? [] : [{ ...item, organization, isProof: organization.takes(item.facts) }];
       });
       for (let start = 0; start < wanted.length; start += ACTIVITIES_AT_ONCE)
         yield* await Promise.all(
@@ -389,12 +392,13 @@ class Collector {
     return this.#organizations.get((isSubOrganizationType(type) ? subOrganizationId : organizationId) ?? "");
   }
 
-  async #activityPiece({ facts, json, organization }: WantedActivity): Promise<ActivityPiece> {
+  async #activityPiece({ facts, json, organization, isProof }: WantedActivity): Promise<ActivityPiece> {
     const { organizationId } = organization;
-    const { id: activityId, effect, status, requested } = facts;
+    const { id: activityId, status, requested } = facts;
     organization.activities++;
     const bare = { kind: "activity", organizationId, activityId, activity: json, bootProofs: [] } as const;
-    if ((effect !== "creates" && effect !== "imports") || status !== COMPLETED) return bare;
+    // What an activity without proofs names can still weaken a class.
+    if (!isProof || status !== COMPLETED) return bare;
     const known = await this.#known(activityId, organizationId);
     if (known !== null) return known;
     try {
@@ -420,11 +424,14 @@ class Collector {
   async #withAppProofs(json: JsonValue, facts: AddressActivity, organizationId: string): Promise<JsonValue> {
     const asking = (owner: string): Promise<JsonValue> =>
       withAppProofs((name, parameters) => this.#ask(owner, name, parameters), json);
-    return asking(facts.organizationId).catch((error: unknown) => {
-      const other = [organizationId, this.#parentId].find((id) => id !== null && id !== facts.organizationId);
+    const other = [organizationId, this.#parentId].find((id) => id !== null && id !== facts.organizationId);
+    const none = (error: unknown): null => {
       if (!(error instanceof ServiceError) || error.status !== 404 || !other) throw error;
-      return asking(other);
-    });
+      return null;
+    };
+    const whole = await asking(facts.organizationId).catch(none);
+    if (!other || (whole !== null && hasAppProofs(whole))) return whole!;
+    return whole === null ? asking(other) : ((await asking(other).catch(none)) ?? whole);
   }
 
   /** Returns a boot proof by its whole key: the service finds it by no other. */
@@ -527,7 +534,7 @@ class Pages<T extends Item> {
     this.#most = most;
   }
 
-  /** Yields pages without the items that came before. */
+  /** Yields pages, of accounts as they come, and of others without the items that came before. */
   async *read(): AsyncGenerator<T[]> {
     while (!this.#isEmpty) {
       const page = await this.#page();
@@ -538,7 +545,8 @@ class Pages<T extends Item> {
       if (this.#seen.size > this.#most)
         throw new ClientError("limit", `more than ${this.#most} items`, { operation: this.#operation });
       this.#after = lastOf(page)?.id ?? this.#after;
-      if (news.length > 0) yield news;
+      // An account that came before may have other values now: the join compares them.
+      if (news.length > 0) yield this.#operation === ACCOUNTS ? page : news;
       if (page.length < this.#limit) return;
     }
   }
@@ -569,7 +577,11 @@ interface ActivityItem extends Item {
 
 interface WantedActivity extends ActivityItem {
   readonly organization: Collected;
+  /** Whether its proofs are wanted. */
+  readonly isProof: boolean;
 }
+
+const ACCOUNTS = "list_wallet_accounts";
 
 const SUB_ORGANIZATIONS = /* @__PURE__ */ object({ organizationIds: list(nonEmptyText) }, { unknown: "ignore" });
 const ACTIVITIES = /* @__PURE__ */ object({ activities: list(anything) }, { unknown: "ignore" });
@@ -615,6 +627,10 @@ export interface AddressTable {
   readonly organizationId: string;
   /** The worst class first. */
   readonly rows: readonly AddressRow[];
+  /** Keys that weaken all rows. */
+  readonly unplaced: readonly UnplacedKey[];
+  /** What weakens the deployments whose proofs count. */
+  readonly warnings: readonly string[];
 }
 
 /** The compact facts of an organization. */
@@ -654,9 +670,21 @@ export async function* joinPieces(
       const { organizationId } = piece;
       const { evidence, ...lists } = factsOf(organizationId);
       all.delete(organizationId);
-      const rows = joinAddresses(lists, evidence, { organizationId, parentUnknown: parentOrganizationId === null });
-      yield { organizationId, rows: rows.filter(isWanted(withoutPrototype(options))) };
+      const joining = { organizationId, parentUnknown: parentOrganizationId === null };
+      const { rows, unplaced } = await joined(joinSteps(lists, evidence, joining));
+      const warnings = new Set(evidence.flatMap(({ proofs }) => proofs.flatMap((proof) => proof.warnings)));
+      const wanted = rows.filter(isWanted(withoutPrototype(options)));
+      yield { organizationId, rows: wanted, unplaced, warnings: [...warnings] };
     }
+  }
+}
+
+/** Joins in turns, since the service decides how long it takes. */
+async function joined(steps: Generator<undefined, Joined>): Promise<Joined> {
+  for (let done = 1; ; done++) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (done % STEPS_AT_ONCE === 0) await pause(0, new AbortController().signal);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The errors of the client. No error holds a key, a stamp or a passkey's response. */
+import { UNPLACED, type UnplacedKey, unplacedText } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, cut, faultText, listed } from "../errors.js";
@@ -245,12 +246,17 @@ export class RejectedAddressesError extends Error {
   readonly operation: string;
   /** The rows that are not accepted. They are not enumerable, so that logs show only the message. */
   declare readonly rows: readonly AddressRow[];
+  /** Keys that were exported or imported, any of which may be that of an account. Not enumerable, too. */
+  declare readonly unplaced: readonly UnplacedKey[];
 
-  constructor(operation: string, rows: readonly AddressRow[]) {
-    const reasons = rows.map(({ class: name, address, reason }) => `${name}: ${address} (${cut(reason ?? "", 300)})`);
-    super(`rejected: ${operation}: ${listed(reasons, "; ")}. Do not use these addresses, or name classes in accept.`);
+  constructor(operation: string, rows: readonly AddressRow[], unplaced: readonly UnplacedKey[]) {
+    const reasons = [
+      ...rows.map(({ class: name, address, reason }) => `${name}: ${address} (${cut(reason ?? "", 300)})`),
+      ...unplaced.map((key) => `${UNPLACED}: ${unplacedText(key)}`),
+    ];
+    super(`rejected: ${operation}: ${listed(reasons, "; ")}. Do not use these addresses, or name this in accept.`);
     this.operation = operation;
-    Object.defineProperty(this, "rows", { value: rows });
+    Object.defineProperties(this, { rows: { value: rows }, unplaced: { value: unplaced } });
   }
 }
 

@@ -39,7 +39,7 @@ export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
 export type { AddressRow } from "../addresses/join.js";
-export type { AcceptableClass, AddressClass } from "../addresses/classes.js";
+export type { Acceptable, AcceptableClass, AddressClass, UnplacedKey } from "../addresses/classes.js";
 export { DerivationPolicyError } from "../addresses/verify.js";
 export type { AddressFilter, AddressProgress, AddressSweepOptions, AddressesOptions } from "./addresses.js";
 export type { AccountOptions } from "./account-verifier.js";

@@ -3,6 +3,7 @@
  * response is compared with the request that was sent (verify/README.md, "The question"). If no app proof covers the
  * result, only the service claims that it executed the request with that result.
  */
+import { UNPLACED } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
 import type { Policy } from "../appraise/policy.js";
@@ -37,7 +38,7 @@ import {
   verificationOf,
 } from "./addresses.js";
 import type { EvidenceSource } from "./evidence.js";
-import { ClientError, answerError, requestError } from "./errors.js";
+import { ClientError, RejectedAddressesError, answerError, requestError } from "./errors.js";
 import {
   SUBMIT_OPERATIONS,
   type SubmitName,
@@ -131,8 +132,9 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
   /**
    * Lists the addresses of an organization, and says of each by its class whether an enclave pinned by the policy
    * derived it. Rows come once everything was fetched and verified, the worst class first. Rejects with {@link
-   * ClientError} if a list or evidence could not be fetched: that is never a class. Throws TypeError for invalid
-   * options, and `DerivationPolicyError` for a policy under which other applications could sign such proofs.
+   * ClientError} if a list or evidence could not be fetched: that is never a class. Rejects with
+   * `RejectedAddressesError` if a key was exported or imported and nothing says in which wallet it is, unless `accept`
+   * has `unplaced`. Throws TypeError for invalid options, and `DerivationPolicyError` for a policy under which other applications could sign such proofs.
    *
    * @example
    * for await (const { class: name, address, reason } of client.withVerification(policy).addresses())
@@ -247,7 +249,11 @@ class ClientVerifier {
 
   async *#rows(options: AddressesOptions, pieces: AsyncIterable<AddressPiece>): AsyncGenerator<AddressRow> {
     const tables = joinPieces(pieces, { ...options, ...(await verificationOf(this.#activities)) });
-    for await (const { rows } of tables) yield* rows;
+    for await (const { rows, unplaced } of tables) {
+      if (unplaced.length > 0 && options.accept?.includes(UNPLACED) !== true)
+        throw new RejectedAddressesError("addresses", [], unplaced);
+      yield* rows;
+    }
   }
 }
 

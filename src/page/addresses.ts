@@ -30,6 +30,7 @@ interface AddressPage {
   readonly faults: readonly string[];
   /** What no class says. */
   readonly limits: readonly string[];
+  readonly warnings: readonly string[];
   /** The worst class first. */
   readonly groups: readonly ShownGroup[];
   readonly origin: readonly (readonly [name: string, value: string])[];
@@ -57,7 +58,7 @@ function stated(): Markup {
   );
 }
 
-function headerOf({ headline, isGood, faults, limits }: AddressPage): Markup {
+function headerOf({ headline, isGood, faults, limits, warnings }: AddressPage): Markup {
   const [, word, rest] = /^([A-Z ]+): (.*)$/s.exec(headline)!;
   const state = isGood ? "proven" : "failed";
   return element(
@@ -69,7 +70,12 @@ function headerOf({ headline, isGood, faults, limits }: AddressPage): Markup {
       element("h1", {}, icon({ state, warnings: [] }), element("span", {}, word!)),
       [rest!, ...faults].map((text) => element("p", { class: "sentence" }, text)),
     ),
-    element("div", { class: "gist" }, element("div", {}, element("strong", {}, "Not proven"), listOf(limits))),
+    element(
+      "div",
+      { class: "gist" },
+      warnings.length === 0 ? null : element("div", {}, element("strong", {}, "Warnings"), listOf(warnings)),
+      element("div", {}, element("strong", {}, "Not proven"), listOf(limits)),
+    ),
   );
 }
 

@@ -44,6 +44,8 @@ export interface JoinRow {
   readonly join?: Partial<JoinOptions>;
   /** `class address` of each row in order, and what its reason matches. */
   readonly rows: readonly (readonly [classAndAddress: string, reason?: RegExp | null])[];
+  /** The type of each activity whose key nothing places, and its address. Default: none. */
+  readonly unplaced?: readonly (readonly [type: string, address: string | null])[];
 }
 
 const a = { path: PATH, address: A };
@@ -63,6 +65,8 @@ const exportOf = (address: string, more: JsonObject = {}): JsonObject =>
 const deletion = (type: string, intent: JsonObject, seconds = 100, more: JsonObject = {}): JsonObject =>
   activity(type, intent, intent, { createdAt: String(after(seconds).getTime()), ...more });
 const seconds = (count: number): string => String(Math.floor(after(count).getTime() / 1000));
+
+const ofId = (walletAccountId: string, path: string, address: string) => account(path, address, { walletAccountId });
 
 export const JOIN_ROWS: readonly JoinRow[] = [
   // Derived, and what is compared.
@@ -644,7 +648,194 @@ export const JOIN_ROWS: readonly JoinRow[] = [
     name: "an account exported of a refused proof, and another format at its path",
     lists: { accounts: [account(PATH, S)] },
     activities: [made([a], { alter: (all) => all.map(damaged) }), made([{ path: PATH, address: S }]), exportOf(A)],
-    rows: [["derived S"]],
+    rows: [["exported S"]],
+  },
+
+  // Where an exported key is, which proofs and lists need not say.
+  ...(
+    [
+      ["without proofs", (each: JsonObject) => unproven(each), "exported"],
+      ["that requested none", (each: JsonObject) => ({ ...unproven(each), generateAppProofs: false }), "exported"],
+      ["of another curve", (each: JsonObject) => unproven(each), "derived", "CURVE_ED25519"],
+      ["of the same curve", (each: JsonObject) => unproven(each), "exported", "CURVE_SECP256K1"],
+    ] as const
+  ).map(([what, alter, name, curve]): JoinRow => {
+    const twin = made([{ ...a, ...(curve && { curve }) }], { type: "CREATE_WALLET_ACCOUNTS", intent: { walletId: W } });
+    return {
+      name: `an account exported and deleted, of an activity ${what}, and another format of the same key`,
+      lists: { accounts: [account(PATH, S)] },
+      activities: [made([{ path: PATH, address: S }]), alter(twin), exportOf(A)],
+      rows: [[`${name} S`]],
+    };
+  }),
+  {
+    name: "an account exported and deleted, of a sub-organization that its parent made, and another format of it",
+    lists: { accounts: [account(PATH, S)] },
+    activities: [
+      unproven(subOrganizationMade([a, { path: PATH, address: S }])),
+      {
+        ...made([{ path: PATH, address: S }]),
+        organizationId: CHILD,
+        appProofs: signed([derivation({ organizationId: CHILD, ...place, address: S })]),
+      },
+      { ...exportOf(A), organizationId: CHILD },
+    ],
+    verify: { organizationId: CHILD, parentOrganizationId: ORG },
+    join: { organizationId: CHILD },
+    rows: [["exported S"]],
+  },
+  {
+    name: "an unhardened account exported and deleted, of an activity without proofs, and another beside it",
+    lists: { accounts: [account(PATH2, B)] },
+    activities: [made([b]), unproven(made([a])), exportOf(A)],
+    rows: [["derived B", /^0xaB.*, an unhardened account beside it, was exported$/]],
+  },
+  {
+    name: "an account exported by a later version of the type",
+    lists: both,
+    activities: [made([a, b]), { ...exportOf(A), type: "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT_V2" }],
+    rows: [["exported A"], ["derived B"]],
+  },
+  {
+    name: "an account exported by a later version of the type, which names its wallet, too",
+    lists: both,
+    activities: [made([a, b]), activity("EXPORT_WALLET_ACCOUNT_V2", { address: A, walletId: W }, { address: A })],
+    rows: [["exported A"], ["derived B"]],
+  },
+  {
+    name: "an account exported of a place that nothing names, in a wallet that its activity names",
+    lists: { ...both, wallets: [wallet(W), wallet(W2)] },
+    activities: [made([a, b]), activity("EXPORT_WALLET_ACCOUNT_V2", { address: C, walletId: W }, { address: C })],
+    rows: [
+      ["exported A", /^it or its wallet was exported$/],
+      ["exported B", /^it or its wallet was exported$/],
+    ],
+  },
+  {
+    name: "an account exported of a place that nothing names, in another wallet that its activity names",
+    lists: { ...both, wallets: [wallet(W), wallet(W2)] },
+    activities: [made([a, b]), activity("EXPORT_WALLET_ACCOUNT_V2", { address: C, walletId: W2 }, { address: C })],
+    rows: [["derived A"], ["derived B"]],
+  },
+  {
+    name: "a wallet exported by an activity that names its addresses, too",
+    lists: both,
+    activities: [made([a, b]), activity("EXPORT_WALLET", { walletId: W }, { walletId: W, addresses: [A] })],
+    rows: [["exported A"], ["exported B"]],
+  },
+  {
+    name: "an account exported of an activity with more paths than addresses",
+    lists: both,
+    activities: [
+      made([a, b]),
+      unproven(made([{ path: PATH, address: C }], { intent: { accounts: [{ path: PATH }, { path: PATH2 }] } })),
+      exportOf(C),
+    ],
+    rows: [["exported A"], ["exported B"]],
+  },
+  {
+    name: "an account exported of a proof without a path",
+    lists: both,
+    activities: [
+      made([a, b]),
+      activity("X", {}, { walletId: W, address: C }, { appProofs: signed([derivation({ walletId: W, address: C })]) }),
+      exportOf(C),
+    ],
+    rows: [["unlisted contradicted C"], ["exported A"], ["exported B"]],
+  },
+  {
+    name: "an account exported of an activity of two wallets, which does not say which of them has it",
+    lists: { wallets: [wallet(W), wallet(W2)], accounts: [listed, account(PATH2, B, { walletId: W2 })] },
+    activities: [
+      made([a]),
+      made([b], { walletId: W2 }),
+      activity("CREATE_WALLET_ACCOUNTS", { walletIds: [W, W2], accounts: [{ path: "m/9" }] }, { addresses: [C] }),
+      exportOf(C),
+    ],
+    rows: [["exported A"], ["exported B"]],
+  },
+  {
+    name: "an account exported whose wallet nothing names",
+    lists: one,
+    activities: [made([a]), exportOf(C)],
+    rows: [["derived A", null]],
+    unplaced: [["EXPORT_WALLET_ACCOUNT", C]],
+  },
+  {
+    name: "an account exported whose address only a private key has",
+    lists: { ...one, privateKeys: [privateKey(K, C)] },
+    activities: [made([a]), keysMade({ [K]: C }), exportOf(C)],
+    rows: [["exported C"], ["derived A"]],
+    unplaced: [["EXPORT_WALLET_ACCOUNT", C]],
+  },
+  {
+    name: "an export that was not done, of an account whose wallet nothing names",
+    lists: one,
+    activities: [made([a]), exportOf(C, { status: "ACTIVITY_STATUS_REJECTED" })],
+    rows: [["derived A", null]],
+  },
+  {
+    name: "exports that name nothing, and imports that name no wallet or private key",
+    lists: one,
+    activities: [
+      made([a]),
+      activity("EXPORT_WALLET_ACCOUNT", { targetPublicKey: "04" }, {}),
+      activity("EXPORT_WALLET_V2", {}, {}),
+      activity("IMPORT_WALLET", { accounts: [{ path: PATH }] }, { addresses: [A] }),
+      activity("IMPORT_PRIVATE_KEY", {}, {}),
+    ],
+    rows: [["derived A", null]],
+    unplaced: [
+      ["EXPORT_WALLET_ACCOUNT", null],
+      ["EXPORT_WALLET_V2", null],
+      ["IMPORT_WALLET", A],
+      ["IMPORT_PRIVATE_KEY", null],
+    ],
+  },
+  {
+    name: "exports and imports of wallets and private keys that no list has",
+    lists: one,
+    activities: [
+      made([a]),
+      activity("EXPORT_WALLET", { walletId: W2 }, {}),
+      activity("EXPORT_PRIVATE_KEY", { privateKeyId: K }, {}),
+      activity("IMPORT_WALLET", {}, { walletId: W2, addresses: [C] }),
+    ],
+    rows: [["derived A", null]],
+  },
+
+  // One account id.
+  {
+    name: "one account twice",
+    lists: { accounts: [ofId("1", PATH, A), ofId("1", PATH, A)] },
+    activities: [made([a])],
+    rows: [["derived A", null]],
+  },
+  ...(
+    [
+      ["address", {}, B],
+      ["path", { path: PATH2 }, A],
+      ["wallet", { walletId: W2 }, A],
+      ["format", { addressFormat: "ADDRESS_FORMAT_COMPRESSED" }, A],
+      ["curve", { curve: "CURVE_ED25519" }, A],
+    ] as const
+  ).map(([what, more, address]): JoinRow => ({
+    name: `one account id with another ${what}`,
+    lists: {
+      wallets: [wallet(W), wallet(W2)],
+      accounts: [ofId("1", PATH, A), { ...ofId("1", PATH, address), ...more }, ofId("1", PATH, A)],
+    },
+    activities: [made([a])],
+    rows: [
+      ["contradicted A", /^the lists have its account 1 with other values, too$/],
+      [`contradicted ${address === A ? "A" : "B"}`, /^the lists have its account 1 with other values, too$/],
+    ],
+  })),
+  {
+    name: "two account ids with one address",
+    lists: { accounts: [ofId("1", PATH, A), ofId("2", PATH, A)] },
+    activities: [made([a])],
+    rows: [["derived A"], ["derived A"]],
   },
 
   // Private keys.
@@ -717,6 +908,7 @@ export const JOIN_ROWS: readonly JoinRow[] = [
       activity("IMPORT_PRIVATE_KEY", {}, { addresses: [{ address: A }] }, { appProofs: signed([derivation({})]) }),
     ],
     rows: [["imported A"]],
+    unplaced: [["IMPORT_PRIVATE_KEY", A]],
   },
   {
     name: "a private key exported, by another id than the list's",

@@ -1,6 +1,6 @@
 /** The join of lists and verified proofs. */
 import { describe, expect, it } from "vitest";
-import { type AddressEvidence, type AddressRow, joinAddresses } from "../../src/index.js";
+import { type AddressEvidence, type AddressRow, joinAddresses, unplacedKeys } from "../../src/index.js";
 import { JOIN_ROWS, type JoinRow } from "./join.table.js";
 import { A, B, C, ORG, S, listsOf, verifiedOf } from "./support.js";
 
@@ -43,5 +43,10 @@ describe("the class of an address", () => {
       else if (reason !== undefined) expect(found).toMatch(reason);
     });
     expect(await joined(row, (all) => all.toReversed())).toEqual(rows);
+    const options = { organizationId: ORG, ...row.join };
+    const unplaced = unplacedKeys(listsOf(row.lists), await evidenceOf(row), options);
+    expect(unplaced.map(({ type, address }) => [type.replace("ACTIVITY_TYPE_", ""), address])).toEqual(
+      row.unplaced ?? [],
+    );
   });
 });

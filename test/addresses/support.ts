@@ -70,6 +70,8 @@ export function activity(type: string, intent: JsonObject, result: JsonObject, m
 export interface MadeAccount {
   readonly path: string;
   readonly address: string;
+  /** As the intent has it. */
+  readonly curve?: string;
 }
 
 interface Making {
@@ -90,7 +92,7 @@ export function made(accounts: readonly MadeAccount[], making: Making = {}): Jso
   const {
     payloads = accounts.map(({ path, address }) => derivation({ walletId, derivationPath: path, address }, seconds)),
   } = making;
-  const asked = { ...intent, accounts: accounts.map(({ path }) => ({ path })) };
+  const asked = { accounts: accounts.map(({ path, curve }) => ({ path, ...(curve && { curve }) })), ...intent };
   const result = { walletId, addresses: accounts.map(({ address }) => address) };
   const appProofs = signed([...payloads], by);
   return activity(type, asked, result, { appProofs: making.alter?.(appProofs) ?? appProofs, ...more });

@@ -89,6 +89,7 @@ describe("evidence of addresses", () => {
         privateKeys: [],
         privateKeyAddresses: [],
         addresses: [A],
+        accounts: [{ path: PATH, curve: null, address: A }],
         unkept: false,
         subOrganizationId: null,
       },
@@ -98,6 +99,7 @@ describe("evidence of addresses", () => {
           says: { organizationId: ORG, walletId: W, path: PATH, address: A, timestampMs: after(60).getTime() },
           deployment: lab.labels.deploymentLabel,
           failed: [],
+          warnings: [],
         },
       ],
     });

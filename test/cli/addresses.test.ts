@@ -2,7 +2,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ADDRESS_FAULTS } from "../../src/lab/address-faults.js";
 import type { AddressResult } from "../../src/cli/addresses-text.js";
-import { omissionsOf, tableCsv, tableExitCode, tableJunit, tableText } from "../../src/cli/addresses-text.js";
+import {
+  omissionsOf,
+  tableCsv,
+  tableExitCode,
+  tableJson,
+  tableJunit,
+  tableText,
+} from "../../src/cli/addresses-text.js";
 import { otherMembers } from "../../src/decode/input.js";
 import { completed, submit } from "../lab/support.js";
 import { type World, startWorld, tableOf } from "./addresses-world.js";
@@ -65,6 +72,32 @@ describe("the classes", () => {
   });
 });
 
+const row = {
+  address: "a",
+  listed: true,
+  organizationId: "o",
+  reason: "r",
+  provenAt: null,
+  walletId: "w",
+  path: "p",
+};
+const result = (classes: readonly string[], unfetched: readonly string[] = []): AddressResult =>
+  ({
+    rows: classes.map((name) => ({ ...row, class: name })),
+    accepted: ["service"],
+    unplaced: [],
+    warnings: [],
+    allActivities: false,
+    notListed: [],
+    unfetched,
+    suborgs: null,
+    organizationId: "o",
+    policy: { name: null, sha256: null },
+    verifiedAt: new Date(0),
+  }) as unknown as AddressResult;
+
+const unplaced = { activityId: "an-activity", type: "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", address: "0x42" };
+
 const GOOD = ["--accept", "service,imported,exported"];
 
 describe("the exit code", () => {
@@ -115,26 +148,20 @@ describe("the exit code", () => {
     await refused(3, run("--max-accounts", "3"), "more than 3 items. To allow more, set --max-accounts");
   });
 
-  const row = {
-    address: "a",
-    listed: true,
-    organizationId: "o",
-    reason: "r",
-    provenAt: null,
-    walletId: "w",
-    path: "p",
-  };
-  const result = (classes: readonly string[], unfetched: readonly string[] = []): AddressResult =>
-    ({
-      rows: classes.map((name) => ({ ...row, class: name })),
-      accepted: ["service"],
-      notListed: [],
-      unfetched,
-      suborgs: null,
-      organizationId: "o",
-      policy: { name: null, sha256: null },
-      verifiedAt: new Date(0),
-    }) as unknown as AddressResult;
+  it.each(["text", "json", "junit", "html"])(
+    "is that of the classes under a policy that leaves the operator open: %s",
+    async (format) => {
+      const deployments = world.lab.policyFile.deployments.map((own) => ({ ...own, open: ["operator"] }));
+      const policy = fileOf({ ...world.lab.policyFile, deployments });
+      const words = ["addresses", "--policy", policy, "--format", format, "--wallet", world.ids.derived];
+      const around = { now: new Date().toISOString(), columns: 1000 };
+      const weak = await bootproof([...words, ...world.connection], around);
+      const says = /the deployment .{1,7}signer lab.1.{1,7}: declares the operator open, but \w+/;
+      expect([weak.code, weak.stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringMatching(says)]);
+      const strict = await bootproof([...words, "--fail-on-warning", ...world.connection], around);
+      expect([strict.code, strict.stdout]).toEqual([1, expect.stringContaining("policy.scope")]);
+    },
+  );
 
   it.each<[readonly string[], readonly string[], number]>([
     [["contradicted", "derived"], ["an organization"], 1],
@@ -152,6 +179,26 @@ describe("the exit code", () => {
     expect(count("failure") + count("error") > 0).toBe(code !== 0);
     expect(count("testcase")).toBe(classes.length + 1);
   });
+
+  it.each([
+    [["derived"], [], [], 1, /^UNPLACED: 1 exported or imported key may be of any of 1 row /],
+    [["derived"], ["unplaced"], [], 0, /^ACCEPTED: 1 row /],
+    [["exported"], ["unplaced"], [], 1, /^NOT ACCEPTED/],
+    [["exported"], ["exported"], [], 1, /^UNPLACED/],
+    [["derived"], [], ["an organization"], 3, /^NOT FETCHED/],
+  ] as const)(
+    "of %j with an unplaced key, accepting %j, with %j not fetched, is %d",
+    (names, accepted, left, code, says) => {
+      const table = { ...result(names, left), accepted, unplaced: [unplaced] };
+      expect([tableExitCode(table), tableText(table, true, {}).split("\n")[0]]).toEqual([
+        code,
+        expect.stringMatching(says),
+      ]);
+      const limit = "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT an-activity: nothing says in which wallet the key of 0x42 is";
+      for (const text of [tableText(table, true, { width: 1000 }), tableJson(table), tableJunit(table)])
+        expect(text).toContain(limit);
+    },
+  );
 
   it("shows at most 20 rows of a class, and all of them with --all", () => {
     const many = result([
@@ -211,9 +258,10 @@ describe("the formats", () => {
 
   it("say first what is not proven", async () => {
     const { notProven } = await json();
-    const flat = (text: string): string => text.replace(/\s+/g, " ");
+    const flat = (text: string): string => text.replace(/<\/?span[^>]*>/g, "").replace(/\s+/g, " ");
     const { stdout } = await run();
-    expect(notProven).toHaveLength(3);
+    expect(notProven).toHaveLength(4);
+    expect((await json("--all-activities")).notProven).toEqual(notProven.slice(1));
     for (const text of notProven) {
       expect(flat(stdout.split("\n\n")[0]!)).toContain(text);
       for (const format of ["html", "junit"]) expect(flat((await run("--format", format)).stdout)).toContain(text);
@@ -233,8 +281,14 @@ describe("csv and ndjson, which have rows only", () => {
     const other = `0x${"42".repeat(20)}`;
     const named = await run("--format", format, "--address", other);
     expect([named.code, named.stderr]).toEqual([1, "bootproof: in no list: 0x42424242...42424242\n"]);
-    const empty = { rows: [], unfetched: [], notListed: [], organizationId: "o", organizations: 1, suborgs: null };
-    expect(omissionsOf(empty as unknown as Parameters<typeof omissionsOf>[0])).toEqual(["no list has any address"]);
+    const empty = { ...result([]), rows: [], accepted: [] };
+    expect(omissionsOf(empty)).toEqual(["no list has any address"]);
+    const told = { ...result(["derived"]), warnings: ["a warning"], unplaced: [unplaced] };
+    expect(omissionsOf(told)).toEqual([
+      "unplaced: ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT an-activity: nothing says in which wallet its key is, so it may be that of any address",
+      "warning: a warning",
+    ]);
+    expect(omissionsOf({ ...told, accepted: ["unplaced"] })).toEqual(["warning: a warning"]);
     expect((await run("--format", format, "--wallet", world.ids.exported)).stderr).toBe("");
   });
 });
@@ -258,7 +312,7 @@ describe("what is asked for", () => {
       expect([answer.code, answer.stderr]).toEqual([0, expect.stringMatching(says)]);
       const owners = new Set(tableOf(answer).rows.map((row) => row.organizationId));
       expect(owners).toEqual(new Set([organizationId, childOrganizationId]));
-      expect(tableOf(answer).notProven).toHaveLength(4);
+      expect(tableOf(answer).notProven).toHaveLength(5);
     }
     await refused(2, run("--suborgs"), says, "--yes is required where nobody can be asked");
     for (const stdin of ["", "\n", "n\n", "yesterday\n"])

@@ -70,6 +70,7 @@ export const CLI_OPTIONS = {
   address: "expected addresses",
   adopt: OF_START,
   after: OF_LOG,
+  "all-activities": OF_ADDRESSES,
   "allow-debug": LOOSENS,
   "allow-unproven": LOOSENS,
   "any-organization": OF_TOKENS,

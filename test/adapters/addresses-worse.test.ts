@@ -1,0 +1,203 @@
+/** What can only worsen the class of an address is looked for in the widest source, at each door. */
+import { afterAll, describe, expect, it } from "vitest";
+import { verified, verifiedFetch } from "../../src/adapters/index.js";
+import { ADDRESS_ACTIVITY_TYPES } from "../../src/addresses/lists.js";
+import { RejectedAddressesError, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
+import { type Json, TARGET_PUBLIC_KEY, account, completed, submit } from "../lab/support.js";
+import { bootproof, connectionTo, fileOf } from "../cli/support.js";
+import { type Honest, lyingLab, proxyFor, wire } from "../proxy/support.js";
+
+const { lab, liar } = await lyingLab();
+const { organizationId, policy } = lab;
+const policyPath = fileOf(lab.policyFile);
+const at = { ...lab, baseUrl: liar.url };
+const stamper = await apiKeyStamper(lab.apiKey);
+const client = createClient({ baseUrl: liar.url, organizationId, stamper });
+const PROVEN = { generateAppProofs: true };
+const COMPRESSED = "ADDRESS_FORMAT_COMPRESSED";
+
+const made = async (name: "createWallet" | "createWalletAccounts", parameters: Json, more = {}): Promise<Json> => {
+  const { result } = await completed(submit(lab, name, parameters, more));
+  return Object.values(result as Json)[0] as Json;
+};
+const exported = (address: string): Promise<Json> =>
+  completed(submit(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY }));
+
+/** Changes the service's answers to a query. */
+const lying = (name: string, alter: (answer: Json, asked: Json) => Json): void => {
+  liar.lie = ({ path, json, text, status }: Honest) => {
+    const asked = JSON.parse(liar.bodies.at(-1)!.toString()) as Json;
+    return wire(path === `query/${name}` ? JSON.stringify(alter(json, asked)) : text, { status });
+  };
+};
+
+interface Asked {
+  readonly accept?: readonly "unplaced"[];
+  readonly allActivities?: true;
+}
+
+/** Returns the classes of the rows of the address, or what refuses it beside them. */
+type Door = (walletId: string, address: string, asked?: Asked) => Promise<string[]>;
+
+const refusals = (error: unknown): string[] => {
+  if (!(error instanceof RejectedAddressesError)) throw error;
+  return [...error.rows.map((row) => row.class), ...error.unplaced.map(() => "unplaced")];
+};
+
+const command: Door = async (_, address, { accept, allActivities } = {}) => {
+  const more = [...(accept ? ["--accept", accept.join()] : []), ...(allActivities ? ["--all-activities"] : [])];
+  const words = ["addresses", "--policy", policyPath, "--format", "json", "--address", address, ...more];
+  const { code, stdout } = await bootproof([...words, ...connectionTo(at)], { now: new Date().toISOString() });
+  if (code === 3) return ["unfetched"];
+  const { rows, unplaced, notProven, exitCode, warnings } = JSON.parse(stdout) as Json;
+  const classes = [...rows.map((row: Json) => row["class"] as string), ...unplaced.map(() => "unplaced")];
+  const isGood = rows.every((row: Json) => row["class"] === "derived") && (unplaced.length === 0 || accept);
+  expect([code, exitCode, warnings]).toEqual([isGood ? 0 : 1, code, []]);
+  for (const { activityId } of unplaced) expect(notProven.join("\n")).toContain(`${activityId}: nothing says in which`);
+  const types = allActivities ? 0 : ADDRESS_ACTIVITY_TYPES.length;
+  expect(notProven.join().match(/ACTIVITY_TYPE_\w+/g)?.length ?? 0).toBe(types + unplaced.length);
+  return accept ? classes.filter((name) => name !== "unplaced") : classes;
+};
+
+const addresses: Door = async (_, address, asked = {}) => {
+  const classes: string[] = [];
+  try {
+    for await (const row of client.withVerification(policy).addresses({ addresses: [address], ...asked }))
+      classes.push(row.class);
+  } catch (error) {
+    return [...classes, ...refusals(error)];
+  }
+  return classes;
+};
+
+/** Shaped as the clients of SDKs. */
+class Sdk {
+  readonly config = { organizationId };
+  getWalletAccount = (input: Json): Promise<Json> => this.request("/public/v1/query/get_wallet_account", input);
+
+  async request(path: string, body: unknown): Promise<Json> {
+    const text = JSON.stringify(body);
+    const headers = { "X-Stamp": stampWithApiKey(lab.apiKey, text) };
+    return (await (await fetch(liar.url + path, { method: "POST", body: text, headers })).json()) as Json;
+  }
+}
+
+const wrapped: Door = async (walletId, address, asked = {}) => {
+  const own = verified(new Sdk(), { policy, verifyAddresses: true, ...asked });
+  return own.getWalletAccount({ organizationId, walletId, address }).then(() => ["derived"], refusals);
+};
+
+const fetching: Door = async (walletId, address, asked = {}) => {
+  const own = verifiedFetch({ policy, baseUrl: liar.url, evidence: client, verifyAddresses: true, ...asked });
+  const body = JSON.stringify({ organizationId, walletId, address });
+  const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
+  const url = `${liar.url}/public/v1/query/get_wallet_account`;
+  return own(url, { method: "POST", body, headers }).then(() => ["derived"], refusals);
+};
+
+const proxies = new Map<string, ReturnType<typeof proxyFor>>();
+afterAll(async () => Promise.all([...proxies.values()].map(async (proxy) => (await proxy).close())));
+const proxied: Door = async (walletId, address, asked = {}) => {
+  const key = JSON.stringify(asked);
+  const evidence = createClient({ baseUrl: liar.url, organizationId: "none", stamper });
+  const proxy = proxies.get(key) ?? proxyFor(lab, { upstream: liar.url, evidence, verifyAddresses: true, ...asked });
+  proxies.set(key, proxy);
+  const body = JSON.stringify({ organizationId, walletId, address });
+  const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(lab.apiKey, body) };
+  const url = `${(await proxy).url}/public/v1/query/get_wallet_account`;
+  const response = await fetch(url, { method: "POST", body, headers });
+  if (response.ok) return ["derived"];
+  if (response.headers.get("x-bootproof-refused") !== "rejected") return ["unfetched"];
+  const { message, details } = (await response.json()) as Json;
+  const classes = ((details ?? []) as Json[]).map((row) => row["class"] as string);
+  return /unplaced: /.test(message) ? [...classes, "unplaced"] : classes;
+};
+
+const withoutAccount =
+  (address: string) =>
+  (answer: Json): Json => ({ accounts: answer["accounts"].filter((one: Json) => one["address"] !== address) });
+
+describe.each<[string, Door]>([
+  ["the command", command],
+  ["addresses() of a client", addresses],
+  ["a wrapped client", wrapped],
+  ["a wrapped fetch", fetching],
+  ["the proxy", proxied],
+])("%s", (name, ask) => {
+  let wallets = 0;
+  /** A wallet whose account has another format of the same key, which was made without proofs. */
+  const twins = async (): Promise<{ walletId: string; address: string; twin: string }> => {
+    const path = `m/44'/60'/0'/${[...name].length}/${wallets++}`;
+    const { walletId, addresses: own } = await made(
+      "createWallet",
+      { walletName: `${name} ${wallets}`, accounts: [account(path)] },
+      PROVEN,
+    );
+    const added = { walletId, accounts: [account(path, COMPRESSED)] };
+    const { addresses: others } = await made("createWalletAccounts", added);
+    return { walletId: walletId as string, address: own[0] as string, twin: others[0] as string };
+  };
+
+  it("says that a key was exported by its other format, also where that account was deleted", async () => {
+    const { walletId, address, twin } = await twins();
+    expect(await ask(walletId, address)).toEqual(["derived"]);
+    await exported(twin);
+    expect(await ask(walletId, address)).toEqual(["exported"]);
+    lying("list_wallet_accounts", withoutAccount(twin));
+    expect(await ask(walletId, address)).toEqual(["exported"]);
+  });
+
+  it("refuses all addresses where nothing says in which wallet an exported key is, unless it is accepted", async () => {
+    const { walletId, address, twin } = await twins();
+    await exported(twin);
+    const gone = withoutAccount(twin);
+    const hidden = (answer: Json): Json => ({
+      activities: answer["activities"].filter(
+        (one: Json) => one["type"].includes("EXPORT") || !JSON.stringify(one).includes(twin),
+      ),
+    });
+    liar.lie = ({ path, json, text, status }: Honest) => {
+      const lies: Record<string, (answer: Json) => Json> = { list_wallet_accounts: gone, list_activities: hidden };
+      const lie = lies[path.replace("query/", "")];
+      return wire(lie ? JSON.stringify(lie(json)) : text, { status });
+    };
+    const isCommand = ask === command;
+    expect(await ask(walletId, address)).toEqual(isCommand ? ["derived", "unplaced"] : ["unplaced"]);
+    expect(await ask(walletId, address, { accept: ["unplaced"] })).toEqual(["derived"]);
+  });
+
+  it("sees an export by a type of tomorrow if it asks for all activities", async () => {
+    const { walletId, address, twin } = await twins();
+    await exported(twin);
+    const type = "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT";
+    lying("list_activities", (answer, { filterByType }) => ({
+      activities: answer["activities"].flatMap((one: Json) => {
+        if (one["type"] !== type || !JSON.stringify(one).includes(twin)) return [one];
+        return filterByType === undefined ? [{ ...one, type: `${type}_V2` }] : [];
+      }),
+    }));
+    expect(await ask(walletId, address)).toEqual(["derived"]);
+    expect(await ask(walletId, address, { allActivities: true })).toEqual(["exported"]);
+  });
+
+  it("contradicts an account whose id has two addresses, and joins one that comes twice", async () => {
+    const { walletId, address, twin } = await twins();
+    const again = (alter: (one: Json) => Json) =>
+      lying("list_wallet_accounts", (answer) => ({
+        accounts: answer["accounts"].flatMap((one: Json) => (one["address"] === address ? [one, alter(one)] : [one])),
+      }));
+    again((one) => one);
+    expect(await ask(walletId, address)).toEqual(["derived"]);
+    again((one) => ({ ...one, address: twin }));
+    expect(await ask(walletId, address)).toEqual(["contradicted"]);
+  });
+
+  it("accepts nothing where the whole list cannot be had", async () => {
+    const { walletId, address } = await twins();
+    liar.lie = ({ path, text }: Honest) =>
+      path === "query/list_wallet_accounts" ? wire("{}", { status: 403 }) : wire(text);
+    const outcome = await ask(walletId, address).catch((error: unknown) => [(error as Error).name]);
+    expect(["unfetched", "ServiceError", "ClientError"]).toContain(outcome[0]);
+  });
+});
