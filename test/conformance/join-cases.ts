@@ -52,6 +52,8 @@ export interface JoinCase {
   readonly input: JoinInput;
   /** One for each listed address and each proven address that no list has, in any order. */
   readonly expected: readonly JoinRow[];
+  /** Ids of the activities that exported or imported a key of which nothing says in which wallet it is. Default: none. */
+  readonly unplaced?: readonly string[];
 }
 
 /** When the activities were; the lists were read a day later. */
@@ -220,6 +222,12 @@ function joinCase(name: string, parts: Parts, ...expected: readonly JoinRow[]): 
   const none = { wallets: [], accounts: [], privateKeys: [], evidence: [] };
   const input = { organizationId: ORG, parentOrganizationId: null, listedAt: LISTED_AT, ...none, ...parts };
   return { name, input, expected };
+}
+
+/** A derived address beside an activity whose key may be that of any address. */
+function unplacedCase(name: string, evidence: JoinEvidence): JoinCase {
+  const parts = one({ evidence: [made(W1, [[P0, A0]]), evidence] });
+  return { ...joinCase(name, parts, row("derived", A0, W1, P0)), unplaced: [String(evidence.activity["id"])] };
 }
 
 /** One account of one wallet, with its proof: the case in which nothing is wrong, but for some parts. */
@@ -832,6 +840,98 @@ export const JOIN_CASES: readonly JoinCase[] = [
       ],
     },
     missing("exported", A0, null, null),
+  ),
+  ...(
+    [
+      ["proofs", "exported", (evidence: JoinEvidence) => evidence],
+      ["no proofs", "exported", without],
+      [
+        "proofs that are refused",
+        "exported",
+        ({ activity: of, proofs }) => ({ activity: of, proofs: proofs.map((each) => ({ ...each, ...BAD_SIGNATURE })) }),
+      ],
+    ] as readonly (readonly [string, JoinClass, (evidence: JoinEvidence) => JoinEvidence])[]
+  ).map(([what, name, alter]) =>
+    joinCase(
+      `an account was exported, and is in no list any more, of an activity with ${what}: another format of its key`,
+      {
+        wallets: [wallet(W1)],
+        accounts: [account(W1, P0, A0)],
+        evidence: [
+          made(W1, [[P0, A0]]),
+          alter(added(W1, [[P0, "02ab"]], { persist: false })),
+          exportOf("EXPORT_WALLET_ACCOUNT", { address: "02ab" }, { address: "02ab" }),
+        ],
+      },
+      row(name, A0, W1, P0),
+      ...(what === "proofs" ? [missing("exported", "02ab", W1, P0)] : []),
+    ),
+  ),
+  joinCase(
+    "an account was exported, and is in no list any more: another curve at its path",
+    {
+      wallets: [wallet(W1)],
+      accounts: [account(W1, P0, SOL0!, "SOLANA", "ED25519")],
+      evidence: [
+        made(W1, [[P0, SOL0!]]),
+        without(added(W1, [[P0, A0]])),
+        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+      ],
+    },
+    row("derived", SOL0!, W1, P0),
+  ),
+  joinCase(
+    "an account was exported, and only its wallet is known",
+    {
+      wallets: [wallet(W1), wallet(W2)],
+      accounts: [account(W1, P0, A0), account(W2, P1, A1)],
+      evidence: [
+        made(W1, [[P0, A0]]),
+        made(W2, [[P1, A1]]),
+        exportOf("EXPORT_WALLET_ACCOUNT_V2", { address: A2, walletId: W1 }, { address: A2 }),
+      ],
+    },
+    row("exported", A0, W1, P0),
+    row("derived", A1, W2, P1),
+  ),
+  joinCase(
+    "an account was exported by an activity that names its wallet, too",
+    {
+      wallets: [wallet(W1)],
+      accounts: [
+        account(W1, HARDENED[0], SOL0!, "SOLANA", "ED25519"),
+        account(W1, HARDENED[1], SOL1!, "SOLANA", "ED25519"),
+      ],
+      evidence: [
+        made(W1, [
+          [HARDENED[0], SOL0!],
+          [HARDENED[1], SOL1!],
+        ]),
+        exportOf("EXPORT_WALLET_ACCOUNT_V2", { address: SOL0!, walletId: W1 }, { address: SOL0! }),
+      ],
+    },
+    row("exported", SOL0!, W1, HARDENED[0]),
+    row("derived", SOL1!, W1, HARDENED[1]),
+  ),
+  unplacedCase(
+    "an account was exported, and nothing names its wallet",
+    exportOf("EXPORT_WALLET_ACCOUNT", { address: A2 }, { address: A2 }),
+  ),
+  unplacedCase("an export names no key", exportOf("EXPORT_WALLET_ACCOUNT_V2", { targetPublicKey: "04" }, {})),
+  unplacedCase(
+    "an import names no wallet",
+    without({ ...made(W2, [[P2, A2]], [], "IMPORT_WALLET"), activity: activity("IMPORT_WALLET", {}, {}) }),
+  ),
+  joinCase(
+    "an account is listed twice",
+    one({ accounts: [account(W1, P0, A0), account(W1, P0, A0)] }),
+    row("derived", A0, W1, P0),
+  ),
+  joinCase(
+    "one account id has two addresses",
+    one({ accounts: [account(W1, P0, A0), { ...account(W1, P0, A0), address: A1 }] }),
+    row("contradicted", A0, W1, P0),
+    row("contradicted", A1, W1, P0),
   ),
   joinCase("a proof of an address that the service does not prove any more makes no row", {
     evidence: [

@@ -21,15 +21,39 @@ interface Target {
   readonly walletId: string | null;
   readonly privateKeyId: string | null;
   readonly path: string | null;
+  /** Whether the lists have other values for its account, too. */
+  readonly isDisputed?: boolean;
+}
+
+/** Ids of the activities whose key nothing places. */
+export function unplacedByRules(input: JoinInput): string[] {
+  const evidence = evidenceOf(input);
+  return evidence
+    .map(({ activity }) => activity)
+    .filter((activity) => /_(?:EX|IM)PORT_/.test(String(activity["type"])) && isCompleted(activity))
+    .filter((activity) => {
+      if (idsIn(activity).length > 0 && !isOfAccount(activity)) return false;
+      const keys = keysExported(activity);
+      return keys.length === 0 || keys.some((key) => placesOf(key, evidence, input).length === 0);
+    })
+    .map((activity) => String(activity["id"]));
+}
+
+function evidenceOf(input: JoinInput): readonly JoinEvidence[] {
+  return input.evidence.filter(
+    ({ activity }) => activity["organizationId"] === input.organizationId || isParents(activity, input),
+  );
+}
+
+function claimsOf(evidence: readonly JoinEvidence[]): Claim[] {
+  return evidence.flatMap((of) =>
+    of.proofs.flatMap(({ says, status }): Claim[] => (says === null ? [] : [{ says, status, of }])),
+  );
 }
 
 export function joinedByRules(input: JoinInput): JoinRow[] {
-  const evidence = input.evidence.filter(
-    ({ activity }) => activity["organizationId"] === input.organizationId || isParents(activity, input),
-  );
-  const claims = evidence.flatMap((of) =>
-    of.proofs.flatMap(({ says, status }): Claim[] => (says === null ? [] : [{ says, status, of }])),
-  );
+  const evidence = evidenceOf(input);
+  const claims = claimsOf(evidence);
   const targets = targetsOf(input);
   const rows = targets.map((target) => rowOf(target, classOf(target, targets, claims, evidence, input)));
   return [...rows, ...missingRows(targets, rows, claims, evidence, input)];
@@ -41,7 +65,20 @@ function isParents(activity: JsonObject, { parentOrganizationId, organizationId 
 }
 
 function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
+  const valuesOf = (one: JsonObject): string =>
+    JSON.stringify(
+      ["walletAccountId", "walletId", "path", "address", "curve", "addressFormat"].map((name) => one[name]),
+    );
+  const isOfId = (one: JsonObject, other: JsonObject): boolean => other["walletAccountId"] === one["walletAccountId"];
+  const others = (one: JsonObject): JsonObject[] =>
+    accounts.filter((other) => isOfId(one, other) && valuesOf(other) !== valuesOf(one));
+  // An account that comes again as it was first is the same one.
+  const kept = accounts.filter((one, index) => {
+    const first = accounts.findIndex((other) => isOfId(one, other));
+    return index === first || valuesOf(one) !== valuesOf(accounts[first]!);
+  });
   const ofAccount = (one: JsonObject): Target => ({
+    isDisputed: others(one).length > 0,
     address: String(one["address"]),
     format: one["addressFormat"],
     curve: one["curve"],
@@ -50,7 +87,7 @@ function targetsOf({ accounts, privateKeys }: JoinInput): Target[] {
     path: String(one["path"]),
   });
   return [
-    ...accounts.map(ofAccount),
+    ...kept.map(ofAccount),
     ...privateKeys.flatMap((key) =>
       (key["addresses"] as JsonObject[]).map(({ address, format }) => {
         const privateKeyId = String(key["privateKeyId"]);
@@ -102,7 +139,7 @@ function classOf(
     target.walletId !== null && says.walletId === null && says.organizationId === input.organizationId;
   const others = named.filter((claim) => !isOwn(claim, target, input) && !isKey(claim));
   const foreign = others.length > 0 && !matching && flags.imported !== true;
-  if (missing || moved || foreign) return "contradicted";
+  if (missing || moved || foreign || target.isDisputed === true) return "contradicted";
   if (isRefused(target, beside, claims, evidence, input, matching)) return "refused";
   return !matching || flags.isListed === false ? "service" : classByFlags(flags);
 }
@@ -149,30 +186,99 @@ interface TargetFlags {
   readonly exported: boolean;
 }
 
-/** Whether another address of the same key was exported: one of the same wallet, path and curve. */
+/** A place where an exported key is. Without a path, it is the whole wallet; without a curve, that is not known. */
+interface KeyPlace {
+  readonly walletId: string;
+  readonly path: string | null;
+  readonly curve: unknown;
+}
+
+function isSameAddress(a: unknown, b: unknown): boolean {
+  const [one, other] = [String(a), String(b)];
+  const isHex = [one, other].every((text) => /^0x[0-9a-f]+$/i.test(text));
+  return one === other || (isHex && one.toLowerCase() === other.toLowerCase());
+}
+
+function isOfAccount(activity: JsonObject): boolean {
+  return /_EXPORT_WALLET_ACCOUNT/.test(String(activity["type"])) && addressesIn(activity).length > 0;
+}
+
+function membersOf(activity: JsonObject, ...names: readonly string[]): string[] {
+  const objects = objectsIn([activity["intent"], activity["result"]]);
+  return objects.flatMap((one) => names.flatMap((name) => textsIn([one[name]])));
+}
+const idsIn = (activity: JsonObject): string[] =>
+  membersOf(activity, "walletId", "walletIds", "privateKeyId", "privateKeyIds");
+const walletsIn = (activity: JsonObject): string[] => [...new Set(membersOf(activity, "walletId", "walletIds"))];
+const addressesIn = (activity: JsonObject): string[] => {
+  const objects = objectsIn([activity["intent"], activity["result"]]);
+  return objects.flatMap(({ address, addresses = [] }) => [
+    ...(typeof address === "string" ? [address] : []),
+    ...(addresses as readonly unknown[]).filter((one) => typeof one === "string"),
+  ]);
+};
+
+/** The addresses of keys that the activity exported, and not a whole wallet or private key. */
+function keysExported(activity: JsonObject): string[] {
+  if (!/_EXPORT_/.test(String(activity["type"])) || !isCompleted(activity)) return [];
+  return isOfAccount(activity) || idsIn(activity).length === 0 ? addressesIn(activity) : [];
+}
+
+/** Where something names the key: lists, activities that make accounts, and proofs of any status. */
+function placesOf(address: string, evidence: readonly JoinEvidence[], input: JoinInput): KeyPlace[] {
+  const activities = evidence.map(({ activity }) => activity);
+  const makers = activities.filter(({ type }) => /_(?:CREATE|IMPORT)_/.test(String(type)));
+  const listed = targetsOf(input).filter((one) => isSameAddress(one.address, address));
+  const made = makers.flatMap((activity) =>
+    accountsMade(activity).filter((one) => isSameAddress(one.address, address)),
+  );
+  const claimed = claimsOf(evidence)
+    .filter(({ says }) => says.organizationId === input.organizationId && isSameAddress(says.address, address))
+    .map(({ says }) => ({ ...says, curve: null }));
+  const all = [...listed, ...made, ...claimed].filter(
+    (one): one is (typeof claimed)[0] & KeyPlace => one.walletId !== null,
+  );
+  const isAt = (one: KeyPlace, other: KeyPlace): boolean => one.walletId === other.walletId && one.path === other.path;
+  const isKnown = (one: KeyPlace): boolean => all.some((other) => isAt(one, other) && other.curve !== null);
+  const places = all.filter((one) => one.path !== null && (one.curve !== null || !isKnown(one)));
+  if (places.length > 0) return places;
+  const naming = activities.filter((activity) => makers.includes(activity) || keysExported(activity).length > 0);
+  const wallets = naming
+    .filter((activity) => addressesIn(activity).some((one) => isSameAddress(one, address)))
+    .flatMap(walletsIn);
+  return [...all.map(({ walletId }) => walletId), ...wallets].map((walletId) => ({
+    walletId,
+    path: null,
+    curve: null,
+  }));
+}
+
+/** The accounts of the intent, each with the address at the same place of the result. */
+function accountsMade(activity: JsonObject): (KeyPlace & { readonly address: string })[] {
+  const [walletId, ...others] = walletsIn(activity);
+  const listsIn = (part: "intent" | "result", name: string): JsonObject[][] =>
+    objectsIn([activity[part]]).flatMap((one) => (Array.isArray(one[name]) ? [one[name] as JsonObject[]] : []));
+  const [accounts = []] = listsIn("intent", "accounts");
+  const [addresses = []] = listsIn("result", "addresses");
+  if (walletId === undefined || others.length > 0 || accounts.length !== addresses.length) return [];
+  return accounts.map(({ path, curve = null }, index) => {
+    return { walletId, path: String(path), curve, address: String(addresses[index]) };
+  });
+}
+
+/** Whether the key of the address was exported: by its place, whatever its address was there. */
 function isExportedPlace(target: Target, evidence: readonly JoinEvidence[], input: JoinInput): boolean {
-  if (target.walletId === null) return false;
-  const exported = evidence.flatMap(({ activity }) =>
-    /_EXPORT_/.test(String(activity["type"])) && isCompleted(activity)
-      ? textsIn([activity["intent"], activity["result"]])
-      : [],
-  );
-  const isExported = (address: string): boolean =>
-    exported.some((text) => text === address || (/^0x/i.test(text) && text.toLowerCase() === address.toLowerCase()));
-  const isThere = (one: { readonly walletId: string | null; readonly path: string | null }): boolean =>
-    one.walletId === target.walletId && one.path === target.path;
-  const listed = targetsOf(input).filter((one) => isThere(one) && isExported(one.address));
-  if (listed.some(({ curve }) => target.curve === null || curve === target.curve)) return true;
-  const isProven = evidence.some(({ proofs }) =>
-    proofs.some(
-      ({ status, says }) =>
-        status === "verified" &&
-        says?.organizationId === input.organizationId &&
-        isThere(says) &&
-        isExported(says.address),
-    ),
-  );
-  return listed.length === 0 && isProven;
+  return evidence
+    .flatMap(({ activity }) => keysExported(activity))
+    .flatMap((address) => placesOf(address, evidence, input))
+    .some(
+      ({ walletId, path, curve }) =>
+        walletId === target.walletId && (path === null || (path === target.path && isCurve(curve, target.curve))),
+    );
+}
+
+function isCurve(a: unknown, b: unknown): boolean {
+  return a === null || b === null || a === b;
 }
 
 /** Ids of the private keys that have the address, by the activities of the claims; of all their keys if none has. */
@@ -203,7 +309,8 @@ function flagsOf(
     evidence.some(({ activity }) => {
       if (!verb.test(String(activity["type"])) || !isCompleted(activity)) return false;
       const texts = textsIn([activity["intent"], activity["result"]]).map((text) => text.toLowerCase());
-      return ids.some((id) => texts.includes(id)) || (byAddress && texts.includes(target.address.toLowerCase()));
+      const byId = !isOfAccount(activity) && ids.some((id) => texts.includes(id));
+      return byId || (byAddress && texts.includes(target.address.toLowerCase()));
     });
   const shown = {
     imported:

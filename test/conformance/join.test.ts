@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ADDRESS_CLASSES } from "../../src/addresses/classes.js";
-import { joinAddresses } from "../../src/addresses/join.js";
+import { joinAddresses, unplacedKeys } from "../../src/addresses/join.js";
 import { readAccounts, readPrivateKeys, readWallets } from "../../src/addresses/lists.js";
 import { type AddressEvidence, verifyAddressActivity } from "../../src/addresses/verify.js";
 import { parsePolicy } from "../../src/index.js";
@@ -17,7 +17,7 @@ import { SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { type JoinCase, type JoinInput, type JoinRow, type JudgedProof, MADE_AT } from "./join-cases.js";
-import { joinedByRules } from "./join-oracle.js";
+import { joinedByRules, unplacedByRules } from "./join-oracle.js";
 import { JOIN_FILE, joinText } from "./join-file.js";
 import { CORPUS } from "./unpack.mjs";
 
@@ -71,7 +71,9 @@ async function evidenceOf({
   );
 }
 
-function joined(input: JoinInput, evidence: readonly (AddressEvidence | null)[]): JoinRow[] {
+type Joining = Parameters<typeof joinAddresses>;
+
+function joiningOf(input: JoinInput, evidence: readonly (AddressEvidence | null)[]): Joining {
   const { organizationId, listedAt } = input;
   const lists = {
     wallets: readWallets({ wallets: input.wallets }),
@@ -79,15 +81,17 @@ function joined(input: JoinInput, evidence: readonly (AddressEvidence | null)[])
     privateKeys: readPrivateKeys({ privateKeys: input.privateKeys }),
     listedAt,
   };
-  const rows = joinAddresses(
-    lists,
-    evidence.filter((one) => one !== null),
-    { organizationId },
-  );
-  return rows.map(({ class: name, address, listed, walletId, privateKeyId, path }) => {
+  return [lists, evidence.filter((one) => one !== null), { organizationId }];
+}
+
+function joined(...given: Parameters<typeof joiningOf>): JoinRow[] {
+  return joinAddresses(...joiningOf(...given)).map(({ class: name, address, listed, walletId, privateKeyId, path }) => {
     return { class: name, address, listed, walletId, privateKeyId, path };
   });
 }
+
+const unplacedIn = (...given: Parameters<typeof joiningOf>): string[] =>
+  unplacedKeys(...joiningOf(...given)).map(({ activityId }) => activityId);
 
 const sorted = (rows: readonly JoinRow[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
 const file = JSON.parse(readFileSync(join(CORPUS, JOIN_FILE), "utf8")) as { cases: JoinCase[] };
@@ -114,7 +118,7 @@ describe("the file of the join", () => {
   });
 });
 
-describe.each(file.cases)("$name", ({ input, expected }) => {
+describe.each(file.cases)("$name", ({ input, expected, unplaced = [] }) => {
   let evidence: (AddressEvidence | null)[];
   beforeAll(async () => void (evidence = await evidenceOf(input)));
 
@@ -130,10 +134,12 @@ describe.each(file.cases)("$name", ({ input, expected }) => {
 
   it("has the expected classes", () => {
     expect(sorted(joined(input, evidence))).toEqual(sorted(expected));
+    expect(unplacedIn(input, evidence)).toEqual(unplaced);
   });
 
   it("has them by the rules alone", () => {
     expect(sorted(joinedByRules(input))).toEqual(sorted(expected));
+    expect(unplacedByRules(input)).toEqual(unplaced);
   });
 
   it("has the same classes in random lists, by both", () => {
@@ -141,6 +147,7 @@ describe.each(file.cases)("$name", ({ input, expected }) => {
     for (let run = 0; run < RUNS; run++) {
       const lists = randomLists(input, random);
       expect(sorted(joined(lists, evidence)), JSON.stringify(lists)).toEqual(sorted(joinedByRules(lists)));
+      expect(unplacedIn(lists, evidence).sort(), JSON.stringify(lists)).toEqual(unplacedByRules(lists).sort());
     }
   });
 });
