@@ -203,25 +203,35 @@ class Join {
   }
 
   *#readActivity(activity: AddressActivity): Generator<undefined> {
-    const { type, effect, status, wallets, privateKeys, addresses } = activity;
-    const ids = [...wallets, ...privateKeys];
-    if (effect === "deletes" && status === COMPLETED) {
-      const isOfAccounts = wallets.length === 0 && /WALLET_ACCOUNTS/.test(type);
-      for (const id of isOfAccounts ? [...ids, ANY_ACCOUNT] : ids)
-        this.#deletions.set(id, laterOf(this.#deletions.get(id), activity)!);
-    }
-    if ((effect !== "exports" && effect !== "imports") || !mayBeDone(activity)) return;
-    const isOfKeys = effect === "exports" && addresses.length > 0 && (ids.length === 0 || /WALLET_ACCOUNT/.test(type));
+    const { effect, status } = activity;
+    if (effect === "deletes" && status === COMPLETED) this.#readDeletion(activity);
+    if (effect === "exports" && mayBeDone(activity)) yield* this.#readExport(activity);
     // The same address may be of the wallet from which an imported seed came, so there only ids count.
-    const named = effect === "exports" ? addresses : [];
-    for (const address of named) {
+    if (effect === "imports" && mayBeDone(activity)) this.#holdersAre("imported", activity);
+  }
+
+  #readDeletion(activity: AddressActivity): void {
+    const isOfAccounts = activity.wallets.length === 0 && /WALLET_ACCOUNTS/.test(activity.type);
+    for (const id of [...holdersOf(activity), ...(isOfAccounts ? [ANY_ACCOUNT] : [])])
+      this.#deletions.set(id, laterOf(this.#deletions.get(id), activity)!);
+  }
+
+  *#readExport(activity: AddressActivity): Generator<undefined> {
+    const { type, addresses } = activity;
+    const isOfKeys = addresses.length > 0 && (holdersOf(activity).length === 0 || /WALLET_ACCOUNT/.test(type));
+    for (const address of addresses) {
       yield;
       const name = comparableAddress(address);
       this.#made.exported.add(name);
       if (isOfKeys) this.#exportedKeys.set(name, { address, activity });
     }
-    if (!isOfKeys) for (const id of ids) this.#made[`${effect.slice(0, -1)}ed` as keyof Flags].add(id);
-    if (!isOfKeys && ids.length === 0) this.#unplaced.push(unplacedKey(activity, addresses[0]));
+    if (!isOfKeys) this.#holdersAre("exported", activity);
+  }
+
+  #holdersAre(what: keyof Flags, activity: AddressActivity): void {
+    const ids = holdersOf(activity);
+    for (const id of ids) this.#made[what].add(id);
+    if (ids.length === 0) this.#unplaced.push(unplacedKey(activity, activity.addresses[0]));
   }
 
   *#readProofs(evidence: AddressEvidence): Generator<undefined> {
@@ -399,11 +409,8 @@ class Join {
       return `signed by ${other.deployment ?? "an enclave"}, which the policy does not say to derive addresses`;
     const foreign = named.get(ANY_STATUS)?.besides(this.#ownHolder(listed));
     if (foreign !== undefined) return `its proof is of ${holderText(foreign.says, this.#options)}`;
-    if (named.get(ANY_STATUS)?.besides() !== undefined) return "its proof names no path";
-    if (maker?.activity.requested === false) return "its activity requested no app proofs";
-    if (maker?.proofs.length === 0)
-      return "its activity has no proof of an address: none was requested, or none is kept";
-    if (maker !== undefined) return "no proof of its activity names it";
+    if (named.size > 0) return "its proof names no path";
+    if (maker !== undefined) return makerText(maker);
     const parent = this.#options.parentUnknown === true ? ", and the parent organization is not known" : "";
     return `no activity that made it was found${parent}`;
   }
@@ -611,12 +618,22 @@ function isEqual(a: ListedAccount, b: ListedAccount): boolean {
   return JUDGED.every((name) => a[name] === b[name]);
 }
 
+function makerText({ activity, proofs }: AddressEvidence): string {
+  if (activity.requested === false) return "its activity requested no app proofs";
+  if (proofs.length > 0) return "no proof of its activity names it";
+  return "its activity has no proof of an address: none was requested, or none is kept";
+}
+
 function holderOf({ walletId }: Listed): string {
   return walletId === null ? "private key" : "wallet";
 }
 
 function unplacedKey({ id: activityId, type }: AddressActivity, address: string | null = null): UnplacedKey {
   return { activityId, type, address };
+}
+
+function holdersOf({ wallets, privateKeys }: AddressActivity): readonly string[] {
+  return [...wallets, ...privateKeys];
 }
 
 function hasWallet({ wallets }: AddressActivity): boolean {

@@ -127,11 +127,14 @@ function requestOf(args: ArgumentReader, flags: Flags<"addresses">, io: Io): Add
   const accepted = acceptedOf(args, flags.accept);
   const limit = mostOf(args, "limit", flags.limit ?? "1000");
   const maxAccounts = mostOf(args, "max-accounts", flags.maxAccounts ?? String(MOST));
-  const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true } = flags;
-  const all = flags.allActivities === true && { allActivities: true };
-  const asked = { suborgs, walletId, addresses: [...addresses], privateKeys, ...all };
   if (organizationId === undefined) return undefined;
-  return { flags, question: { organizationId, ...asked }, connection, accepted, limit, maxAccounts };
+  return { flags, question: { organizationId, ...askedOf(flags) }, connection, accepted, limit, maxAccounts };
+}
+
+function askedOf(flags: Flags<"addresses">): Omit<AddressQuestion, "organizationId"> {
+  const { suborgs = false, wallet: walletId = null, address: addresses, privateKeys = true, allActivities } = flags;
+  const all = allActivities === true && { allActivities };
+  return { suborgs, walletId, addresses: [...addresses], privateKeys, ...all };
 }
 
 function mostOf(args: ArgumentReader, option: "limit" | "max-accounts", text: string): number {
