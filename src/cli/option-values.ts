@@ -48,9 +48,7 @@ export function acceptedOf(args: ArgumentReader, text: string | undefined): read
   if (text === undefined || args.isEmpty("accept")) return [];
   return text.split(",").flatMap((word) => {
     const known = ACCEPTABLE.find((name) => name === word);
-    return (
-      known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE.join(", ")}, with commas between`) ?? []
-    );
+    return known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE.join(", ")}, with commas between`) ?? [];
   });
 }
 
