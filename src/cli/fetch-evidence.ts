@@ -1,7 +1,7 @@
 /** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
-import { provisioningForm } from "../decode/evidence-members.js";
+import { provisioningForm, stateInstead } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
@@ -59,13 +59,18 @@ function requireBootProof<T>(value: T, connection: Connection): Exclude<T, undef
   throw unreachable(connection, ["the response has no member of a boot proof: check the base address"]);
 }
 
-/** Fetches provisioning details. Returns only the two members by which other commands recognise them. */
+/**
+ * Fetches provisioning details. Returns only the members by which other commands recognise them. Throws
+ * {@link UnreachableError} if the deployment has none, with its state.
+ */
 export async function fetchProvisioningDetails(deploymentId: string, connection: Connection, io: Io): Promise<object> {
   const client = await connect(connection, io);
   io.progress(`fetching the provisioning details from ${hostOf(connection)}`);
-  const details = client.getTvcDeploymentProvisioningDetails({ deploymentId });
-  const { attestationDocument, manifestEnvelope } = await reached(details, connection);
-  return { attestationDocument, manifestEnvelope };
+  const details = await reached(client.getTvcDeploymentProvisioningDetails({ deploymentId }), connection);
+  const { attestationDocument, manifestEnvelope, provisioningState } = details;
+  if (attestationDocument && manifestEnvelope)
+    return { attestationDocument, manifestEnvelope, ...(provisioningState && { provisioningState }) };
+  throw unreachable(connection, [stateInstead(details) ?? NO_DETAILS]);
 }
 
 /**
@@ -100,6 +105,9 @@ function hostOf({ baseUrl }: Connection): string {
   return new URL(baseUrl).host;
 }
 
+const NO_DETAILS =
+  "get_tvc_deployment_provisioning_details: the response lacks attestationDocument or manifestEnvelope: check the " +
+  "base address";
 const NO_ACTIVITY =
   "(get_activity). If you have the response to its submission, give that with --activity FILE: app proofs that are " +
   "fetched by an id alone do not show what was requested.";

@@ -24,7 +24,7 @@ import { deliver, isFileOut, refuseOut } from "./output.js";
 const EXAMPLES = `
 Nothing is verified here: pass the output to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
-  {"attestationDocument": …, "manifestEnvelope": …}, for verify --boot-proof, with --deployment-id;
+  {"attestationDocument": …, "manifestEnvelope": …, "provisioningState": …}, likewise, with --deployment-id;
   a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 With these two, --out also takes a folder: a path without the ending .json, or with a / at its end. The folder gets
 boot-proofs.json, app-proofs.json and activity.json. Files and folders are written as a whole or not at all.

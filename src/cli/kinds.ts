@@ -4,7 +4,7 @@ import { fromUtf8 } from "../bytes.js";
 import { ACTIVITY_MEMBERS, RESULT_MEMBERS } from "../decode/activity.js";
 import { APP_PROOF_MEMBERS } from "../decode/app-proof.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofMembers } from "../decode/boot-proof.js";
-import { type Piece, evidenceBeside, isServiceError, wrappersOf } from "../decode/evidence-members.js";
+import { type Piece, evidenceBeside, wrappersOf } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
@@ -87,12 +87,12 @@ async function refusal(
   const inside = heldIn(json, piece);
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && inside.length > 0);
   if (!isTaken) return [await otherKind(kind, place)];
-  if ([json, ...inside].some(isServiceError))
-    return [`this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`];
+  const { describeUnrecognised, sentInstead } = await import("../inspect/unrecognised.js");
+  const sent = [json, ...inside].map(sentInstead).find((what) => what !== null);
+  if (sent) return [`this is ${sent}`];
   const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
   if (says !== null) return [says];
   if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
-  const { describeUnrecognised } = await import("../inspect/unrecognised.js");
   return [describeUnrecognised(content.bytes), await whatIsTaken(place.option)];
 }
 

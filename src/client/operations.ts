@@ -172,8 +172,12 @@ const tvcDeploymentShape = openObject({
 export interface TvcDeployment extends ReadOf<typeof tvcDeploymentShape> {}
 const tvcDeploymentSchema: ObjectShape<TvcDeployment> = tvcDeploymentShape;
 
-/** Provisioning details (client/README.md, "Applications of your own"). Both members are base64. */
-const provisioningDetailsShape = openObject({ attestationDocument: nonEmptyText, manifestEnvelope: nonEmptyText });
+/** Provisioning details (client/README.md, "Applications of your own"). A deployment may have a state alone. */
+const provisioningDetailsShape = openObject({
+  attestationDocument: nullish(text),
+  manifestEnvelope: nullish(text),
+  provisioningState: nullish(text),
+});
 export interface ProvisioningDetails extends ReadOf<typeof provisioningDetailsShape> {}
 const provisioningDetailsSchema: ObjectShape<ProvisioningDetails> = provisioningDetailsShape;
 

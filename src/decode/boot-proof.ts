@@ -7,6 +7,7 @@ import {
   evidenceBeside,
   provisioningForm,
   provisioningMembers,
+  stateInstead,
 } from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
 import { JsonNumber, isJsonObject, jsonKind, jsonText } from "./json.js";
@@ -22,7 +23,7 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * { "attestation_document_cose_sign1_base64", "manifest_envelope": {…}, "validation_time_secs"? }
  * { "attestationDocumentCoseSign1Base64", "manifestEnvelope": {…}, "fetchedAtUnixMs", "deploymentId",
  *   "ephemeralPublicKeyHex" }
- * { "attestationDocument", "manifestEnvelope" }
+ * { "attestationDocument", "manifestEnvelope", "provisioningState"? }
  * ```
  */
 export interface BootProof {
@@ -41,6 +42,8 @@ export interface BootProof {
   /** Claimed by the service, not signed; null if absent. */
   readonly createdAt: { readonly seconds: string; readonly nanos: string } | null;
   readonly declaredManifestVersion: string | null;
+  /** State of the deployment, claimed by the service in provisioning details; null if absent. */
+  readonly provisioningState: string | null;
 }
 
 export type BootProofForm = "service" | "provisioning";
@@ -110,6 +113,8 @@ export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
   if (reader === undefined) return { value: {}, faults, missing: [] };
+  const state = stateInstead(reader.object);
+  if (state !== null) return { value: {}, faults: [...faults, { path: "", message: state }], missing: [] };
   const form = provisioningForm(reader.object);
   if (form !== null) return { value: provisioningDetails(reader, form), faults, missing: [] };
   const value = {
@@ -120,8 +125,8 @@ export function readBootProof(input: unknown): BootProofReading {
     manifestEnvelope: base64Member(reader, "qosManifestEnvelopeB64"),
     labels: labels(reader),
     createdAt: createdAt(reader),
-    declaredManifestVersion:
-      reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
+    declaredManifestVersion: optionalText(reader, "qosManifestVersion"),
+    provisioningState: null,
   };
   return { value, faults, missing: OPTIONAL_MEMBERS.filter((name) => reader.get(name) === undefined) };
 }
@@ -131,7 +136,8 @@ const NO_LABELS: BootProofLabels = Object.freeze({ deploymentLabel: null, enclav
 /** Reads provisioning details. Any member of another form is a fault, because each form has exactly its own members. */
 function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Reading<BootProof>["value"] {
   refuseOthers(reader, provisioningMembers(form));
-  checkClaims(reader, form);
+  for (const claim of form.claims) checkClaim(reader, claim);
+  const state = reader.get("provisioningState");
   return {
     form: "provisioning",
     ephemeralPublicKey: form.key === null ? null : hexMember(reader, form.key),
@@ -141,6 +147,7 @@ function provisioningDetails(reader: MemberReader, form: ProvisioningForm): Read
     labels: NO_LABELS,
     createdAt: null,
     declaredManifestVersion: null,
+    provisioningState: typeof state === "string" ? state : null,
   };
 }
 
@@ -152,14 +159,14 @@ function refuseOthers(reader: MemberReader, members: readonly string[]): void {
       reader.fault(name, `unknown member: provisioning details have exactly ${members.join(", ")}`);
 }
 
-/** Checks the form of unsigned claims, which no verification uses. */
-function checkClaims(reader: MemberReader, { time, deployment }: ProvisioningForm): void {
-  if (deployment !== null) reader.string(deployment);
-  if (time === null || (time.isOptional && reader.get(time.name) === undefined)) return;
-  const value = reader.get(time.name);
+/** Checks the form of an unsigned claim, which no verification uses. */
+function checkClaim(reader: MemberReader, { name, is, isOptional }: ProvisioningForm["claims"][number]): void {
+  const value = reader.get(name);
+  if (isOptional && value === undefined) return;
+  if (is === "text") return void reader.string(name);
   const number = value instanceof JsonNumber ? Number(value.text) : value;
-  if (typeof number !== "number") reader.fault(time.name, `expected a number, got ${jsonKind(value)}`);
-  else if (!Number.isSafeInteger(number) || number < 0) reader.fault(time.name, "expected a non-negative integer");
+  if (typeof number !== "number") reader.fault(name, `expected a number, got ${jsonKind(value)}`);
+  else if (!Number.isSafeInteger(number) || number < 0) reader.fault(name, "expected a non-negative integer");
 }
 
 /** Returns the envelope's bytes. Why an object may become bytes is in decode/README.md, "Provisioning details". */
@@ -196,14 +203,14 @@ export function withOwnName(bootProof: unknown): unknown {
 }
 
 function labels(reader: MemberReader): BootProofLabels | undefined {
-  const deploymentLabel = label(reader, "deploymentLabel");
-  const enclaveApp = label(reader, "enclaveApp");
-  const owner = label(reader, "owner");
+  const deploymentLabel = optionalText(reader, "deploymentLabel");
+  const enclaveApp = optionalText(reader, "enclaveApp");
+  const owner = optionalText(reader, "owner");
   if (deploymentLabel === undefined || enclaveApp === undefined || owner === undefined) return undefined;
   return { deploymentLabel, enclaveApp, owner };
 }
 
-function label(reader: MemberReader, name: keyof BootProofLabels): string | null | undefined {
+function optionalText(reader: MemberReader, name: string): string | null | undefined {
   return reader.get(name) === undefined ? null : reader.string(name);
 }
 

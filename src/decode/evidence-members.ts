@@ -2,7 +2,7 @@
  * Names of the JSON members that hold evidence. Evidence next to the value that is read would be silently dropped, so
  * it is a fault (decode/README.md, "Evidence beside evidence").
  */
-import { FaultList } from "../errors.js";
+import { FaultList, shownName } from "../errors.js";
 import { type JsonObject, folded, isJsonObject, memberPath } from "./json.js";
 
 /** Name of the attestation document in the interface, and in deployed services (`alias`). */
@@ -12,38 +12,39 @@ export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAtte
 export interface ProvisioningForm {
   readonly document: string;
   readonly envelope: { readonly name: string; readonly is: "object" | "base64" };
-  /** Member that holds a time as a decimal integer. */
-  readonly time: { readonly name: string; readonly isOptional: boolean } | null;
-  readonly deployment: string | null;
+  /** Members that nobody signed: text, or a time as a decimal integer. */
+  readonly claims: readonly { readonly name: string; readonly is: "text" | "time"; readonly isOptional?: true }[];
   readonly key: string | null;
 }
+
+const STATE = "provisioningState";
 
 const PROVISIONING_FORMS: readonly ProvisioningForm[] = [
   {
     document: "attestation_document_cose_sign1_base64",
     envelope: { name: "manifest_envelope", is: "object" },
-    time: { name: "validation_time_secs", isOptional: true },
-    deployment: null,
+    claims: [{ name: "validation_time_secs", is: "time", isOptional: true }],
     key: null,
   },
   {
     document: "attestationDocumentCoseSign1Base64",
     envelope: { name: "manifestEnvelope", is: "object" },
-    time: { name: "fetchedAtUnixMs", isOptional: false },
-    deployment: "deploymentId",
+    claims: [
+      { name: "fetchedAtUnixMs", is: "time" },
+      { name: "deploymentId", is: "text" },
+    ],
     key: "ephemeralPublicKeyHex",
   },
   {
     document: "attestationDocument",
     envelope: { name: "manifestEnvelope", is: "base64" },
-    time: null,
-    deployment: null,
+    claims: [{ name: STATE, is: "text", isOptional: true }],
     key: null,
   },
 ];
 
-export function provisioningMembers({ document, envelope, time, deployment, key }: ProvisioningForm): string[] {
-  return [document, envelope.name, time?.name, deployment, key].filter((name) => typeof name === "string");
+export function provisioningMembers({ document, envelope, claims, key }: ProvisioningForm): string[] {
+  return [document, envelope.name, ...claims.map(({ name }) => name), ...(key === null ? [] : [key])];
 }
 
 /**
@@ -214,4 +215,17 @@ export function isServiceError(value: unknown): boolean {
   const given = Object.keys(value).filter((name) => value[name] !== null);
   if (given.some((name) => isEvidence(name, value[name]))) return false;
   return given.includes("error") || (given.includes("code") && given.includes("message"));
+}
+
+/**
+ * Returns what the service says of a deployment without evidence: `{"provisioningState": …}` without an attestation
+ * document. Null for any other value. Nobody signed the state.
+ */
+export function stateInstead(value: unknown): string | null {
+  if (!isJsonObject(value)) return null;
+  const given = Object.keys(value).filter((name) => (value[name] ?? "") !== "" && name !== "manifestEnvelope");
+  const state = value[STATE];
+  if (typeof state !== "string" || state === "" || given.some((name) => isEvidence(name, value[name]))) return null;
+  const isLate = state === "PROVISIONING_STATE_PROVISIONED";
+  return `${isLate ? "provisioned, without an attestation document" : "not provisioned yet"}: ${shownName(state)}`;
 }

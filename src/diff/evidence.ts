@@ -132,6 +132,7 @@ const compareMembers = members<BootProof>(
       ),
     createdAt: value("created-at", timeText),
     declaredManifestVersion: value("manifest.declared-version"),
+    provisioningState: ignored,
   },
   { ephemeralPublicKey: "ephemeralPublicKeyHex", declaredManifestVersion: "qosManifestVersion" },
 );

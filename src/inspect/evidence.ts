@@ -81,14 +81,13 @@ function shownClaims({
 
 async function shownDetails(
   value: ReadBootProof,
-  { time, deployment }: ProvisioningForm,
+  { claims }: ProvisioningForm,
   file: DescribedObject,
 ): Promise<DescribedObject> {
-  const claims = [time?.name, deployment].filter((name) => typeof name === "string");
   return {
     "(form)": "provisioning details, which share holders see",
     ...(await shownObject({ ephemeralPublicKey: value.ephemeralPublicKey ?? undefined })),
-    ...Object.fromEntries(claims.map((name) => [name, file[name]])),
+    ...Object.fromEntries(claims.map(({ name }) => [name, file[name]])),
   };
 }
 

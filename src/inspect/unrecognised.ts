@@ -1,6 +1,6 @@
 /** Describes files of unknown kinds for an error message. */
 import { fromUtf8, isAllZero } from "../bytes.js";
-import { isServiceError } from "../decode/evidence-members.js";
+import { isServiceError, stateInstead } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
@@ -44,7 +44,7 @@ const MAX_NAMES = 8;
 const OTHER_NAMES =
   "probably an app proof whose application has its own names for the members: convert it with the " +
   "library's appProofOf({ publicKey, payload, signature })";
-export const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
+const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
 
 /** Describes a text that begins as JSON. Returns null for any other text. */
 function describeJson(text: string): string | null {
@@ -61,13 +61,21 @@ function describeValue(value: JsonValue): string {
   }
   if (!isJsonObject(value)) return `expected an object, got ${jsonKind(value)}`;
   if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
-  if (isServiceError(value)) return SERVICE_ERROR;
+  const sent = sentInstead(value);
+  if (sent !== null) return sent;
   if (isAppProofOfOtherNames(value)) return OTHER_NAMES;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";
   const rest = names.length - MAX_NAMES;
   const shown = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(shownName(name)));
   return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}: no kind of evidence has these members`;
+}
+
+/** Returns what the service sent instead of evidence: an error, or a deployment's state. Null for any other value. */
+export function sentInstead(value: unknown): string | null {
+  const state = stateInstead(value);
+  if (state !== null) return `a deployment's state, not evidence: ${state}`;
+  return isServiceError(value) ? SERVICE_ERROR : null;
 }
 
 function isAppProofOfOtherNames(value: JsonObject): boolean {

@@ -100,7 +100,11 @@ const DOCUMENTED: {
     // `latest` reboots the enclave if its certificate is about to expire.
     await state.transact((tx) => fleet.latest(release.app, tx));
     const proof = misbehaviour.setupProof(enclaveOf(release, question), state);
-    return { attestationDocument: proof[DOCUMENT_MEMBER.name]!, manifestEnvelope: proof["qosManifestEnvelopeB64"]! };
+    return {
+      attestationDocument: proof[DOCUMENT_MEMBER.name]!,
+      manifestEnvelope: proof["qosManifestEnvelopeB64"]!,
+      provisioningState: "PROVISIONING_STATE_AWAITING_PROVISION",
+    };
   },
 };
 

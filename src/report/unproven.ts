@@ -441,8 +441,8 @@ function openReleases({ provenance = [] }: Claims): string[] {
 const MAX_NAME = 300;
 
 const UNSIGNED_DETAILS =
-  "The time and the deployment that provisioning details name beside the document: no enclave signed them, and no " +
-  "check uses them.";
+  "The time, the deployment and the state that provisioning details name beside the document: no enclave signed " +
+  "them, and no check uses them.";
 
 /** Returns a statement unless every document is known to be new, by the caller's nonce or an answer to a challenge. */
 function openLife(report: Report, claims: Claims): string[] {

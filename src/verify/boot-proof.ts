@@ -12,7 +12,7 @@ import {
   readManifest,
   readManifestEnvelope,
 } from "../decode/manifest/index.js";
-import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
+import { type Reading, attempt, faultText, listed, shownName, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
 import type { ApprovedManifests, Remembered } from "./approved-manifests.js";
 import {
@@ -257,7 +257,9 @@ function checkDecoding(
   if (faults.length === 0 && missing.length > 0) {
     checklist.warn("boot.decode", `missing: ${missing.join(", ")} (unsigned claims of the service)`);
   } else {
-    const detail = value.form === "provisioning" ? PROVISIONING_DETAILS : undefined;
+    const { form, provisioningState: state } = value;
+    const said = state ? `. The service calls the deployment ${shownName(state)}, which nobody signed` : "";
+    const detail = form === "provisioning" ? PROVISIONING_DETAILS + said : undefined;
     checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : [], detail);
   }
   return { value, whole: wholeOf<BootProof>(reading) };

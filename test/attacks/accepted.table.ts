@@ -541,6 +541,14 @@ const wire: Accepted[] = [
     judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "legacy" }] },
     warns: ["bind.commitment", "policy.scope"],
   },
+  ...["AWAITING_PROVISION", "PROVISIONED", "OF_TOMORROW"].map((state): Accepted => ({
+    name: `provisioning details whose deployment is ${state}`,
+    forge: {
+      ...{ generation: "setup", payloads: [] },
+      bootProof: (proof) => ({ ...detailsOf(proof, "query"), provisioningState: `PROVISIONING_STATE_${state}` }),
+    },
+    judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "setup" }], policy: { maxAge: "1h" } },
+  })),
   {
     name: "one boot proof given twice",
     judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof, bootProof], appProofs }) },

@@ -882,6 +882,10 @@ function provisioning(form: DetailForm): (readonly [string, Alterations, Attack[
       ["envelope.approvals", "envelope.shares", "bind.user-data", "bind.commitment"],
     ],
     ["without approvals", details(own, { alterManifest: { approvals: () => [] } }), ["envelope.approvals"]],
+    ["a state in place of the document", details(() => ({ provisioningState: "PROVISIONED" })), ["boot.decode"]],
+    ...(isEncoded
+      ? [["a state that is no text", details(put("provisioningState", 2)), ["boot.decode"]] as const]
+      : [["a state of another form", details(put("provisioningState", "PENDING")), ["boot.decode"]] as const]),
     ...(form === "browser"
       ? ([
           ["another key named", details(put("ephemeralPublicKeyHex", hex(otherKey.publicKey))), ["bind.key"]],

@@ -122,9 +122,10 @@ describe("fetch", () => {
     const { deploymentId } = lab.application("own");
     const { code, stdout, stderr } = await online("fetch", "--deployment-id", deploymentId);
     expect([code, stderr]).toEqual([0, ""]);
-    const members = ["attestationDocument", "manifestEnvelope"];
-    expect(Object.keys(JSON.parse(stdout) as object)).toEqual(members);
-    for (const value of Object.values(JSON.parse(stdout) as Loose)) expect(value).toMatch(/^[A-Za-z0-9+/]{100,}=*$/);
+    const { provisioningState, ...evidence } = JSON.parse(stdout) as Loose;
+    expect(Object.keys(evidence)).toEqual(["attestationDocument", "manifestEnvelope"]);
+    for (const value of Object.values(evidence)) expect(value).toMatch(/^[A-Za-z0-9+/]{100,}=*$/);
+    expect(provisioningState).toBe("PROVISIONING_STATE_AWAITING_PROVISION");
   });
 
   it("an activity with all that proves it, for verify to take in whichever way", async () => {
@@ -797,7 +798,26 @@ describe("a service that answers anything", () => {
     answer = labBut({ [name]: { ...details, manifestEnvelope: null } });
     const refused = await bootproof(words, present());
     expect([refused.code, refused.stdout]).toEqual([3, ""]);
-    expect(refused.stderr).toContain(`${name}: the answer does not match the interface: manifestEnvelope: expected`);
+    expect(refused.stderr).toContain(`${name}: the response lacks attestationDocument or manifestEnvelope`);
+  });
+
+  it("with a state alone says that state, without advice about the address", async () => {
+    const words = ["fetch", "--deployment-id", "d", ...args.slice(0, -2)];
+    for (const [more, state, says] of [
+      [{}, "PENDING", "not provisioned yet: PROVISIONING_STATE_PENDING"],
+      [{ manifestEnvelope: "e30=" }, "AWAITING_PROVISION", "not provisioned yet: PROVISIONING_STATE_AWAITING"],
+      [{ attestationDocument: "" }, "PROVISIONED", "provisioned, without an attestation document: PROVISIONING_STATE_"],
+    ] as const) {
+      const sent = { ...more, provisioningState: `PROVISIONING_STATE_${state}` };
+      answer = labBut({ get_tvc_deployment_provisioning_details: sent });
+      const { code, stdout, stderr } = await bootproof(words, present());
+      expect([code, stdout, stderr.match(/base.(url|address)/i)]).toEqual([3, "", null]);
+      expect(stderr).toContain(says);
+      const verified = await offline("verify", "--boot-proof", fileOf(sent), "--policy", policy);
+      expect([verified.code, verified.stdout]).toEqual([2, ""]);
+      expect(verified.stderr).toContain(`this is a deployment's state, not evidence: ${says}`);
+      expect((await offline("inspect", fileOf(sent))).stdout + verified.stderr).toContain(says);
+    }
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {

@@ -423,10 +423,11 @@ describe("responses", () => {
     };
     const client = await answered({ tvcDeployment: bare, next: "page" });
     expect(await client.getTvcDeployment({ deploymentId: "d1" })).toEqual({ tvcDeployment: bare, next: "page" });
-    const details = { ...PROVISIONING_DETAILS, more: [1] };
-    expect(await (await answered(details)).getTvcDeploymentProvisioningDetails({ deploymentId: "d1" })).toEqual(
-      details,
-    );
+    const state = { provisioningState: "PROVISIONING_STATE_PENDING" };
+    for (const details of [{ ...PROVISIONING_DETAILS, more: [1] }, { ...PROVISIONING_DETAILS, ...state }, state])
+      expect(await (await answered(details)).getTvcDeploymentProvisioningDetails({ deploymentId: "d1" })).toEqual(
+        details,
+      );
   });
 
   const wallet = { name: "updateWallet", parameters: { walletId: "w1" } };
@@ -463,10 +464,9 @@ describe("responses", () => {
       ["tvcDeployment.manifestSet", "tvcDeployment.shareSet.threshold"],
     ],
     ["an error under status 200 for a deployment", deployment, notFound, ["tvcDeployment"]],
-    ["no document", details, { manifestEnvelope: "e30=" }, ["attestationDocument"]],
-    ["an empty document", details, { ...PROVISIONING_DETAILS, attestationDocument: "" }, ["attestationDocument"]],
+    ["a document that is a list", details, { attestationDocument: [] }, ["attestationDocument"]],
+    ["a state that is a number", details, { ...PROVISIONING_DETAILS, provisioningState: 2 }, ["provisioningState"]],
     ["an envelope that is an object", details, { ...PROVISIONING_DETAILS, manifestEnvelope: {} }, ["manifestEnvelope"]],
-    ["an error under status 200 for details", details, notFound, ["attestationDocument", "manifestEnvelope"]],
     [
       "several faults of a user",
       user,

@@ -30,6 +30,7 @@ describe("decodeBootProof", () => {
       labels: { deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" },
       createdAt: { seconds: "1758057949", nanos: "436158000" },
       declaredManifestVersion: null,
+      provisioningState: null,
     });
   });
 
@@ -229,6 +230,7 @@ describe("provisioning details", () => {
       labels: { deploymentLabel: null, enclaveApp: null, owner: null },
       createdAt: null,
       declaredManifestVersion: null,
+      provisioningState: null,
     });
     expect(decodeManifestEnvelope(manifestEnvelope).manifest.namespace.nonce).toBe(1782779387);
     expect(parseJson(manifestEnvelope)).toEqual(parseJson(JSON.stringify(details["manifest_envelope"])));
@@ -286,6 +288,51 @@ describe("provisioning details", () => {
   it.each([-1, 1.5, 2 ** 53, "1782779620", {}])("refuse the time %j", (time) => {
     expect(refusedPaths({ ...made("file"), validation_time_secs: time })).toEqual(["validation_time_secs"]);
     expect(refusedPaths({ ...made("browser"), fetchedAtUnixMs: time })).toEqual(["fetchedAtUnixMs"]);
+  });
+
+  describe("with a state", () => {
+    const PENDING = { provisioningState: "PROVISIONING_STATE_PENDING" };
+
+    it("are read in the form of the query, whatever the state says, and in no other", () => {
+      for (const provisioningState of ["PROVISIONING_STATE_AWAITING_PROVISION", "", "\u001b[2J".repeat(100)])
+        expect(decodeBootProof({ ...made("query"), provisioningState })).toEqual({
+          ...decodeBootProof(made("query")),
+          provisioningState,
+        });
+      expect(decodeBootProof({ ...made("query"), provisioningState: null }).provisioningState).toBeNull();
+      expect(refusedPaths({ ...made("query"), provisioningState: 2 })).toEqual(["provisioningState"]);
+      for (const form of ["file", "browser"] as const)
+        expect(refusedPaths({ ...made(form), ...PENDING })).toEqual(["provisioningState"]);
+    });
+
+    it("and no document are told as that state", () => {
+      const { manifestEnvelope } = made("query");
+      const says = "not provisioned yet: PROVISIONING_STATE_PENDING";
+      for (const more of [{}, { manifestEnvelope }, { attestationDocument: null, manifestEnvelope: "" }]) {
+        const value = { ...more, ...PENDING };
+        expect(faultsIn(value)).toEqual([{ path: "", message: says }]);
+        expect(faultsIn({ bootProof: value })).toEqual([{ path: "", message: says }]);
+      }
+      const provisioned = { provisioningState: "PROVISIONING_STATE_PROVISIONED" };
+      expect(faultsIn(provisioned)[0]!.message).toMatch(/^provisioned, without an attestation document: /);
+      expect(faultsIn({ provisioningState: "x".repeat(100_000) })[0]!.message.length).toBeLessThan(200);
+    });
+
+    it("hide no evidence", () => {
+      for (const more of [
+        { attestationDocument: "!" },
+        { attestation_document_cose_sign1_base64: "AAAA" },
+        { cloudAttestationDocB64: "AAAA" },
+        { appProofs: [{}] },
+        { other: { proofPayload: "" } },
+        { proofPayload: "{}" },
+      ])
+        expect(faultsIn({ ...more, ...PENDING }).map(({ message }) => message)).not.toContainEqual(
+          expect.stringContaining("not provisioned yet"),
+        );
+    });
+
+    const faultsIn = (value: unknown) => [...readBootProof(value).faults];
   });
 
   it.each(DETAIL_FORMS)("of form %s refuse every other member, with a list of their own", (form) => {

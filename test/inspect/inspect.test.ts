@@ -8,6 +8,7 @@ import type { JsonObject } from "../../src/decode/json.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { LAB_BUILD, LabSigstore, type ProvenanceAlterations, sigstoreExtension } from "../../src/lab/sigstore.js";
+import { describeUnrecognised } from "../../src/inspect/unrecognised.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -118,6 +119,17 @@ describe("an inspection", () => {
       "(could not be read)": { [document]: "%", [envelope]: 7 },
       "(unknown members)": { owner: "x" },
     });
+  });
+
+  it("of provisioning details with a state has that state, and no kind where it is alone", async () => {
+    const state = { provisioningState: "PROVISIONING_STATE_PENDING" };
+    const { faults, says } = (await inspectUnverified(json({ ...detailsOf(live.bootProof, "query"), ...state })))!;
+    expect([faults, says]).toEqual([[], expect.objectContaining(state)]);
+    expect(says).not.toHaveProperty(["(unknown members)"]);
+    expect(await inspectUnverified(json(state))).toBeNull();
+    expect(describeUnrecognised(json(state))).toBe(
+      "a deployment's state, not evidence: not provisioned yet: PROVISIONING_STATE_PENDING",
+    );
   });
 
   it("of a manifest of workloads is each with its digest, and no pivot", async () => {

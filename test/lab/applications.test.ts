@@ -420,7 +420,9 @@ describe("a deployment", () => {
     const { status, body } = await ask("get_tvc_deployment_provisioning_details", application.deploymentId);
     expect(status).toBe(200);
     const { faults } = readShape(QUERY_OPERATIONS.getTvcDeploymentProvisioningDetails.result, body);
-    expect([faults, Object.keys(body)]).toEqual([[], ["attestationDocument", "manifestEnvelope"]]);
+    const members = ["attestationDocument", "manifestEnvelope", "provisioningState"];
+    expect([faults, Object.keys(body)]).toEqual([[], members]);
+    expect(body["provisioningState"]).toBe("PROVISIONING_STATE_AWAITING_PROVISION");
     const document = fromBase64(body["attestationDocument"])!;
     const { qosManifestB64 } = await bootProofOf(application.ephemeralKey);
     const bootProof = {

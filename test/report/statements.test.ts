@@ -495,7 +495,7 @@ describe("what share holders would release", () => {
   const OPEN =
     "That the shares of the quorum key 04efefef…efefefef would go to this enclave: the document is legacy, so its " +
     "key 04ababab…abababab, to which they would go, may be an attacker's.";
-  const DETAILS = "The time and the deployment that provisioning details name beside the document";
+  const DETAILS = "The time, the deployment and the state that provisioning details name beside the document";
   const LABELS = "The labels (enclaveApp, owner, deploymentLabel) and createdAt";
 
   it("is stated for every setup document, whatever form it has, and for no other", () => {

@@ -214,6 +214,32 @@ describe.each(DETAIL_FORMS)("details of form %s", (form: DetailForm) => {
   });
 });
 
+describe("the state that a service tells beside the document", () => {
+  const details = detailsOf(setup.bootProof, "query");
+
+  it.each(["PROVISIONING_STATE_AWAITING_PROVISION", "PROVISIONING_STATE_PROVISIONED", "PROVISIONING_STATE_PENDING"])(
+    "decides nothing: %s",
+    async (provisioningState) => {
+      const { report, fails, warns, check } = await judged({ ...details, provisioningState });
+      const plain = await judged(details);
+      expect([report.verdict, fails, warns]).toEqual(["authentic", plain.fails, plain.warns]);
+      expect(check("boot.decode").detail).toBe(
+        "provisioning details, which have no labels. " +
+          `The service calls the deployment ${provisioningState}, which nobody signed`,
+      );
+      expect(plain.check("boot.decode").detail).toBe("provisioning details, which have no labels");
+      const live = { ...detailsOf(made({ generation: "live" }).bootProof, "query"), provisioningState };
+      expect((await judged(live)).fails).toEqual(["bind.commitment"]);
+    },
+  );
+
+  it("is what a rejection says where there is no document", async () => {
+    const { report, bootProof, fails, check } = await judged({ provisioningState: "PROVISIONING_STATE_PENDING" });
+    expect([report.verdict, bootProof, fails]).toEqual(["rejected", null, ["boot.decode"]]);
+    expect(check("boot.decode").detail).toBe("not provisioned yet: PROVISIONING_STATE_PENDING");
+  });
+});
+
 it("the key that details name is compared with the document", async () => {
   const details = detailsOf(setup.bootProof, "browser");
   const other = toHex(generateQosKeyPair().publicKey);
