@@ -4,7 +4,7 @@ import { type Bundle, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
-import { evidenceBeside } from "../decode/evidence-members.js";
+import { evidenceBeside, misspelt } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceMembers } from "../inputs.js";
 import { MemberReader } from "../decode/json-members.js";
@@ -58,6 +58,8 @@ function entryOf(bytes: Uint8Array): Entry {
 const EVIDENCE_MEMBERS = ["bootProofs", "appProofs", "activity", "provenance"];
 
 function entryOfJson(json: JsonValue): Entry | null {
+  const spelt = misspelt(json);
+  if (spelt.length > 0) return malformed(faultText(spelt));
   const kind = kindOfJson(json);
   if (isEvidenceObject(json, kind)) return entryOfMembers(json);
   if (kind === null) return null;

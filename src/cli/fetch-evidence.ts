@@ -1,8 +1,9 @@
 /** Fetches evidence from the service, for `fetch` and `verify`. It verifies nothing. */
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { bootProofMembers } from "../decode/boot-proof.js";
-import { provisioningForm, stateInstead } from "../decode/evidence-members.js";
+import { misspelt, provisioningForm, stateInstead } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { faultText } from "../errors.js";
 import { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -55,6 +56,8 @@ export async function fetchBootProofOf(ephemeralKey: string, connection: Connect
  */
 function requireBootProof<T>(value: T, connection: Connection): Exclude<T, undefined> {
   const members = Object.keys(bootProofMembers(provisioningForm(value)));
+  const spelt = misspelt(value);
+  if (spelt.length > 0) throw unreachable(connection, [`the boot proof of the response: ${faultText(spelt)}`]);
   if (isJsonObject(value) && members.some((name) => value[name] !== undefined)) return value as Exclude<T, undefined>;
   throw unreachable(connection, ["the response has no member of a boot proof: check the base address"]);
 }

@@ -4,9 +4,10 @@ import { fromUtf8 } from "../bytes.js";
 import { ACTIVITY_MEMBERS, RESULT_MEMBERS } from "../decode/activity.js";
 import { APP_PROOF_MEMBERS } from "../decode/app-proof.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofMembers } from "../decode/boot-proof.js";
-import { type Piece, evidenceBeside, wrappersOf } from "../decode/evidence-members.js";
+import { type Piece, evidenceBeside, misspelt, wrappersOf } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { attempt, listed } from "../errors.js";
+import { mayBeDocument } from "../decode/text-encoding.js";
+import { attempt, faultText, listed } from "../errors.js";
 import type { EvidenceKind, KINDS, KindRow } from "../inspect/kinds.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 import { type InputFiles, givenAlone } from "./files.js";
@@ -90,6 +91,8 @@ async function refusal(
   const { describeUnrecognised, sentInstead } = await import("../inspect/unrecognised.js");
   const sent = [json, ...inside].map(sentInstead).find((what) => what !== null);
   if (sent) return [`this is ${sent}`];
+  const spelt = misspelt(json);
+  if (spelt.length > 0) return [faultText(spelt)];
   const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
   if (says !== null) return [says];
   if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
@@ -138,9 +141,8 @@ const JUDGING: readonly CommandName[] = ["audit", "proxy", "watch", "worker"];
 
 /** Returns whether content of no known kind has nothing of the kind that is taken, so that it was named by mistake. */
 function isForeign({ bytes, json }: Content, taken: string, { files }: FilePlace): boolean {
-  const text = fromUtf8(bytes);
-  if (taken === "attestation document") return OF_NO_ENCODING.test(text ?? "");
-  if (taken === "certificate") return text?.includes(PEM_START) === false;
+  if (taken === "attestation document") return !mayBeDocument(bytes);
+  if (taken === "certificate") return fromUtf8(bytes)?.includes(PEM_START) === false;
   const names = MEMBERS[taken];
   if (names === undefined || JUDGING.includes(files.command)) return false;
   if (json === undefined) return names === ENVELOPE_MEMBERS || names === SIGNERS_MEMBERS;
@@ -153,9 +155,6 @@ function hasNone(json: JsonValue, names: readonly string[]): boolean {
   if (all.length === 0 || all.length > MAX_BUNDLE_BOOT_PROOFS) return false;
   return !all.some((one) => isJsonObject(one) && names.some((name) => Object.hasOwn(one, name)));
 }
-
-/** Matches a printable character that is neither in hex nor in base64, so that a document which was cut is judged. */
-const OF_NO_ENCODING = /[ -*,\-.:-<>-@[-`{-~]/;
 
 /** Returns a message if the JSON is an entry of a log of `bootproof watch` and has no evidence; otherwise null. */
 function entryOfLog(json: JsonValue | undefined): string | null {

@@ -2,6 +2,7 @@
 import { concatBytes, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { decodeCbor } from "./cbor.js";
+import { insteadOfCose } from "./text-encoding.js";
 
 /**
  * ```cddl
@@ -24,6 +25,8 @@ const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 /** Decodes a message with or without tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, expected at most ${MAX_MESSAGE}`);
+  const instead = insteadOfCose(bytes);
+  if (instead !== null) throw malformed("", instead);
   const items = decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG });
   if (!Array.isArray(items) || items.length !== 4) throw malformed("", "not an array of four items");
   const [protectedHeader, unprotected, payload, signature] = items;

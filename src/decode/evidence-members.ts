@@ -4,6 +4,7 @@
  */
 import { FaultList, shownName } from "../errors.js";
 import { type JsonObject, folded, isJsonObject, memberPath } from "./json.js";
+import { otherSpelling } from "./text-encoding.js";
 
 /** Name of the attestation document in the interface, and in deployed services (`alias`). */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
@@ -197,6 +198,36 @@ function isEvidence(name: string, value: unknown): boolean {
 
 function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
+}
+
+/** Members whose text is bytes, and the encoding that they should have. */
+const SPELT = new Map<string, "hex" | "base64">([
+  ...[...BOOT_PROOF, "manifestEnvelope"].map((name) => [name, "base64"] as const),
+  ["ephemeralPublicKeyHex", "hex"],
+]);
+const SPELT_IN_APP_PROOF = new Map([["publicKey", "hex"] as const, ["signature", "hex"] as const]);
+/** Members in which there is evidence, beside lists. */
+const WALKED = new Set(
+  Object.values(PIECES)
+    .flatMap(({ one, list }) => [one, list])
+    .concat("result"),
+);
+
+/**
+ * Returns the faults of bytes in another spelling than their member should have, such as base64url. In a file they are
+ * faults of the file: the evidence may be genuine.
+ */
+export function misspelt(value: unknown, path = "", faults = new FaultList()): FaultList {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) misspelt(item, `${path}[${index}]`, faults);
+  if (!isJsonObject(value)) return faults;
+  const spelt = Object.hasOwn(value, "proofPayload") ? SPELT_IN_APP_PROOF : SPELT;
+  for (const [index, [name, member]] of Object.entries(value).entries()) {
+    const [place, is] = [memberPath(path, name, index), spelt.get(name)];
+    const message = typeof member === "string" && is !== undefined ? otherSpelling(member, is) : null;
+    if (message !== null) faults.push({ path: place, message });
+    else if (WALKED.has(name)) misspelt(member, place, faults);
+  }
+  return faults;
 }
 
 /**

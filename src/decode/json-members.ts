@@ -7,6 +7,7 @@ import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
 import { instant, readShape } from "./shapes.js";
+import { otherSpelling } from "./text-encoding.js";
 
 /** Collects the faults of an object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
@@ -94,20 +95,22 @@ export function decimalMember(reader: MemberReader, name: string): string | unde
 
 /** Reads hex in either case, of `length` bytes if set. */
 export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
-  const text = reader.string(name);
-  if (text === undefined) return undefined;
-  const bytes = fromHex(text);
-  if (bytes === null) return reader.fault(name, "not hex");
-  if (length !== undefined && bytes.length !== length) {
-    return reader.fault(name, `${text.length} hex digits, expected ${2 * length}`);
-  }
-  return bytes;
+  const bytes = bytesMember(reader, name, "hex");
+  if (bytes === undefined || length === undefined || bytes.length === length) return bytes;
+  return reader.fault(name, `${2 * bytes.length} hex digits, expected ${2 * length}`);
 }
 
 /** Reads bytes from strict base64. */
 export function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
+  return bytesMember(reader, name, "base64");
+}
+
+function bytesMember(reader: MemberReader, name: string, is: "hex" | "base64"): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
+  const other = otherSpelling(text, is);
+  if (other !== null) return reader.fault(name, other);
+  if (is === "hex") return fromHex(text) ?? reader.fault(name, "not hex");
   return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
 }
 

@@ -314,7 +314,7 @@ export const KINDS = {
   "attestation document": {
     is: "a bare attestation document",
     takenBy: ["--attestation"],
-    made: "in CBOR, base64 or hex",
+    made: "in CBOR, or its bytes in base64 or hex",
     role: "document",
     binary: ["CBOR", beginsAsCoseSign1],
   },

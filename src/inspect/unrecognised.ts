@@ -2,7 +2,7 @@
 import { fromUtf8, isAllZero } from "../bytes.js";
 import { isServiceError, stateInstead } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
-import { decodeFile } from "../decode/text-encoding.js";
+import { decodeFile, insteadOfCose } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
 import { foreignFormat } from "./foreign.js";
 
@@ -19,6 +19,9 @@ const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/^HTTP\/\d/, "an HTTP response with headers: use its body alone"],
 ];
 const MAX_TEXT_START = 4096;
+/** The beginning of hex or base64, in some alphabet. */
+const BYTES = /^\s*[\w+/-]{32}[\w+/=\s-]*$/;
+const CUT_OFF = "hex or base64 that was cut off or damaged: copy it again";
 const MAX_BINARY_START = 16;
 
 /**
@@ -37,7 +40,7 @@ export function describeUnrecognised(bytes: Uint8Array): string {
 function describeBinary(bytes: Uint8Array): string {
   if (isAllZero(bytes)) return `${bytes.length} zero bytes`;
   if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), but not a certificate";
-  return `${bytes.length} bytes that are neither text nor of a known format`;
+  return insteadOfCose(bytes) ?? `${bytes.length} bytes that are neither text nor of a known format`;
 }
 
 const MAX_NAMES = 8;
@@ -88,5 +91,8 @@ function describeText(text: string, bytes: Uint8Array): string {
   const found = TEXTS.find(([pattern]) => pattern.test(beginning));
   if (found !== undefined) return found[1];
   const { bytes: inside, encoding } = decodeFile(bytes);
-  return encoding === "binary" ? "text of an unknown format" : `${encoding} of ${describeUnrecognised(inside)}`;
+  if (encoding === "binary") return BYTES.test(beginning) ? CUT_OFF : "text of an unknown format";
+  return decodeFile(inside).encoding === "binary"
+    ? `${encoding} of ${describeUnrecognised(inside)}`
+    : insteadOfCose(bytes)!;
 }

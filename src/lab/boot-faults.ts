@@ -161,7 +161,7 @@ export const BINDING_FAULTS = behaviours({
   "malformed-base64": {
     what: "a field of the boot proof is not base64",
     fails: ["boot.decode"],
-    bootProof: (honest) => put("qosManifestB64", `${honest["qosManifestB64"] as string}\n`)(honest),
+    bootProof: (honest) => put("qosManifestB64", `${honest["qosManifestB64"] as string}!`)(honest),
   },
   "another-user-data": {
     what: "the document commits to another manifest",

@@ -6,7 +6,7 @@ import { fromHex, fromUtf8, lastOf, toHex } from "../bytes.js";
 import { appProofList } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofList } from "../decode/boot-proof.js";
-import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
+import { type Piece, evidenceBeside, misspelt } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
@@ -123,11 +123,11 @@ function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
     faults.push(
       `${alone.name}: a ${WORDS[bundle ? "bundle" : "document"]} is verified alone; remove ${namesOf(others)}`,
     );
+  const unreadable = PIECES.flatMap(([role, piece]) => of(role).flatMap((file) => pieceFaults(file, piece)));
+  if (unreadable.length > 0) return void faults.push(...unreadable);
   if (bundle) return { bundle: bundle.bytes, name: bundle.name };
   if (document) return new NamedEvidence(document.name, decodeFile(document.bytes).bytes, { bytes: document.bytes });
   if (of("bootProofs").length === 0) return void faults.push(others.length > 0 ? NO_BOOT_PROOF : NOTHING);
-  const unreadable = PIECES.flatMap(([role, piece]) => of(role).flatMap((file) => pieceFaults(file, piece)));
-  if (unreadable.length > 0) return void faults.push(...unreadable);
   return piecesOf(of, activity, faults);
 }
 
@@ -135,12 +135,14 @@ const PIECES = [
   ["bootProofs", "boot proof"],
   ["appProofs", "app proof"],
   ["activity", "activity"],
+  ["bundle", null],
 ] as const;
 
-/** Returns the faults of a file that is not strict JSON, or whose evidence would be ignored. */
-function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
+/** Returns the faults of a file that is not strict JSON, whose evidence would be ignored, or has another spelling. */
+function pieceFaults({ name, bytes }: ListedFile, piece: Piece | null): string[] {
   const { value, faults } = attempt(() => parseJson(bytes));
-  const all = value === undefined ? faults : evidenceBeside(value, piece);
+  const beside = piece === null ? [] : evidenceBeside(value, piece);
+  const all = [...faults, ...beside, ...misspelt(value)];
   return all.length === 0 ? [] : [`${name}: ${faultText(all)}`];
 }
 

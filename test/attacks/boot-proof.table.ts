@@ -92,6 +92,15 @@ const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ["base64 without its padding", reencoded(() => "AAAAAA")],
   ["base64 with more padding than it takes", reencoded((text) => `${text}====`)],
   ["base64url", reencoded(() => "-_-_")],
+  ["the document in hex", reencoded((text) => hex(fromBase64(text)!), "cloudAttestationDocB64")],
+  ["the document in hex with 0x", reencoded((text) => `0x${hex(fromBase64(text)!)}`, "cloudAttestationDocB64")],
+  ["the document in base64 inside base64", reencoded((text) => toBase64(toUtf8(text)), "cloudAttestationDocB64")],
+  ["the document after a byte order mark", reencoded((text) => `\ufeff${text}`, "cloudAttestationDocB64")],
+  [
+    "the document in base64url",
+    reencoded((text) => text.replaceAll("+", "-").replaceAll("/", "_"), "cloudAttestationDocB64"),
+  ],
+  ["the key in base64", put("ephemeralPublicKeyHex", toBase64(key))],
   ["stray bits at the end of the base64", reencoded(() => "AAAAAB==")],
   ["base64 with a character of no alphabet", reencoded((text) => `${text.slice(0, 8)}!${text.slice(9)}`)],
   [

@@ -801,6 +801,22 @@ describe("a service that answers anything", () => {
     expect(refused.stderr).toContain(`${name}: the response lacks attestationDocument or manifestEnvelope`);
   });
 
+  it("with bytes in another spelling has them named, and nothing written or called a forgery", async () => {
+    const { bootProof } = JSON.parse((await online("fetch", "--app", "signer")).stdout) as { bootProof: Loose };
+    const key = bootProof["ephemeralPublicKeyHex"] as string;
+    answer = labBut({ get_boot_proof: { bootProof: { ...bootProof, ephemeralPublicKeyHex: `0x${key}` } } });
+    for (const words of [["fetch"], ["verify", "--policy", policy]]) {
+      const { code, stdout, stderr } = await bootproof(
+        [...words, "--ephemeral-key", key, ...args.slice(0, -2)],
+        present(),
+      );
+      expect([code, stdout]).toEqual([3, ""]);
+      expect(stderr).toContain(
+        "the boot proof of the response: ephemeralPublicKeyHex: hex with 0x: expected hex digits",
+      );
+    }
+  });
+
   it("with a state alone says that state, without advice about the address", async () => {
     const words = ["fetch", "--deployment-id", "d", ...args.slice(0, -2)];
     for (const [more, state, says] of [

@@ -171,7 +171,7 @@ describe("--attestation", () => {
   });
 
   it("rejects one that is damaged, in whatever way", async () => {
-    for (const content of [document.subarray(0, 100), toBase64(document).slice(0, -2), new Uint8Array(1000)]) {
+    for (const content of [document.subarray(0, 100), toHex(document.subarray(0, 100)), new Uint8Array(1000)]) {
       const { code, stdout } = await bootproof(
         words`verify --attestation ${fileOf(content)} --no-policy --format json`,
       );

@@ -91,7 +91,7 @@ describe("decodeAppProof", () => {
     ["publicKey", "04".repeat(131), `262 ${KEY_DIGITS}`],
     ["publicKey", "04".repeat(64), `128 ${KEY_DIGITS}`],
     ["publicKey", "04".repeat(66), `132 ${KEY_DIGITS}`],
-    ["publicKey", `0x${"04".repeat(130)}`, "not hex"],
+    ["publicKey", `0x${"04".repeat(130)}`, "hex with 0x: expected hex digits alone"],
     ["publicKey", "0".repeat(259), "not hex"],
     ["proofPayload", undefined, "expected a string, got nothing"],
     ["proofPayload", { type: "x" }, "expected a string, got an object"],
@@ -99,8 +99,8 @@ describe("decodeAppProof", () => {
     ["signature", "ab".repeat(63), "63 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", "ab".repeat(65), "65 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", `30${"ab".repeat(70)}`, "71 bytes: neither r and s (64 bytes) nor strict DER"],
-    ["signature", "zz".repeat(64), "not hex"],
-    ["signature", ` ${"ab".repeat(64)}`, "not hex"],
+    ["signature", "zz%".repeat(64), "not hex"],
+    ["signature", ` ${"ab".repeat(64)}`, "hex with white space or a byte order mark: expected hex digits alone"],
   ])("refuses %s %j", (name, member, fault) => {
     expect(refusalOf(() => decodeAppProof(withMember(proof, name, member)))).toMatchObject({
       code: "app-proof",

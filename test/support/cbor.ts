@@ -78,3 +78,8 @@ export function encodeCbor(value: CborInput): Uint8Array {
 function mapOf(entries: readonly (readonly [CborInput, CborInput])[]): Uint8Array {
   return join(head(5, entries.length), ...entries.flatMap(([key, value]) => [encodeCbor(key), encodeCbor(value)]));
 }
+
+/** What the NSM driver answers to a request for a document. */
+export function nsmAnswer(document: Uint8Array): Uint8Array {
+  return encodeCbor(new Map([["Attestation", new Map([["document", document]])]]));
+}
