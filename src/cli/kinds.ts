@@ -90,10 +90,7 @@ async function refusal(
   if (!isTaken) return [await otherKind(kind, place)];
   const { describeUnrecognised, sentInstead } = await import("../inspect/unrecognised.js");
   const sent = [json, ...inside].map(sentInstead).find((what) => what !== null);
-  if (sent) return [`this is ${sent}`];
-  const spelt = misspelt(json);
-  if (spelt.length > 0) return [faultText(spelt)];
-  const says = entryOfLog(json) ?? moreThanTaken(json, piece, place);
+  const says = sent ? `this is ${sent}` : (entryOfLog(json) ?? moreThanTaken(json, piece, place));
   if (says !== null) return [says];
   if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
   return [describeUnrecognised(content.bytes), await whatIsTaken(place.option)];
@@ -164,12 +161,17 @@ function entryOfLog(json: JsonValue | undefined): string | null {
   return `this is an entry of a log (${event}), which has no evidence: it records what happened to the watch`;
 }
 
-/** Returns a message if the file also has other evidence, which would not be verified; otherwise null. */
+/**
+ * Returns a message if the file also has other evidence, which would not be verified, or bytes in another spelling;
+ * otherwise null.
+ */
 function moreThanTaken(
   json: JsonValue | undefined,
   piece: Piece | undefined,
   { files, path, option }: FilePlace,
 ): string | null {
+  const spelt = misspelt(json);
+  if (spelt.length > 0) return faultText(spelt);
   if (piece === undefined) return null;
   const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
   const beside = evidenceBeside(isBundle ? withoutForm(json, files.command) : json, piece).flatMap(

@@ -13,7 +13,7 @@ import { shownName } from "../errors.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
 import type { CallOptions } from "./requests.js";
 import { isEmpty } from "../verify/contradictions.js";
-import { inTurns } from "../verify/in-turns.js";
+import { inTurns, withinTime } from "../verify/in-turns.js";
 
 /**
  * Limit of keys for one activity, where its caller waits for it. Keys beyond the limit are listed as missing; an honest
@@ -194,11 +194,8 @@ export async function askCaller(option: string, operation: string, find: () => u
     const why = error instanceof Error ? error.message.slice(0, 500) : "no error was given";
     throw failed("unreachable", `rejected: ${why}`);
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(failed("timeout", `did not answer within ${FIND_TIMEOUT_MS} ms`)), FIND_TIMEOUT_MS);
-  });
-  const found = (await Promise.race([work, late]).finally(() => clearTimeout(timer))) ?? null;
+  const late = (): ClientError => failed("timeout", `did not answer within ${FIND_TIMEOUT_MS} ms`);
+  const found = (await withinTime(work, FIND_TIMEOUT_MS, late)) ?? null;
   return copyInput(found).value ?? (found as JsonValue);
 }
 

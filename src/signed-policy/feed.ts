@@ -79,8 +79,11 @@ export interface ConsumerState {
   readonly newest: AcceptedVersion;
 }
 
-/** Reads a state. Throws {@link SignedPolicyError} (`state`) for anything that is not a whole one. */
-export async function readState(text: string): Promise<ConsumerState> {
+/**
+ * Reads the state of a signed policy of this name. Throws {@link SignedPolicyError} (`state`) for anything that is not
+ * a whole one, and for that of another name, which would forget its version if it were overwritten.
+ */
+export async function readState(text: string, name: string): Promise<ConsumerState> {
   try {
     const { pinned, envelope: json, signers } = shaped(stateShape, parsed(text, ""), "");
     const envelope = await readEnvelope(json);
@@ -90,7 +93,8 @@ export async function readState(text: string): Promise<ConsumerState> {
     // Whoever signs a version that changes the set has enough keys of the new set, so the set in force signed it.
     const signed = await signersOf(envelope, [inForce]);
     requireSigned(signed, inForce, { what: "the state's set", version: newest.version });
-    return { pinned, newest: acceptedBy(newest, signed) };
+    if (newest.name === name) return { pinned, newest: acceptedBy(newest, signed) };
+    throw new SignedPolicyError("name", `it is of ${newest.name}, and ${name} is pinned: give each name its own state`);
   } catch (error) {
     if (!(error instanceof SignedPolicyError)) throw error;
     const advice = "remove it only if you know why: without it, an old version can be shown as the newest";

@@ -15,6 +15,7 @@ import {
   walkFeed,
 } from "./feed.js";
 import { policyOf } from "./payload.js";
+import { withinTime } from "../verify/in-turns.js";
 import { requireRuntime } from "../verify/runtime.js";
 
 /** Where a consumer keeps what it accepted. `fileState` of `bootproof/signed-policy/node` keeps it in a file. */
@@ -31,7 +32,7 @@ export interface SignedPolicyState {
 export interface SignedPolicyOptions {
   /** The keys that the application pins: the file's JSON text, its bytes, or the parsed value. */
   readonly signers: PolicySigners | string | Uint8Array;
-  /** Fetches the feed. Nothing that it returns is trusted. */
+  /** Fetches the feed, within 60 seconds. Nothing that it returns is trusted. */
   readonly source: () => Promise<Uint8Array | string>;
   /** Without a state, an old version that is still valid can be shown as the newest. */
   readonly state?: SignedPolicyState;
@@ -41,7 +42,7 @@ export interface SignedPolicyOptions {
   /**
    * Called with what an operator must know: a refresh that failed, a version that is not used yet, a signature that
    * does not count. Default: `console.warn` with the message, or `console.error` for a feed that was rolled back or
-   * forked.
+   * forked. What it throws is written to the console.
    */
   readonly onNotice?: (notice: string, error?: SignedPolicyError) => void;
   /** Returns a number from 0 to 1. Default: `Math.random`, since the jitter is no secret. */
@@ -59,6 +60,7 @@ const OPTIONS: MembersOf<SignedPolicyOptions> = {
 };
 
 const REFRESH_MS = 5 * 60_000;
+const SOURCE_MS = 60_000;
 const MAX_WRITES = 5;
 
 /** A signed policy of which always the newest accepted version is in force. */
@@ -69,13 +71,14 @@ export class SignedPolicy {
   #policy: Policy;
   #refreshing: Promise<boolean> | null = null;
   #due: Promise<unknown> | null = null;
-  #nextMs: number;
+  /** Times between which no refresh is due. A clock that was set back is outside, too. */
+  #fresh: readonly [fromMs: number, toMs: number];
 
   /** @internal */
   constructor(options: SignedPolicyOptions, pinned: PinnedSigners, { newest, policy }: Newest, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a signed policy is made by openSignedPolicy only");
     [this.#options, this.#pinned, this.#newest, this.#policy] = [options, pinned, newest, policy];
-    this.#nextMs = this.#later();
+    this.#fresh = this.#freshFromNow();
   }
 
   static is(value: unknown): value is SignedPolicy {
@@ -104,7 +107,7 @@ export class SignedPolicy {
   refresh(): Promise<boolean> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
-      this.#nextMs = this.#later();
+      this.#fresh = this.#freshFromNow();
     });
     return this.#refreshing;
   }
@@ -116,7 +119,8 @@ export class SignedPolicy {
   async current(): Promise<Policy> {
     const now = this.#options.now().getTime();
     const isExpired = now >= this.#newest.expiresAt.getTime();
-    if (now >= this.#nextMs) {
+    const [from, to] = this.#fresh;
+    if (now < from || now >= to) {
       // All verifications that wait for one fetch share it, so that a failure is told once.
       this.#due ??= this.refresh()
         .catch((error: unknown) => this.#tell(error))
@@ -139,14 +143,15 @@ export class SignedPolicy {
     return refreshMs * (1 + random() / 10);
   }
 
-  #later(): number {
-    return this.#options.now().getTime() + this.waitMs;
+  #freshFromNow(): readonly [number, number] {
+    const now = this.#options.now().getTime();
+    return [now, now + this.waitMs];
   }
 
   #tell(error: unknown): void {
     const failure = asSignedPolicyError(error);
     const words = `the signed policy ${this.#pinned.name} was not refreshed, version ${this.version} stays in force`;
-    notify(this.#options, `${words}: ${failure.message}`, failure);
+    void notify(this.#options, `${words}: ${failure.message}`, failure);
   }
 }
 
@@ -191,14 +196,15 @@ async function readNewest(
   known: AcceptedVersion | null,
 ): Promise<Newest> {
   const { source, state, now } = options;
-  const feed = await Promise.resolve().then(source).catch(asSignedPolicyError);
+  const late = (): Error => new Error(`the source did not answer within ${SOURCE_MS} ms`);
+  const feed = await withinTime(Promise.resolve().then(source), SOURCE_MS, late).catch(asSignedPolicyError);
   for (let writes = 0; writes < MAX_WRITES; writes++) {
     const text = (await stateStep("read", () => state?.read())) ?? null;
-    const kept = text === null ? null : await readState(text);
+    const kept = text === null ? null : await readState(text, pinned.name);
     const before = newer(kept, known && { pinned: pinned.digest, newest: known }, pinned);
     if (feed instanceof SignedPolicyError) return withoutFeed(feed, { options, pinned, known, before });
     const walk = await walkFeed(feed, pinned, before, now());
-    for (const note of walk.notes) notify(options, note);
+    for (const note of walk.notes) void notify(options, note);
     const read = withPolicy(walk.newest, options);
     if (state === undefined || walk.isEarly || isKept(walk, kept, pinned)) return read;
     const next = stateText({ pinned: pinned.digest, newest: walk.newest });
@@ -221,7 +227,10 @@ interface Known {
 function withoutFeed(error: SignedPolicyError, { options, pinned, known, before }: Known): Newest {
   if (known !== null || before?.pinned !== pinned.digest) throw error;
   if (before.newest.version < (pinned.minVersion ?? 1)) throw error;
-  notify(options, `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`);
+  void notify(
+    options,
+    `the feed was not fetched (${error.message}): version ${before.newest.version} of the state is used`,
+  );
   return withPolicy(before.newest, options);
 }
 
@@ -244,9 +253,15 @@ async function stateStep<T>(what: "read" | "write", step: () => Promise<T> | und
   }
 }
 
-function notify({ onNotice }: SignedPolicyOptions, notice: string, error?: SignedPolicyError): void {
-  if (onNotice === undefined) globalThis.console?.[error?.isContradiction ? "error" : "warn"](notice);
-  else onNotice(notice, error);
+/** Tells the operator, by the console where the caller's function fails. Never rejects. */
+async function notify({ onNotice }: SignedPolicyOptions, notice: string, error?: SignedPolicyError): Promise<void> {
+  const { console } = globalThis as Partial<typeof globalThis>;
+  if (onNotice === undefined) return console?.[error?.isContradiction ? "error" : "warn"](notice);
+  try {
+    await (onNotice(notice, error) as unknown);
+  } catch (failure) {
+    console?.error(`${notice} (onNotice failed: ${messageOf(failure)})`);
+  }
 }
 
 function asSignedPolicyError(error: unknown): SignedPolicyError {

@@ -1,4 +1,4 @@
-/** Work on many items, whose number somebody else chose, that leaves time for other work of the process. */
+/** Work on many items, whose number somebody else chose, that leaves time for other work, and work that may never end. */
 
 /** Number of items after which other work gets a turn. */
 const TURN = 8;
@@ -19,6 +19,20 @@ export async function inTurns<Item, Answer>(
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
   return items.map((_, index) => answers.get(index)!);
+}
+
+/** Rejects with `late` unless the work settles in time. In a runtime without timers it waits on. */
+export async function withinTime<T>(work: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    const { setTimeout: begin } = globalThis as Partial<typeof globalThis>;
+    timer = begin?.(() => reject(late()), milliseconds);
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    if (timer !== undefined) clearTimeout(timer);
+  }
 }
 
 /** Gives other work of the process a turn. Promises alone do not, and a runtime without timers has no other work. */

@@ -1,0 +1,146 @@
+/** `openSignedPolicy` under a state of another policy, a clock that goes back, and functions of the caller that fail. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { SignedPolicyError } from "../../src/index.js";
+import { fileState } from "../../src/signed-policy/node.js";
+import { TEAM, feedOf, stateOf, versionsOf } from "../support/policy-feeds.js";
+import { PINNED, World, refusal } from "./support.js";
+
+const FOUR = versionsOf([{}, {}, {}, {}]);
+const OTHER = versionsOf([{ name: "prod/other" }, { name: "prod/other" }]);
+const OTHER_PINNED = { name: "prod/other", ...TEAM };
+const upTo = (count: number): string => feedOf(FOUR.slice(0, count));
+const DAY = 86_400_000;
+const settled = () => new Promise((resolve) => setTimeout(resolve, 100));
+
+const scratch = mkdtempSync(join(tmpdir(), "bootproof-callers-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+afterEach(() => vi.restoreAllMocks());
+
+describe("a state of another name", () => {
+  it("is refused and stays as it is, so that its own policy still refuses a rollback", async () => {
+    const state = fileState(join(scratch, "shared.state"));
+    await new World(FOUR).open({ state });
+    const before = readFileSync(join(scratch, "shared.state"), "utf8");
+    const error = await refusal(new World(OTHER).open({ state, signers: OTHER_PINNED }));
+    expect(error).toMatchObject({ code: "state" });
+    expect(error.message).toContain("it is of prod/signer, and prod/other is pinned: give each name its own state");
+    expect(readFileSync(join(scratch, "shared.state"), "utf8")).toBe(before);
+    expect((await refusal(new World(FOUR.slice(0, 2)).open({ state }))).code).toBe("version");
+    expect((await new World(FOUR).open({ state })).version).toBe(4);
+  });
+
+  it("is refused without a feed, and at a refresh, where the policy in force stays", async () => {
+    const world = new World(FOUR.slice(0, 2));
+    const signed = await world.open();
+    world.kept = JSON.stringify({ ...(JSON.parse(stateOf(OTHER[0]!)) as object), pinned: "00".repeat(32) });
+    const kept = world.kept;
+    world.feed = upTo(3);
+    expect((await refusal(signed.refresh())).code).toBe("state");
+    world.feed = new Error("offline");
+    expect((await refusal(world.open())).code).toBe("state");
+    expect([signed.version, world.kept]).toEqual([2, kept]);
+  });
+
+  it("is not another set of the same name, which starts anew", async () => {
+    const world = new World(FOUR);
+    world.kept = stateOf(FOUR[1]!, "00".repeat(32));
+    expect((await world.open({ signers: PINNED })).version).toBe(4);
+    expect(JSON.parse(world.kept)).toEqual(JSON.parse(stateOf(FOUR[3]!)));
+  });
+});
+
+describe("a clock that was set back", () => {
+  it("is due for a refresh at once, and then after refreshMs of the new time", async () => {
+    const world = new World(FOUR.slice(0, 2));
+    const signed = await world.open();
+    world.now -= 1;
+    await signed.current();
+    await vi.waitFor(() => expect(world.fetches).toBe(2));
+    await settled();
+    world.feed = upTo(3);
+    world.now -= DAY / 24;
+    await signed.current();
+    await vi.waitFor(() => expect(signed.version).toBe(3));
+    await settled();
+    const from = world.now;
+    for (const [passed, fetches] of [
+      [0, 3],
+      [299_999, 3],
+      [300_000, 4],
+    ] as const) {
+      world.now = from + passed;
+      await signed.current();
+      await settled();
+      expect([passed, world.fetches]).toEqual([passed, fetches]);
+    }
+  });
+});
+
+describe("onNotice that fails", () => {
+  const throwing = (): never => {
+    throw new Error("the logger is gone");
+  };
+  const rejecting = async (): Promise<never> => throwing();
+
+  it.each([
+    ["throws", throwing],
+    ["rejects", rejecting],
+  ])("is replaced by the console: it %s", async (_, onNotice) => {
+    const said = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = new World(FOUR.slice(0, 2));
+    world.kept = stateOf(FOUR[1]!);
+    world.feed = new Error("offline");
+    const signed = await world.open({ onNotice });
+    await settled();
+    expect(said.mock.calls).toEqual([
+      ["the feed was not fetched (offline): version 2 of the state is used " + "(onNotice failed: the logger is gone)"],
+    ]);
+    // Expired, so that the refresh is awaited.
+    world.now = Date.parse(FOUR[1]!.members.expiresAt);
+    expect((await signed.current()).deployments[0]!.name).toBe("r2");
+    await settled();
+    expect(said).toHaveBeenCalledTimes(2);
+    expect(String(said.mock.calls[1]![0])).toContain("was not refreshed, version 2 stays in force: offline (onNotice");
+  });
+});
+
+describe("a source that never settles", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+  const never = (): Promise<never> => new Promise(() => {});
+  const WORDS = "the source did not answer within 60000 ms";
+
+  it("has failed after 60 seconds, at the start", async () => {
+    const opened = refusal(new World(FOUR).open({ source: never }));
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(await Promise.race([opened, "waiting"])).toBe("waiting");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await opened).toMatchObject({ code: "fetch", message: WORDS });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("leaves the version of the state, or the one in force, and the next refresh asks again", async () => {
+    const world = new World(FOUR.slice(0, 2));
+    world.kept = stateOf(FOUR[1]!);
+    let answers: () => Promise<string> = never;
+    const opened = world.open({ source: () => answers() });
+    await vi.advanceTimersByTimeAsync(60_000);
+    const signed = await opened;
+    const refreshed = signed.refresh().catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await refreshed).toBeInstanceOf(SignedPolicyError);
+    expect([signed.version, world.notices[0]!.notice]).toEqual([2, expect.stringContaining(WORDS)]);
+    answers = async () => upTo(3);
+    expect([await signed.refresh(), signed.version, vi.getTimerCount()]).toEqual([true, 3, 0]);
+  });
+
+  it("that answers in time is read, however late, and leaves no timer", async () => {
+    const slow = (): Promise<string> => new Promise((resolve) => setTimeout(resolve, 59_000, upTo(2)));
+    const opened = new World(FOUR).open({ source: slow });
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect([(await opened).version, vi.getTimerCount()]).toEqual([2, 0]);
+  });
+});
