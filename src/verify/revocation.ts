@@ -42,25 +42,24 @@ export async function checkRevocation(
   const lists = decodedLists(context.crls);
   const issuers = path.slice(0, -1).map(({ certificate }) => certificate);
   const found = await Promise.all(issuers.map((issuer, index) => lookUp(path[index + 1]!, issuer, context)));
-  const textsOf = (...names: readonly Found["is"][]): string[] =>
-    found.flatMap(({ is, text }) => (names.includes(is) ? [text] : []));
+  const textsOf = (name: Found["is"]): string[] => found.flatMap(({ is, text }) => (is === name ? [text] : []));
   const isUsed = ({ list }: GivenList): boolean => issuers.some((issuer) => isOf(list, issuer));
   for (const { name } of lists.filter(isUsed)) context.crls.applied.add(name);
   const unused = lists.filter((given) => !isUsed(given)).map(({ name }) => name);
   const beside = unused.length === 0 ? [] : [`not used, of other issuers: ${listed(unused)}`];
-  const bad = textsOf("revoked", "refused");
-  const [open, expired, covered] = [textsOf("open"), textsOf("expired"), textsOf("covered")];
-  if (bad.length > 0)
-    return checklist.fail("chain.revocation", listed(bad, "; "), textsOf("revoked").length > 0 ? {} : GET_CURRENT);
-  if (open.length > 0)
-    return checklist.warn("chain.revocation", listed([...open, ...expired, ...covered, ...beside], "; "));
+  const [revoked, refused, open] = [textsOf("revoked"), textsOf("refused"), textsOf("open")];
+  const [expired, covered] = [textsOf("expired"), textsOf("covered")];
+  const bad = listed([...revoked, ...refused], "; ");
+  const detail = listed([...open, ...expired, ...covered, ...beside], "; ");
+  if (bad !== "") return checklist.fail("chain.revocation", bad, revoked.length > 0 ? {} : GET_CURRENT);
+  if (open.length > 0) return checklist.warn("chain.revocation", detail);
   if (expired.length === 0 && covered.length > 0)
-    return checklist.pass("chain.revocation", listed([...covered, ...beside, NONE_PUBLISHED], "; "));
-  const why = expired.length === 0 ? ["no list is of an issuer of the path"] : expired;
-  checklist.skip("chain.revocation", listed([...why, ...covered, ...beside], "; "));
+    return checklist.pass("chain.revocation", `${detail}; ${NONE_PUBLISHED}`);
+  checklist.skip("chain.revocation", expired.length > 0 ? detail : listed([NONE_APPLIES, ...beside], "; "));
   return true;
 }
 
+const NONE_APPLIES = "no list is of an issuer of the path";
 const NONE_PUBLISHED = "AWS publishes no lists for instance and leaf";
 const GET_CURRENT = {
   advice: "Give the issuer's current list, from the address in cRLDistributionPoints of the certificate.",
@@ -80,24 +79,21 @@ async function lookUp({ certificate, place }: PathEntry, issuer: Certificate, co
   if (naming.length > 0) return { is: "revoked", text: `${place} is revoked by ${listed(naming.map(wordsOf))}` };
   // A list covers no certificate that expects its entry elsewhere, and none that it may leave out.
   const elsewhere = elsewhereText(points);
-  const lastOf = (list: RevocationList): number => Math.min(list.thisUpdate.getTime(), context.now.getTime());
-  const isLeftOut = ({ list }: GivenList): boolean => certificate.notAfter.getTime() < lastOf(list);
+  const isLeftOut = ({ list }: GivenList): boolean =>
+    [list.thisUpdate, context.now].every((at) => certificate.notAfter < at);
   const covering = signed.filter((one) => one.fault === null && elsewhere === null && !isLeftOut(one));
   if (covering.length > 0) return { is: "covered", text: `${place} is not in ${listed(covering.map(wordsOf))}` };
   const isNamed = points?.length !== 0;
   const isOver = own.length === 0 ? isNamed && certificate.notAfter < context.now : signed.some(isLeftOut);
   if (isOver) return { is: "expired", text: `${place}: ${EXPIRED}` };
-  return { is: uncovered(own, isNamed), text: `${place}: ${uncoveredText(own, elsewhere)}` };
+  const faults = [...own.flatMap(({ fault }) => fault ?? []), ...(elsewhere === null ? [] : [elsewhere])];
+  const why = faults.length === 0 ? NONE_GIVEN : listed(faults, "; ");
+  return { is: uncovered(own, isNamed), text: `${place}: ${why}` };
 }
 
 function uncovered(own: readonly JudgedList[], isNamed: boolean): Found["is"] {
   if (own.some(({ isBad }) => isBad)) return "refused";
   return isNamed ? "open" : "unlisted";
-}
-
-function uncoveredText(own: readonly JudgedList[], elsewhere: string | null): string {
-  if (own.length === 0) return elsewhere ?? NONE_GIVEN;
-  return listed([...own.flatMap(({ fault }) => fault ?? []), ...(elsewhere === null ? [] : [elsewhere])], "; ");
 }
 
 const EXPIRED = "it had expired when the list was made, and a list may leave out expired certificates";

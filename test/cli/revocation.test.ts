@@ -46,6 +46,10 @@ describe("verify --crl", () => {
     expect([code, stdout]).toEqual([1, expect.stringMatching(/FAIL +chain\.revocation/)]);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("-> Give the issuer's current list");
     expect((await run("--crl", folderOf(over, list()))).code).toBe(0);
+    const packed = await bootproof(["bundle", "--boot-proof", boot, "--policy", policy, "--now", NOW.toISOString()]);
+    const bundle = [fileOf(packed.stdout, "bundle.json"), "--policy", policy, "--now", NOW.toISOString()];
+    expect((await bootproof(["verify", ...bundle, "--crl", fileOf(over, "over.crl")])).code).toBe(1);
+    expect((await bootproof(["verify", ...bundle, "--crl", folderOf(over, list())])).code).toBe(0);
     const named = list(region, [zone!.serial], { nextUpdate: new Date(NOW.getTime() - 1000) });
     expect((await run("--crl", folderOf(named, list()))).code).toBe(1);
   });

@@ -177,6 +177,7 @@ describe("a list that its issuer signed, and that names a certificate", () => {
 const REFUSED: readonly (readonly [name: string, list: Uint8Array, why: string])[] = [
   ["past its nextUpdate", ofRegion({ nextUpdate: PAST }), "expired at"],
   ["dated more than five minutes ahead", ofRegion({ thisUpdate: LATER }), "later than now"],
+  ["dated ahead, after the certificate's end", ofRegion({ thisUpdate: after(30 * 86_400) }), "later than now"],
   ["signed by the root", ofRegion({ key: root.key }), "did not sign it"],
   ["signed by a stranger", ofRegion({ key: stranger }), "did not sign it"],
   ["signed with SHA-256", ofRegion({ inner: SHA256, outer: SHA256, digest: "sha256" }), "did not sign it"],
