@@ -1,6 +1,7 @@
 /**
  * Bundles the command, the checks that the library loads when it needs them, the script of pages, and what runs in
- * threads. Also makes the JSON Schemas of policy and report.
+ * threads. Also makes the JSON Schemas of policy and report. `node bin/build.mjs command` makes the command alone,
+ * which needs nothing of the compiler (`npm start`).
  */
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -45,17 +46,19 @@ const STATEFUL = ["src/errors.ts", "src/verify/cryptography.ts", "src/verify/sig
  * The modules that the library loads on demand, each bundled with its imports. A bundler with code splitting would move
  * code that they share with an entry into a chunk, and always load that chunk with the entry.
  */
-await build({
-  bundle: true,
-  entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks", "revocation"].map(
-    (name) => `src/verify/${name}.ts`,
-  ),
-  outdir: "dist/src/verify",
-  format: "esm",
-  target: "es2022",
-  logLevel: "warning",
-  plugins: [{ name: "stateful", setup: (bundler) => bundler.onResolve({ filter: /^\.\.?\// }, besideState) }],
-});
+async function buildLaterModules() {
+  await build({
+    bundle: true,
+    entryPoints: ["app-proof-checks", "activity-checks", "signatures", "provenance-checks", "revocation"].map(
+      (name) => `src/verify/${name}.ts`,
+    ),
+    outdir: "dist/src/verify",
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+    plugins: [{ name: "stateful", setup: (bundler) => bundler.onResolve({ filter: /^\.\.?\// }, besideState) }],
+  });
+}
 
 function besideState({ path, kind, resolveDir }) {
   const file = relative("", join(resolveDir, path)).replace(/\.js$/, ".ts");
@@ -153,44 +156,58 @@ writeFileSync(
 );
 
 /** The script of a page: all verification in one script, since a page loads nothing. */
-const script = await build({
-  bundle: true,
-  minify: true,
-  entryPoints: ["src/page/browser.ts"],
-  platform: "browser",
-  format: "iife",
-  target: "es2022",
-  legalComments: "eof",
-  metafile: true,
-  write: false,
-  logLevel: "warning",
-});
-// Escapes control characters, and characters that could end the script element or change how a parser reads it.
-const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
-const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
-// The public types of explanations name types of these declarations, which the compiler does not copy.
-for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
-mkdirSync("dist/page", { recursive: true });
-writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
-// The import is replaced by a relative path, since some bundlers do not read "imports" of package.json.
-const page = readFileSync("dist/src/page/page.js", "utf8");
-writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
-writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
+async function buildPageScript() {
+  const script = await build({
+    bundle: true,
+    minify: true,
+    entryPoints: ["src/page/browser.ts"],
+    platform: "browser",
+    format: "iife",
+    target: "es2022",
+    legalComments: "eof",
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  });
+  // Escapes control characters, and characters that could end the script element or change how a parser reads it.
+  const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
+  // The public types of explanations name types of these declarations, which the compiler does not copy.
+  for (const name of ["advice", "texts"]) copyFileSync(`src/report/${name}.d.ts`, `dist/src/report/${name}.d.ts`);
+  mkdirSync("dist/page", { recursive: true });
+  writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
+  // The import is replaced by a relative path, since some bundlers do not read "imports" of package.json.
+  const page = readFileSync("dist/src/page/page.js", "utf8");
+  writeFileSync("dist/src/page/page.js", page.replace('"#page-script"', '"../../page/script.js"'));
+  writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
+}
 
 /** The code of an audit's threads, in one file, since each thread reads it; other packages stay external. */
-await build({
-  ...shared,
-  minify: true,
-  packages: "external",
-  entryPoints: ["src/audit/node-thread.ts"],
-  format: "esm",
-  outfile: "dist/audit/thread.js",
-});
+async function buildThread() {
+  await build({
+    ...shared,
+    minify: true,
+    packages: "external",
+    entryPoints: ["src/audit/node-thread.ts"],
+    format: "esm",
+    outfile: "dist/audit/thread.js",
+  });
+}
 
-const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });
-const { SCHEMAS } = await import(
-  `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
-);
-mkdirSync("dist/schemas", { recursive: true });
-for (const [name, schema] of Object.entries(SCHEMAS))
-  writeFileSync(`dist/schemas/${name}`, `${JSON.stringify(schema, undefined, 2)}\n`);
+/** The JSON Schemas of policy and report. */
+async function writeSchemas() {
+  const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });
+  const { SCHEMAS } = await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
+  );
+  mkdirSync("dist/schemas", { recursive: true });
+  for (const [name, schema] of Object.entries(SCHEMAS))
+    writeFileSync(`dist/schemas/${name}`, `${JSON.stringify(schema, undefined, 2)}\n`);
+}
+
+if (process.argv[2] !== "command") {
+  await buildLaterModules();
+  await buildPageScript();
+  await buildThread();
+  await writeSchemas();
+}

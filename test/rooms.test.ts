@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { trackedFiles } from "./tracked.mjs";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -27,6 +28,8 @@ interface Source {
   readonly exports: readonly string[];
   /** Those of them that it does not pass on from another file, unchanged. */
   readonly declares: readonly string[];
+  /** Where it reads the clock, or draws by chance. */
+  readonly ambient: readonly string[];
 }
 
 const sources = new Map<string, Source>([...filesIn("src"), ...filesIn("bin")].map((file) => [file, readSource(file)]));
@@ -41,6 +44,7 @@ function readSource(file: string): Source {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.ES2022, true);
   const imports: Import[] = [];
   const names = new Set<string>();
+  const ambient: string[] = [];
   const add = (
     specifier: ts.Node | undefined,
     typeOnly: boolean,
@@ -53,6 +57,7 @@ function readSource(file: string): Source {
   };
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node)) names.add(node.text);
+    if (isAmbient(node)) ambient.push(node.getText());
     if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnly(node), false, namedIn(node.importClause));
     else if (ts.isExportDeclaration(node))
       add(node.moduleSpecifier, node.isTypeOnly, false, namesOf(node.exportClause)?.taken ?? null);
@@ -67,7 +72,12 @@ function readSource(file: string): Source {
   visit(source);
   const exports = source.statements.flatMap(exportsOf);
   const passedOn = new Set(source.statements.flatMap(passedOnBy));
-  return { file, imports, names, exports, declares: exports.filter((name) => !passedOn.has(name)) };
+  return { file, imports, names, exports, declares: exports.filter((name) => !passedOn.has(name)), ambient };
+}
+
+function isAmbient(node: ts.Node): boolean {
+  if (ts.isNewExpression(node)) return node.expression.getText() === "Date" && (node.arguments ?? []).length === 0;
+  return ts.isCallExpression(node) && /^(?:Date\.now|Math\.random)$/.test(node.expression.getText());
 }
 
 function namedIn(clause: ts.ImportClause | undefined): readonly string[] | null {
@@ -426,9 +436,22 @@ it("the core knows neither client nor lab nor command line", () => {
 
 it("comments switch no limit of the lint step off but what types cannot say", () => {
   const comments = [...sources.keys()].flatMap((file) =>
-    [...readFileSync(join(ROOT, file), "utf8").matchAll(/eslint-disable.*|eslint .*:.*/g)].map(([text]) => text),
+    [...readFileSync(join(ROOT, file), "utf8").matchAll(/(?:es|ox)lint-disable.*/g)].map(([text]) => text),
   );
-  expect(comments.filter((text) => text !== "eslint-disable-next-line @typescript-eslint/no-explicit-any")).toEqual([]);
+  expect(comments.filter((text) => text !== "oxlint-disable-next-line typescript/no-explicit-any")).toEqual([]);
+});
+
+it("time and randomness are arguments everywhere but where a program starts", () => {
+  const starts = /^src\/(?:cli|lab|client|adapters|disk|page\/browser\.ts|watch\/node|audit\/node)|^bin\//;
+  const inner = [...sources.values()].filter(({ file }) => !starts.test(file));
+  expect(inner.flatMap(({ file, ambient }) => ambient.map((text) => `${file}: ${text}`))).toEqual([]);
+});
+
+// The formatter breaks code, and neither comments nor texts.
+it("no line of a source or a test has more than 120 columns", () => {
+  const files = trackedFiles().filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith("test-vectors/"));
+  const tooLong = (line: string): boolean => line.length > 120;
+  expect(files.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").some(tooLong))).toEqual([]);
 });
 
 describe("packages", () => {

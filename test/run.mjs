@@ -1,5 +1,5 @@
 /**
- * The tiers of the tests (.github/CONTRIBUTING.md, "Tiers"): `node test/run.mjs fast|all|release|types|lint|room ROOM`.
+ * The tiers of the tests (.github/CONTRIBUTING.md, "Tiers"), the lint step and the formatter: USAGE has the words.
  * `suites` only lists the suites that are not on this machine, as the first three do at their end.
  * Steps of one lane run in turn, lanes run at the same time. What a step writes is shown when it ends; what vitest
  * writes is shown at once. Every step runs, whatever the others found.
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { ROOT, trackedFiles } from "./tracked.mjs";
 
 const CACHE = join(ROOT, "node_modules/.cache/bootproof");
-const USAGE = "usage: node test/run.mjs fast|all|release|types|lint|suites|room ROOM [VITEST ARGS…]";
+const USAGE = "usage: node test/run.mjs fast|all|release|types|lint|format|suites|room ROOM [VITEST ARGS…]";
 const bin = (path, ...args) => [process.execPath, join(ROOT, "node_modules", path), ...args];
 const npm = (...args) => ["npm", "run", "--silent", ...args];
 
@@ -24,12 +24,12 @@ function types() {
   mkdirSync(CACHE, { recursive: true });
   const content = { extends: join(ROOT, "test/tsconfig.json"), compilerOptions: options, include: [], files: paths };
   writeFileSync(config, JSON.stringify(content, null, 1));
-  return { name: "types", command: bin("typescript/bin/tsc", "-p", config) };
+  return { name: "types", command: bin("typescript-native/bin/tsc", "-p", config) };
 }
 
 const hasSdks = () => existsSync(join(ROOT, "test/sdks/node_modules/.package-lock.json"));
 const sdkTypes = () => {
-  const command = bin("typescript/bin/tsc", "-p", "test/sdks");
+  const command = bin("typescript-native/bin/tsc", "-p", "test/sdks");
   return { name: "types of test/sdks", command, when: hasSdks };
 };
 
@@ -40,17 +40,13 @@ function sdks() {
   return { name: "the SDKs", command: ["npm", "install", "--prefix", "test/sdks", ...options], mayFail };
 }
 
-function eslint() {
-  const files = trackedFiles().filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith("test-vectors/"));
-  const cache = ["--cache", "--cache-strategy", "content", "--cache-location", join(CACHE, "eslint")];
-  return { name: "ESLint", command: bin("eslint/bin/eslint.js", ...cache, "--no-warn-ignored", ...files) };
-}
-
-function prettier() {
-  const cache = ["--cache", "--cache-strategy", "content", "--cache-location", join(CACHE, "prettier")];
-  const options = ["--check", "--log-level", "warn", "--ignore-unknown", ...cache];
-  return { name: "Prettier", command: bin("prettier/bin/prettier.cjs", ...options, ...trackedFiles()) };
-}
+const CODE = /\.[cm]?[jt]s$/;
+const FORMATTED = /\.(?:[cm]?[jt]s|json|ya?ml|css|html)$/;
+const linted = () => trackedFiles().filter((file) => CODE.test(file) && !file.startsWith("test-vectors/"));
+const formatted = () => trackedFiles().filter((file) => FORMATTED.test(file));
+const lint = () => ({ name: "oxlint", command: bin("oxlint/bin/oxlint", "--quiet", ...linted()) });
+const format = (...how) => ({ name: "oxfmt", command: bin("oxfmt/bin/oxfmt", ...how, ...formatted()) });
+const formatting = () => format("--list-different");
 
 const vitest = (name, ...args) => ({ name, command: bin("vitest/vitest.mjs", "run", ...args), live: true });
 const fast = (args) => vitest("fast tests", "--project", "fast", ...args);
@@ -59,11 +55,12 @@ const build = () => ({ name: "build", command: npm("build") });
 
 /** The lanes of each tier, one group of lanes after the other. */
 const TIERS = {
-  fast: (args) => [[[fast(args)], [types(), eslint(), prettier()]]],
-  all: () => [[[fast([])], [sdks(), build(), types(), sdkTypes(), eslint(), prettier()]], [[later()]]],
+  fast: (args) => [[[fast(args)], [types(), lint(), formatting()]]],
+  all: () => [[[fast([])], [sdks(), build(), types(), sdkTypes(), lint(), formatting()]], [[later()]]],
   release: () => [...TIERS.all(), ...RELEASE.map((step) => [[{ live: true, ...step }]])],
   types: () => [[[types()], [sdkTypes()]]],
-  lint: () => [[[prettier()], [eslint()]]],
+  lint: () => [[[lint()], [formatting()]]],
+  format: () => [[[format("--write")]]],
   suites: () => [],
   room: ([room, ...args]) => [[[vitest(`tests of ${room}`, ...testsOf(room), ...args)]]],
 };

@@ -223,7 +223,7 @@ declare const otherPayloadType: unique symbol;
  * type, use the JSON: `payload.json.type === "MY_TYPE"`.
  */
 // The base is `${any}` because TypeScript considers a branded `string` comparable with every literal.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**

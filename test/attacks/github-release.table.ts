@@ -145,7 +145,7 @@ const SUBJECTS: Row[] = [
     [`with a list as ${name}`, predicate((json) => ({ ...json, [name]: [json[name]!] }))],
   ]),
   ["with the repository's number as a number", predicate((json) => ({ ...json, repositoryId: 123456789 }))],
-  ["without a predicate", statement(({ predicate: own, ...rest }) => (void own, rest))],
+  ["without a predicate", statement(({ predicate: _own, ...rest }) => rest)],
   ["with a list as predicate", statement((json) => ({ ...json, predicate: [json["predicate"]!] }))],
   ["of a file that is not the binary", bundle({ digest: new Uint8Array(32) })],
   ["with the digest as that of the tag's commit", subjects({ sha1: DIGEST })],

@@ -44,7 +44,7 @@ const ofWorkloads = (alter: (manifest: WorkloadManifest) => WorkloadManifest = (
 const withWorkload = (part: Partial<WorkloadManifest["workloads"][number]>): Uint8Array =>
   ofWorkloads((one) => ({ ...one, workloads: one.workloads.map((each) => ({ ...each, ...part })) }));
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 function put(fields: any, name: string, alter: (value: any) => unknown): any {
   return new Map(fields).set(name, alter(fields.get(name)));
 }

@@ -19,7 +19,7 @@ import { generateQosKeyPair } from "../../src/lab/qos.js";
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
 const parsed = (bytes: Uint8Array): Loose => JSON.parse(new TextDecoder().decode(bytes)) as Loose;
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 type Loose = any;
 
 const BOOT_1 = read("boot-proofs/bootproof-1.json");

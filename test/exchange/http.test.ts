@@ -100,27 +100,27 @@ describe("a stamp", () => {
   });
 
   it.each(["X-Stamp", "x-stamp-webauthn", "X-STAMP-ATTESTED"])("is read from %s", (name) => {
-    expect(stampIn([["x-other", "o"], [name, "s"]])).toEqual({ stamp: "s" }); // prettier-ignore
+    expect(stampIn([["x-other", "o"], [name, "s"]])).toEqual({ stamp: "s" }); // oxfmt-ignore
   });
 
   it.each<[string, readonly (readonly [string, string])[]]>([
     ["none", []],
-    ["two", [["x-stamp", "s"], ["x-stamp-webauthn", "t"]]], // prettier-ignore
-    ["one twice", [["x-stamp", "s"], ["X-Stamp", "s"]]], // prettier-ignore
+    ["two", [["x-stamp", "s"], ["x-stamp-webauthn", "t"]]], // oxfmt-ignore
+    ["one twice", [["x-stamp", "s"], ["X-Stamp", "s"]]], // oxfmt-ignore
     ["an empty one", [["x-stamp", ""]]],
     ["one of another name", [["x-stamp-other", "s"]]],
-    ["one beside one of another name", [["x-stamp", "s"], ["x-stamp-other", "s"]]], // prettier-ignore
+    ["one beside one of another name", [["x-stamp", "s"], ["x-stamp-other", "s"]]], // oxfmt-ignore
   ])("has to be one of a known name: %s", (_, headers) => {
     expect(stampIn(headers)).toHaveProperty("fault");
   });
 
   it("is not looked for in names that only end like it", () => {
-    expect(stampIn([["my-x-stamp", "o"], ["x-stamp", "s"]])).toEqual({ stamp: "s" }); // prettier-ignore
+    expect(stampIn([["my-x-stamp", "o"], ["x-stamp", "s"]])).toEqual({ stamp: "s" }); // oxfmt-ignore
   });
 
   it.each<[string, readonly (readonly [string, string])[], string]>([
     ["none", [], "none"],
-    ["an empty one", [["x-stamp", ""], ["x-stamp-other", "s"]], "an empty x-stamp, x-stamp-other"], // prettier-ignore
+    ["an empty one", [["x-stamp", ""], ["x-stamp-other", "s"]], "an empty x-stamp, x-stamp-other"], // oxfmt-ignore
     ["many", Array.from({ length: 20 }, () => ["x-stamp", "s"]), "x-stamp, ".repeat(12).slice(0, 100)],
   ])("says what it got: %s", (_, headers, got) => {
     const fault = `expected exactly one stamp, in X-Stamp, X-Stamp-WebAuthn, X-Stamp-Attested; got ${got}. Stamp the`;

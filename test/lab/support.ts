@@ -6,7 +6,7 @@ import { LAB_OPERATIONS, type LabSubmitName } from "../../src/lab/operations.js"
 import type { Report } from "../../src/report/report.js";
 
 /** An answer, which tests read by path. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 export type Json = Record<string, any>;
 
 export interface Answer {

@@ -73,11 +73,11 @@ const SILENT: Readonly<Record<string, Body>> = {
   "a value that holds an activity": () => EVIL,
   "a value that holds an activity at depth": () => ({ a: [{ b: [{ Activity: { Result: EVIL_RESULT } }] }] }),
   "an array with an activity": () => [EVIL.activity],
-  "an activity behind a getter": () => ({ get activity() { return EVIL.activity; } }), // prettier-ignore
-  "a getter that throws": () => ({ get activity() { throw new Error("later"); } }), // prettier-ignore
+  "an activity behind a getter": () => ({ get activity() { return EVIL.activity; } }), // oxfmt-ignore
+  "a getter that throws": () => ({ get activity() { throw new Error("later"); } }), // oxfmt-ignore
   "a getter that changes its mind": () => {
     let reads = 0;
-    return { get activity() { return reads++ === 0 ? undefined : EVIL.activity; } }; // prettier-ignore
+    return { get activity() { return reads++ === 0 ? undefined : EVIL.activity; } }; // oxfmt-ignore
   },
   "an activity behind a getter of its class": () => new HiddenActivity(),
   "an activity that is inherited": () => Object.create(EVIL) as object,

@@ -12,7 +12,7 @@ import { fc } from "./property.js";
 import { readVectorJson } from "./vectors.js";
 
 /** A JSON value that tests may change as they like. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
 const GOLDEN = {
