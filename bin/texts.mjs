@@ -5,6 +5,7 @@
  * date. A check without a section, or a section without a part, is an error that names it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = (path) => new URL(`../${path}`, import.meta.url);
@@ -103,7 +104,7 @@ function write(path, texts) {
 
 const documents = [EXPLANATIONS, "docs/glossary.md", "docs/policy.md"];
 const [explanations, glossary, policy] = documents.map((path) => readFileSync(root(path), "utf8"));
-const { ADVICE, ...terms } = textsOf(explanations, glossary, await rowsOf(root("src/checks.ts").pathname));
+const { ADVICE, ...terms } = textsOf(explanations, glossary, await rowsOf(fileURLToPath(root("src/checks.ts"))));
 const texts = { ...terms, MEMBERS: membersOf(policy) };
 for (const folder of ["src", ...(existsSync(root("dist/src")) ? ["dist/src"] : [])]) {
   write(`${folder}/report/advice.js`, { ADVICE });
