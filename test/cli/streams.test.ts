@@ -23,7 +23,7 @@ const OTHER = fileOf({ ...readJson(POLICY), deployments: [{ ...deployment, pivot
 /** A verification with each end: its words, the exit code, and what a brief verdict or a message says. */
 const ENDS = {
   good: [[...PAIR, "--policy", POLICY], 0, /^VERIFIED with 3 warnings: /],
-  rejected: [[...PAIR, "--policy", OTHER], 1, /^REJECTED: [^]*\bpolicy\.[a-z-]+\b[^]*: /],
+  rejected: [[...PAIR, "--policy", OTHER], 1, /^REJECTED: [^]*\bpolicy\.[a-z-]+\b[^]*:\s/],
   error: [["verify", "--boot-proof", "nowhere.json", "--policy", POLICY], 2, /^bootproof: nowhere\.json: no such file/],
 } as const;
 type End = keyof typeof ENDS;
