@@ -255,7 +255,12 @@ export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
 
 export type CheckSubject =
-  `boot[${number}]` | `app[${number}]` | "activity" | "policy" | `provenance[${number}]` | "token";
+  | `boot[${number}]`
+  | `app[${number}]`
+  | "activity"
+  | "policy"
+  | `provenance[${number}]`
+  | "token";
 
 /** The result of one check. `expected` and `actual` are present if two values were compared. */
 export interface Check {

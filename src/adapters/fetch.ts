@@ -53,7 +53,11 @@ export interface VerifiedFetchOptions extends VerificationOptions, AccountOption
    * ephemeral key in lower-case hex and returns its boot proof, or null. A new user has no stamper, and needs the last.
    */
   readonly evidence:
-    Pick<Client, "query"> | ForeignClient | BootProofs | { readonly bootProofs: BootProofs } | FindBootProof;
+    | Pick<Client, "query">
+    | ForeignClient
+    | BootProofs
+    | { readonly bootProofs: BootProofs }
+    | FindBootProof;
   /** The fetch that sends requests. Default: the global fetch when `verifiedFetch` is called. */
   readonly fetch?: Fetch;
   /**

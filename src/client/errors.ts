@@ -274,7 +274,16 @@ export class RejectedAddressesError extends Error {
  * - `organization`: the organization is not one of the receiver's.
  */
 export type WebhookFault =
-  "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
+  | "header"
+  | "version"
+  | "algorithm"
+  | "stale"
+  | "key"
+  | "signature"
+  | "body"
+  | "replayed"
+  | "full"
+  | "organization";
 
 /**
  * A delivery is not accepted. The faults `body`, `replayed`, `full` and `organization` occur only if the signature is

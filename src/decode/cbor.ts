@@ -13,7 +13,14 @@ import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
 export type CborValue =
-  null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | CborValue[]
+  | Map<CborValue, CborValue>;
 
 interface CborProfile {
   readonly indefiniteOutermostMap?: boolean;

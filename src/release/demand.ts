@@ -12,7 +12,9 @@ import { type Fault, MalformedError, attempt, shownName } from "../errors.js";
  * objects with a `pubKey`), a policy whose deployments pin sets, or explicitly none.
  */
 export type ReleaseDemand =
-  { readonly manifestSet: SetFile | JsonValue } | { readonly policy: Policy } | { readonly noManifestSet: true };
+  | { readonly manifestSet: SetFile | JsonValue }
+  | { readonly policy: Policy }
+  | { readonly noManifestSet: true };
 
 /** A set that judges the first release whose nonce is at least `minNonce`. */
 export interface Anchor {

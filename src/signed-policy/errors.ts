@@ -1,7 +1,14 @@
 /** The error of signed policies. */
 
 export type SignedPolicyCode =
-  "malformed" | "signatures" | "name" | "version" | "fork" | "previous" | "state" | "fetch";
+  | "malformed"
+  | "signatures"
+  | "name"
+  | "version"
+  | "fork"
+  | "previous"
+  | "state"
+  | "fetch";
 
 /** Facts of a refusal. Each is present where the code is about it. */
 export interface SignedPolicyFacts {

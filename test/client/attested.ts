@@ -121,7 +121,8 @@ export class AttestedService {
 
   #activity(request: JsonObject): JsonObject {
     const operation = Object.values(SUBMIT_OPERATIONS).find(({ type }) => type === request["type"]) as
-      SubmitOperation | undefined;
+      | SubmitOperation
+      | undefined;
     const parameters = request["parameters"] as JsonObject;
     const payloads =
       request["generateAppProofs"] === true

@@ -5,7 +5,9 @@ export type Part = string | { readonly repeat: string; readonly times: number };
 
 /** One piece: its text, or the parts of a long one, where it is UTF-8, otherwise its bytes in base64. */
 export type Piece = { readonly sha256: string } & (
-  { readonly text: string } | { readonly base64: string } | { readonly parts: readonly Part[] }
+  | { readonly text: string }
+  | { readonly base64: string }
+  | { readonly parts: readonly Part[] }
 );
 
 export interface PackedCase extends Omit<IndexedCase, "files"> {

@@ -38,7 +38,10 @@ export const DOOR_NAMES = Object.keys(DOORS) as readonly DoorName[];
  * `lacks`: the door has no such option, which `sources.test.ts` compares with the tables of options.
  */
 export type Cell =
-  "checks" | { readonly fails: readonly string[] } | { readonly not: string } | { readonly lacks: OptionName };
+  | "checks"
+  | { readonly fails: readonly string[] }
+  | { readonly not: string }
+  | { readonly lacks: OptionName };
 
 const not = (reason: string): Cell => ({ not: reason });
 
