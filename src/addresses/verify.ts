@@ -303,7 +303,9 @@ function statedBootProof(given: unknown): StatedBootProof {
   if (VerifiedBootProof.isVerified(value)) return { input: given, stated: toHex(value.ephemeralKey) };
   const copy = attempt(() => jsonInput(value)).value ?? null;
   const key = attempt(() => decodeBootProof(copy)).value?.ephemeralPublicKey ?? null;
-  return { input: namedSharing(name, copy, ephemeralKey === null ? {} : { ephemeralKey }), stated: key && toHex(key) };
+  // A key of another length is no key, so that it refuses what names the boot proof.
+  const stated = key?.length === QOS_PUBLIC_KEY_LENGTH ? toHex(key) : null;
+  return { input: namedSharing(name, copy, ephemeralKey === null ? {} : { ephemeralKey }), stated };
 }
 
 /** Returns the piece that fails the check. One that some app proofs fail is the fault of those alone. */

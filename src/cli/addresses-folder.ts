@@ -174,7 +174,8 @@ function activityPiece(bytes: Uint8Array, activityId: string, organizationId: st
   const evidence: Evidence = isBundle(json) ? decodeBundle(json).evidence : { bootProofs: [] };
   const { bootProofs, activity = unwrap(json, "activity") } = evidenceMembers(evidence);
   const keyed = (bootProofs as readonly JsonValue[]).map((bootProof) => {
-    const key = isJsonObject(bootProof) ? String(bootProof["ephemeralPublicKeyHex"]) : "";
+    const stated = isJsonObject(bootProof) ? bootProof["ephemeralPublicKeyHex"] : null;
+    const key = typeof stated === "string" ? stated : "";
     return { key: fromHex(key)?.length === QOS_PUBLIC_KEY_LENGTH ? key : NO_KEY, bootProof };
   });
   return { kind: "activity", activityId, organizationId, activity: activity as JsonValue, bootProofs: keyed };

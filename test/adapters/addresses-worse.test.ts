@@ -1,4 +1,7 @@
 /** What can only worsen the class of an address is looked for in the widest source, at each door. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { verified, verifiedFetch } from "../../src/adapters/index.js";
 import { ADDRESS_ACTIVITY_TYPES } from "../../src/addresses/lists.js";
@@ -199,5 +202,39 @@ describe.each<[string, Door]>([
       path === "query/list_wallet_accounts" ? wire("{}", { status: 403 }) : wire(text);
     const outcome = await ask(walletId, address).catch((error: unknown) => [(error as Error).name]);
     expect(["unfetched", "ServiceError", "ClientError"]).toContain(outcome[0]);
+  });
+});
+
+describe("a folder of evidence with a boot proof", () => {
+  it.each<[string, (bootProof: Json) => unknown]>([
+    ["that states no key", ({ ephemeralPublicKeyHex: _, ...others }) => others],
+    ["that states an empty key", (each) => ({ ...each, ephemeralPublicKeyHex: "" })],
+    [
+      "that states half a key",
+      (each) => ({ ...each, ephemeralPublicKeyHex: each["ephemeralPublicKeyHex"].slice(130) }),
+    ],
+    ["that states a key that is no hex", (each) => ({ ...each, ephemeralPublicKeyHex: "zz".repeat(130) })],
+    ["that states a key that is no text", (each) => ({ ...each, ephemeralPublicKeyHex: { key: 1 } })],
+    ["that is a text", () => "no boot proof"],
+    ["that is a number", () => 7],
+  ])("%s refuses what names it, online and from the folder", async (_, alter) => {
+    const path = "m/44'/60'/7'/0/0";
+    const { walletId, addresses: own } = await made(
+      "createWallet",
+      { walletName: "k", accounts: [account(path)] },
+      PROVEN,
+    );
+    lying("get_boot_proof", (answer) => ({ bootProof: alter(answer["bootProof"] as Json) }));
+    const folder = join(mkdtempSync(join(tmpdir(), "bootproof-worse-")), "evidence.d");
+    const now = new Date().toISOString();
+    const words = ["addresses", "--policy", policyPath, "--format", "json", "--wallet", String(walletId)];
+    const live = await bootproof([...words, "--out", folder, ...connectionTo(at)], { now });
+    const kept = await bootproof([...words, "--from", folder, "--organization-id", organizationId], { now });
+    const classesIn = ({ code, stdout }: typeof live): unknown[] => {
+      const { rows } = JSON.parse(stdout) as Json;
+      return [code, ...(rows ?? []).map((row: Json) => [row["class"], row["address"]])];
+    };
+    expect(classesIn(live)).toEqual([1, ["refused", own[0]]]);
+    expect(classesIn(kept)).toEqual(classesIn(live));
   });
 });

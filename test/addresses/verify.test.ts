@@ -136,14 +136,14 @@ describe("a bad proof of several", () => {
       "names a wallet where the result names two",
       derivation({ ...place, walletId: "other" }),
       "activity.claims",
-      { walletId: "other" },
+      { wallet: { walletId: "other" } },
     ],
     ["was made later than now", derivation(place, 1e7), "app.time"],
     ["cannot be read", { type: DERIVATION }, "app.payload"],
   ])("that %s is rejected, and not the others", async (_, bad, because, more = {}) => {
     const found = (alter?: (all: JsonObject[]) => JsonObject[]): Promise<string[]> =>
       both(made([a, b], { payloads: [bad, second], intent: more, ...(alter && { alter }) }));
-    const last = more["walletId"] === undefined ? "verified" : "refused activity.claims";
+    const last = more["wallet"] === undefined ? "verified" : "refused activity.claims";
     expect(await found()).toEqual([`refused ${because}`, last]);
     expect(await found((all) => [...all].reverse())).toEqual([last, `refused ${because}`]);
   });

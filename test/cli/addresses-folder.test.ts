@@ -1,6 +1,6 @@
 /** The folder of `bootproof addresses`: --out, --from, Ctrl-C, and each of its files altered. */
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runAny as run } from "../../src/cli/commands.js";
 import { otherMembers } from "../../src/decode/input.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { type Json, completed, submit } from "../lab/support.js";
+import { type Json, completed, query, submit } from "../lab/support.js";
 import { type World, newFolder, startWorld, tableOf } from "./addresses-world.js";
 import { type Answer, bootproof, connectionTo, fileOf, readJson, refusal, refused } from "./support.js";
 
@@ -90,6 +90,26 @@ describe("a folder", () => {
       });
       expect(code).toBe(0);
     }
+  });
+
+  it("is for its owner only, and has no seed that an export handed over", async () => {
+    const modeOf = (path: string): number => statSync(path).mode & 0o777;
+    expect([whole, own].map(modeOf)).toEqual([0o700, 0o700]);
+    const files = [join(whole, "index.json"), ...readdirSync(own).map((name) => join(own, name))];
+    expect(new Set(files.map(modeOf))).toEqual(new Set([0o600]));
+    const { body } = await query(world.lab, "list_activities", {});
+    const exports = (body["activities"] as Json[]).filter(({ type }) => type === "ACTIVITY_TYPE_EXPORT_WALLET");
+    expect(JSON.stringify(exports)).toContain('"exportBundle":"');
+    const kept = files.map((file) => readFileSync(file, "utf8"));
+    for (const { id } of exports) expect(kept.join()).toContain(id);
+    expect(kept.join()).not.toContain("exportBundle");
+  });
+
+  it("of all activities answers for those of the known types, and not the reverse", async () => {
+    await refused(3, world.from(whole, "--all-activities", ...ACCEPT), "the folder was made for less");
+    const folder = newFolder();
+    expect((await world.run(["--all-activities", "--out", folder, ...ACCEPT])).code).toBe(0);
+    for (const more of [[], ["--all-activities"]]) expect((await world.from(folder, ...more, ...ACCEPT)).code).toBe(0);
   });
 
   it("answers again without a network, in every format", async () => {
@@ -287,7 +307,7 @@ describe("a folder that is altered", () => {
     const unkeyed = await altered((bundle) => {
       for (const boot of bundle["bootProofs"]) boot.ephemeralPublicKeyHex = "04";
     });
-    expect([unkeyed.code, classesOf(unkeyed)["service"]]).toEqual([0, 4]);
+    expect([unkeyed.code, classesOf(unkeyed)["refused"]]).toEqual([1, 2]);
     // Without its boot proofs an activity has no proof that counts, and without its activity nothing is there to read.
     const bare = await altered(({ activity }) => ({ activity }));
     expect([bare.code, classesOf(bare)["service"]]).toEqual([0, 4]);

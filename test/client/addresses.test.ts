@@ -542,6 +542,31 @@ describe("parents and children", () => {
     },
   );
 
+  it.each([
+    ["has none, and that of the child has them", { parent: [], child: "forwarded" }, "derived"],
+    ["is not found, and that of the child has them", { parent: 404, child: "forwarded" }, "derived"],
+    ["has none, nor has that of the child", { parent: [], child: [] }, "service"],
+    ["has none, and that of the child is not found", { parent: [], child: 404 }, "service"],
+  ] as const)("app proofs of the parent's activity, where the id of the parent %s", async (_, answers, name) => {
+    lab.setSettings({ listsAppProofs: false });
+    const { client } = await recorded();
+    const asked: string[] = [];
+    const query = async (operation: string, parameters: Json, options: Json): Promise<Json> => {
+      if (operation !== "list_app_proofs") return client.query(operation, parameters, options);
+      const isParent = options["organizationId"] === lab.organizationId;
+      asked.push(isParent ? "parent" : "child");
+      const answer = answers[isParent ? "parent" : "child"];
+      if (answer === 404) return client.query(operation, { activityId: "none" }, options);
+      if (answer !== "forwarded") return { appProofs: answer };
+      return client.query(operation, parameters, { organizationId: lab.organizationId });
+    };
+    const organizationIds = [subOrganizationId];
+    const source = { now: () => new Date(), query: query as never };
+    const [table] = await tablesOf(collectAddresses(source, { organizationIds }));
+    expect(table!.rows.map((row) => row.class)).toEqual([name, name]);
+    expect(asked).toEqual(["parent", "child"]);
+  });
+
   it("says that the parent is not known, where it is not", async () => {
     const refused = (async (input: string, init: RequestInit) =>
       input.endsWith("/whoami") ? new Response("{}", { status: 403 }) : fetch(input, init)) as typeof fetch;
