@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { verified, verifiedFetch } from "../../src/adapters/index.js";
 import { ADDRESS_ACTIVITY_TYPES } from "../../src/addresses/lists.js";
+import { otherMembers } from "../../src/decode/input.js";
 import { RejectedAddressesError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { stampWithApiKey } from "../../src/lab/index.js";
 import { type Json, TARGET_PUBLIC_KEY, account, completed, submit } from "../lab/support.js";
@@ -207,7 +208,7 @@ describe.each<[string, Door]>([
 
 describe("a folder of evidence with a boot proof", () => {
   it.each<[string, (bootProof: Json) => unknown]>([
-    ["that states no key", ({ ephemeralPublicKeyHex: _, ...others }) => others],
+    ["that states no key", (each) => otherMembers(each, "ephemeralPublicKeyHex")],
     ["that states an empty key", (each) => ({ ...each, ephemeralPublicKeyHex: "" })],
     [
       "that states half a key",
