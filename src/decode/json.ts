@@ -39,22 +39,20 @@ const MAX_DEPTH = 64;
  * size is not enough. The densest genuine text of 1 MiB, a manifest of small numbers, has a fifth of this number.
  */
 const MAX_VALUES = 250_000;
-/** Maximum number of parts before they are joined. A string built by appending retains every part. */
-const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Text without quotes, backslashes, controls and surrogates. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
+/** Up to 64 escapes and pairs of surrogates, which bounds the work of one match, each with the plain text after it. */
+const ESCAPED = new RegExp(
+  `(?:(?:${[
+    String.raw`\\["\\/bfnrt]`,
+    String.raw`\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}`,
+    String.raw`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`,
+    String.raw`[\ud800-\udbff][\udc00-\udfff]`,
+  ].join("|")})${PLAIN.source}){1,64}`,
+  "y",
+);
 
 export interface ValueBudget {
   left: number;
@@ -302,65 +300,21 @@ class JsonParser {
   }
 
   #string(): string {
-    this.#at++;
+    const start = this.#at++;
     const whole = this.#match(PLAIN);
-    if (this.#text[this.#at] !== '"') return this.#longString(whole);
+    const isWhole = this.#text[this.#at] === '"';
+    while (this.#text[this.#at] !== '"') if (this.#match(ESCAPED) === "") throw this.#fault(this.#stringFault());
     this.#at++;
-    return whole;
+    return isWhole ? whole : (JSON.parse(this.#text.slice(start, this.#at)) as string);
   }
 
-  /** Reads a string with escapes or surrogates. */
-  #longString(start: string): string {
-    let value = "";
-    let pieces: string[] = [start, this.#special(this.#text[this.#at])];
-    for (;;) {
-      const plain = this.#match(PLAIN);
-      const char = this.#text[this.#at];
-      pieces.push(plain);
-      if (char === '"') break;
-      pieces.push(this.#special(char));
-      if (pieces.length < MAX_PIECES) continue;
-      value += pieces.join("");
-      pieces = [];
-    }
-    this.#at++;
-    return value + pieces.join("");
-  }
-
-  #special(char: string | undefined): string {
-    if (char === "\\") return this.#escape();
-    if (char !== undefined && char >= "\ud800") return this.#surrogates(char, this.#text[this.#at + 1], 1);
-    throw this.#fault(char === undefined ? "a string does not end" : "a control character in a string");
-  }
-
-  #escape(): string {
-    const letter = this.#text[this.#at + 1] ?? "";
-    if (letter !== "u") {
-      const char = ESCAPES[letter];
-      if (char === undefined) throw this.#fault("an unknown escape in a string");
-      this.#at += 2;
-      return char;
-    }
-    const char = this.#unicodeEscape(this.#at);
-    if (char < "\ud800" || char > "\udfff") {
-      this.#at += 6;
-      return char;
-    }
-    const low = this.#text.startsWith("\\u", this.#at + 6) ? this.#unicodeEscape(this.#at + 6) : undefined;
-    return this.#surrogates(char, low, 6);
-  }
-
-  #unicodeEscape(at: number): string {
-    const digits = this.#text.slice(at + 2, at + 6);
-    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault("\\u without four hex digits");
-    return String.fromCharCode(parseInt(digits, 16));
-  }
-
-  #surrogates(high: string, low: string | undefined, width: number): string {
-    const paired = high <= "\udbff" && low !== undefined && low >= "\udc00" && low <= "\udfff";
-    if (!paired) throw this.#fault("a lone surrogate in a string");
-    this.#at += 2 * width;
-    return high + low;
+  #stringFault(): string {
+    const [char, letter = ""] = this.#text.slice(this.#at, this.#at + 2).split("");
+    if (char === undefined) return "a string does not end";
+    if (char !== "\\") return char < " " ? "a control character in a string" : "a lone surrogate in a string";
+    if (letter !== "u") return "an unknown escape in a string";
+    const isEscape = /^[0-9a-fA-F]{4}/.test(this.#text.slice(this.#at + 2, this.#at + 6));
+    return isEscape ? "a lone surrogate in a string" : "\\u without four hex digits";
   }
 
   /** Reads a number, but refuses one that becomes Infinity, which JSON would write as null. */
