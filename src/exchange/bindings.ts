@@ -1,10 +1,9 @@
 /** Submitted requests by the activity that answered them. No id is bound twice, because the service chooses ids. */
-import { jsonKey } from "../decode/json.js";
+import { type JsonValue, jsonKey } from "../decode/json.js";
 import type { SubmitQuestion } from "./question.js";
 
 interface Binding {
   readonly question: SubmitQuestion;
-  readonly key: string;
   readonly submitter: string;
   readonly size: number;
 }
@@ -39,12 +38,12 @@ export class Bindings {
    * null.
    */
   bind(question: SubmitQuestion, activityId: string, submitter: string): string | null {
-    const key = requestKey(question);
     const known = this.#byId.get(activityId);
-    if (known !== undefined && known.key !== key) return "the activity's id belongs to another request";
+    if (known !== undefined && !isSame(known.question, question)) return "the activity's id belongs to another request";
     if (known !== undefined && (known.question.isProven || !question.isProven)) return null;
     this.#forget(activityId);
-    this.#keep(activityId, { question, key, submitter, size: ENTRY_SIZE + activityId.length + 2 * key.length });
+    const size = ENTRY_SIZE + activityId.length + 2 * JSON.stringify(membersOf(question)).length;
+    this.#keep(activityId, { question, submitter, size });
     while (this.#size > this.#maxSize) this.#forgetOldest();
     return null;
   }
@@ -77,7 +76,11 @@ export class Bindings {
   }
 }
 
-/** Returns the key of a request. Two requests are the same if these four members are equal. */
-function requestKey({ organizationId, type, parameters, timestampMs }: SubmitQuestion): string {
-  return jsonKey([organizationId, type, parameters, timestampMs]);
+/** Returns the members of a request. Two requests are the same if these are equal. */
+function membersOf({ organizationId, type, parameters, timestampMs }: SubmitQuestion): JsonValue[] {
+  return [organizationId, type, parameters, timestampMs];
+}
+
+function isSame(one: SubmitQuestion, other: SubmitQuestion): boolean {
+  return one === other || jsonKey(membersOf(one)) === jsonKey(membersOf(other));
 }

@@ -7,6 +7,7 @@ import { concatBytes, equalBytes, fromHex, toHex } from "../bytes.js";
 import { type Activity, COMPLETED, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { cut } from "../errors.js";
+import { inTurns } from "./in-turns.js";
 import { ed25519Curve, keccak_256, p256, secp256k1 } from "./noble-signatures.js";
 import {
   type TypedDataBudget,
@@ -55,10 +56,10 @@ class WrongSignatureError extends Error {}
 const MAX_SIGNATURES = 256;
 
 /** Verifies all signatures. Returns null for an activity that is not completed, which fails `activity.request`. */
-export function verifySignatures(
+export async function verifySignatures(
   { kind, parameters }: SignedRequest,
   { status, result: results }: Activity,
-): VerifiedSignatures | null {
+): Promise<VerifiedSignatures | null> {
   if (status !== COMPLETED) return null;
   const signWith = signWithOf(parameters);
   const signer = signerOf(signWith);
@@ -73,11 +74,9 @@ export function verifySignatures(
   const payloads = isList ? listOf(parameters["payloads"]) : [parameters["payload"]];
   const signatures = isList ? listOf(outcome["signatures"]) : [outcome];
   const budget = typedDataBudget();
-  const all = payloads
-    .slice(0, MAX_SIGNATURES)
-    .map((payload, index) =>
-      verified(index, () => verifyPayload({ ...parameters, payload: payload! }, signatures[index], { signer, budget })),
-    );
+  const all = await inTurns(payloads.slice(0, MAX_SIGNATURES), 1, (payload, index) =>
+    verified(index, () => verifyPayload({ ...parameters, payload: payload! }, signatures[index], { signer, budget })),
+  );
   if (payloads.length > MAX_SIGNATURES) all.push(verified(MAX_SIGNATURES, notChecked));
   const count =
     payloads.length === signatures.length

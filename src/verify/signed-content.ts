@@ -1,7 +1,7 @@
 /** Signed bytes and digests of payloads and Ethereum transactions (verify/README.md, "Signatures"). */
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { MalformedError } from "../errors.js";
+import { attempt } from "../errors.js";
 import { keccak_256, sha256 } from "./noble-signatures.js";
 
 /** Thrown if a signature cannot be checked because this version does not support what the caller submitted. */
@@ -39,14 +39,13 @@ function unchecked(reason: string): never {
   throw new UncheckedError(reason);
 }
 
+/** Maximum number of JSON values. Typed data within all of {@link LIMITS} has fewer. */
+const MAX_JSON_VALUES = 16_384;
+
 function jsonOf(payload: string): JsonObject {
-  try {
-    const json = parseJson(payload);
-    if (isJsonObject(json)) return json;
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error;
-  }
-  throw new UncheckedError("the payload is not a strict JSON object");
+  const { value } = attempt(() => parseJson(payload, { maxValues: MAX_JSON_VALUES }));
+  if (isJsonObject(value)) return value;
+  throw new UncheckedError(`the payload is not a strict JSON object of at most ${MAX_JSON_VALUES} values`);
 }
 
 // Ethereum transactions.

@@ -130,7 +130,8 @@ describe("typed data at a bound is checked, and beyond it is not, before anythin
 describe("typed data that no wallet signs is not checked", () => {
   it.each<[what: string, data: Typed, reason: string]>([
     ["two members of one name", typed({ Root: [...members("uint8"), ...members("uint8")] }, { m0: 1 }), "of one name"],
-    ["a chain of 10,000 types", chain(10_000), "more than 100 types"],
+    ["a chain of 3,000 types", chain(3000), "more than 100 types"],
+    ["a chain of 10,000 types", chain(10_000), "at most 16384 values"],
     ["a type that contains itself", typed({ Root: members("Root") }, { m0: { m0: {} } }), "does not fit its types"],
     ["a type of brackets", typed({ Root: members("[".repeat(250) + "]".repeat(250)) }, { m0: [] }), "does not fit"],
     ["a type that is only a suffix", typed({ Root: members("[]") }, { m0: [] }), "does not fit"],
@@ -140,6 +141,20 @@ describe("typed data that no wallet signs is not checked", () => {
   ])("%s", (_, data, reason) => {
     expect(outcomeOf(data)).toContain(reason);
   });
+});
+
+const list = <T>(count: number, item: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => item(index));
+
+it("typed data of more values than any within its limits is not read to its end", () => {
+  const types = (count: number, members: number): object =>
+    Object.fromEntries(
+      list(count, (index) => [`T${index}`, list(members, (at) => ({ name: `m${at}`, type: "bool" }))]),
+    );
+  const data = { types: { EIP712Domain: [], ...types(1500, 55) }, primaryType: "T0", domain: {}, message: {} };
+  expect(outcomeOf(data)).toBe("the payload is not a strict JSON object of at most 16384 values");
+  const most = { ...data, types: { EIP712Domain: [], ...types(99, 10) }, message: { a: list(9000, () => 0) } };
+  expect(outcomeOf(most)).toContain("fit its types");
 });
 
 describe("a request", () => {
@@ -152,9 +167,9 @@ describe("a request", () => {
     return verifySignatures({ kind: "payloads", parameters }, activity);
   };
 
-  it("of more than 256 payloads has 256 checked, and states that the rest are not", () => {
-    expect(signaturesOf("unknown", 256)!.signatures.map(({ index }) => index)).toHaveLength(256);
-    const { signatures, contradictions, provenMembers } = signaturesOf("unknown", 300)!;
+  it("of more than 256 payloads has 256 checked, and states that the rest are not", async () => {
+    expect((await signaturesOf("unknown", 256))!.signatures.map(({ index }) => index)).toHaveLength(256);
+    const { signatures, contradictions, provenMembers } = (await signaturesOf("unknown", 300))!;
     expect([signatures.length, contradictions, provenMembers]).toEqual([257, [], []]);
     expect(signatures[256]).toMatchObject({
       index: 256,
@@ -163,8 +178,8 @@ describe("a request", () => {
     });
   });
 
-  it("whose signWith is longer than any key repeats only its start", () => {
-    const [signature] = signaturesOf("1".repeat(1_000_000), 1)!.signatures;
+  it("whose signWith is longer than any key repeats only its start", async () => {
+    const [signature] = (await signaturesOf("1".repeat(1_000_000), 1))!.signatures;
     expect(signature).toMatchObject({ publicKey: null, open: expect.stringContaining("address format") as string });
     expect(signature!.signWith.length).toBeLessThan(200);
   });
@@ -193,38 +208,48 @@ describe("an unsigned transaction", () => {
 describe("Ed25519", () => {
   const seeds = [1, 2].map((byte) => new Uint8Array(32).fill(byte));
   const [first, second] = seeds.map((seed) => toHex(ed25519.getPublicKey(seed)));
-  const verified = (kind: "payload" | "transaction", parameters: JsonObject, result: JsonObject) => {
+  const verified = async (
+    kind: "payload" | "transaction",
+    parameters: JsonObject,
+    result: JsonObject,
+  ): Promise<{ readonly isRefused: boolean; readonly open: string | null }> => {
     const activity = { status: COMPLETED, result: { r: result } } as unknown as Activity;
-    const { contradictions, signatures } = verifySignatures({ kind, parameters }, activity)!;
+    const { contradictions, signatures } = (await verifySignatures({ kind, parameters }, activity))!;
     return { isRefused: contradictions.length > 0, open: signatures[0]!.open };
   };
 
-  it("under what is not an address of Solana is not checked", () => {
+  it("under what is not an address of Solana is not checked", async () => {
     const how = { encoding: "PAYLOAD_ENCODING_TEXT_UTF8", hashFunction: "HASH_FUNCTION_NOT_APPLICABLE" };
-    const under = (signWith: string) =>
+    const under = (signWith: string): ReturnType<typeof verified> =>
       verified("payload", { signWith, payload: "x", ...how }, { r: "11".repeat(32), s: "11".repeat(32), v: "00" });
     const others = ["1".repeat(31), "1".repeat(32), "1".repeat(33), `${"9".repeat(43)}0`, `${"9".repeat(43)}l`];
-    expect(under("9".repeat(44))).toMatchObject({ isRefused: true });
+    expect(await under("9".repeat(44))).toMatchObject({ isRefused: true });
     for (const address of others)
-      expect(under(address)).toEqual({ isRefused: false, open: expect.stringContaining("address format") as string });
+      expect(await under(address)).toEqual({
+        isRefused: false,
+        open: expect.stringContaining("address format") as string,
+      });
   });
 
-  it("of the second of two signers of a transaction is verified, and under the first is not", () => {
+  it("of the second of two signers of a transaction is verified, and under the first is not", async () => {
     const transactionOf = (required: number, ...signatures: string[]): string =>
       `02${signatures.join("")}${message(required)}`;
     const message = (required: number): string =>
       `0${required}000103${first!}${second!}${"44".repeat(32)}${"55".repeat(32)}00`;
     const [none, other] = ["00".repeat(64), "77".repeat(64)];
-    const of = (signWith: string, by: Uint8Array, required = 2) => {
+    const of = (signWith: string, by: Uint8Array, required = 2): ReturnType<typeof verified> => {
       const signature = toHex(ed25519.sign(fromHex(message(required))!, by));
       const unsignedTransaction = transactionOf(required, other, none);
       const parameters = { signWith, unsignedTransaction, type: "TRANSACTION_TYPE_SOLANA" };
       return verified("transaction", parameters, { signedTransaction: transactionOf(required, other, signature) });
     };
-    expect(of(second!, seeds[1]!)).toEqual({ isRefused: false, open: null });
-    expect(of(first!, seeds[1]!)).toMatchObject({ isRefused: true });
-    expect(of(second!, seeds[0]!)).toMatchObject({ isRefused: true });
+    expect(await of(second!, seeds[1]!)).toEqual({ isRefused: false, open: null });
+    expect(await of(first!, seeds[1]!)).toMatchObject({ isRefused: true });
+    expect(await of(second!, seeds[0]!)).toMatchObject({ isRefused: true });
     // Two signatures, of which the message demands one.
-    expect(of(second!, seeds[1]!, 1)).toMatchObject({ isRefused: false, open: expect.stringContaining("not a Sol") });
+    expect(await of(second!, seeds[1]!, 1)).toMatchObject({
+      isRefused: false,
+      open: expect.stringContaining("not a Sol"),
+    });
   });
 });
