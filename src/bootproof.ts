@@ -31,7 +31,7 @@ import type { UsedFor } from "./verify/app-proof-uses.js";
 import { type VerifiedAppProof, checkAppProofs } from "./verify/app-proof.js";
 import { checkBareDocument } from "./verify/attestation.js";
 import { checkBootProofs } from "./verify/boot-proof.js";
-import { inTurns } from "./verify/in-turns.js";
+import { inTurns, turn } from "./verify/in-turns.js";
 import { checkProvenance } from "./verify/provenance.js";
 import type { Claims } from "./report/report.js";
 
@@ -121,10 +121,15 @@ async function judgeCopied(copied: CopiedEvidence, setting: VerifySetting): Prom
   const apps = await checkAppProofs(appProofs, { boots, activity: decoded, refusals: setting.refusals }, context);
   const signatures = decoded && (await decoded.signatures(context.expectation, apps.verified));
   const provenance = await provenanceOf(copied, bootProofs, setting);
-  // Nothing is awaited from here to the record of uses. Otherwise a concurrent verification could miss these uses.
   const use = useOf(decoded, setting);
+  await turn();
+  // Nothing is awaited from here to the record of uses. Otherwise a concurrent verification could miss these uses.
   if (isReused(apps.verified, use, setting)) return judgeCopied(copied, refusingReuse(setting));
-  const { activity, contradicted } = checkedActivity(decoded, apps.verified, { ...demandsOf(setting), signatures });
+  const { activity, contradicted } = checkedActivity(decoded, apps.verified, {
+    ...demandsOf(setting),
+    use,
+    signatures,
+  });
   const appraisal = policy?.appraise(bootProofs, apps.verified, appraisalSetting(copied, decoded, setting)) ?? null;
 
   const verified = {
@@ -325,10 +330,9 @@ function demandsOf({
   context,
   policy,
   uses,
-  began = null,
   refusals = [],
-}: VerifySetting): Omit<Parameters<DecodedActivity["check"]>[1], "signatures"> {
-  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, began, refusals };
+}: VerifySetting): Omit<Parameters<DecodedActivity["check"]>[1], "use" | "signatures"> {
+  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses, refusals };
 }
 
 function appraisalSetting(
@@ -350,7 +354,11 @@ function appraisalSetting(
 }
 
 /** What the app proofs are used for: an activity, or a sign-up, which has no id. Null: uses are not counted. */
-function useOf(decoded: DecodedActivity | null, { signUp, context, began = null }: VerifySetting): UsedFor | null {
+function useOf(
+  decoded: DecodedActivity | null,
+  { uses, signUp, context, began = null }: VerifySetting,
+): UsedFor | null {
+  if (uses === null) return null;
   if (decoded !== null) return decoded.usedFor({ expectation: context.expectation, began });
   return signUp ? { activityId: "", submitted: `sign-up of ${signUp.organizationId}` } : null;
 }

@@ -71,10 +71,9 @@ export interface ActivityDemands {
   readonly expectation: Expectation | null;
   /** Whether an address without a proof is a failure instead of a warning. */
   readonly coverage: boolean;
-  /** When the call of the request began ({@link UsedFor.call}). */
-  readonly began?: number | null;
-  /** Memory of used app proofs. Null means that reuse is not checked. */
+  /** Memory of used app proofs, and what they are used for. Null means that reuse is not checked. */
   readonly uses: AppProofUses | null;
+  readonly use: UsedFor | null;
   /** The signatures, or null if the request asks for none. */
   readonly signatures: VerifiedSignatures | Unverified | null;
   /** Reasons for which the caller refuses the activity. */
@@ -91,7 +90,7 @@ export function checkActivity(
   appProofs: readonly (VerifiedAppProof | null)[],
   demands: ActivityDemands,
 ): CheckedActivity {
-  const { expectation, coverage: required, uses, signatures } = demands;
+  const { expectation, coverage: required, signatures } = demands;
   const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
@@ -112,7 +111,7 @@ export function checkActivity(
     ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, proofs)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status),
-    ...reuseContradictions(proofs, usedFor(demands, value), uses),
+    ...reuseContradictions(proofs, demands),
   ];
   const { subOrganizationId } = organization;
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
@@ -150,7 +149,7 @@ function derivationsOf(proofs: readonly VerifiedAppProof[]): AddressDerivationPr
 
 /** Returns what identifies the activity that uses app proofs: its id and, if there is one, the submitted request. */
 export function usedFor(
-  { expectation, began = null }: Pick<ActivityDemands, "expectation" | "began">,
+  { expectation, began }: Pick<ActivityDemands, "expectation"> & { readonly began: number | null },
   activity: ReadActivity,
 ): UsedFor {
   const { organizationId, type, parameters, requestedAt } = expectation ?? {};
@@ -279,8 +278,9 @@ function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: stri
   );
 }
 
-function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {
-  return uses?.areFree(proofs, use) === false ? ["one of its app proofs was used for another activity before"] : [];
+function reuseContradictions(proofs: readonly VerifiedAppProof[], { uses, use }: ActivityDemands): string[] {
+  const isReused = use !== null && uses?.areFree(proofs, use) === false;
+  return isReused ? ["one of its app proofs was used for another activity before"] : [];
 }
 
 const NEW_ORGANIZATION = "its app proofs name a new sub-organization: no enclave signed that it is new or yours";

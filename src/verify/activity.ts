@@ -3,6 +3,7 @@ import { Checklist } from "../checks.js";
 import type { Activity } from "../decode/activity.js";
 import type { InputCopy } from "../decode/input.js";
 import type { VerifiedSignature } from "./signatures.js";
+import type * as ActivityChecks from "./activity-checks.js";
 import type { ActivityDemands, ActivityFacts, ActivityReading } from "./activity-checks.js";
 import type { UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
@@ -61,7 +62,7 @@ export interface DecodedActivity extends ActivityReading {
     appProofs: readonly (VerifiedAppProof | null)[],
     demands: ActivityDemands,
   ) => { readonly activity: VerifiedActivity | null; readonly contradicted: ReadonlySet<VerifiedAppProof | null> };
-  readonly usedFor: (demands: Pick<ActivityDemands, "expectation" | "began">) => UsedFor;
+  readonly usedFor: (by: Parameters<typeof ActivityChecks.usedFor>[0]) => UsedFor;
 }
 
 /** Loads the checks and runs `activity.decode`. Rejects if the checks cannot be loaded. */
@@ -75,6 +76,6 @@ export async function decodeActivityInput(input: InputCopy): Promise<DecodedActi
       const { facts, contradicted } = checkActivity(reading, appProofs, demands);
       return { activity: facts && new VerifiedActivity(facts, TOKEN), contradicted };
     },
-    usedFor: (demands) => usedFor(demands, reading.value),
+    usedFor: (by) => usedFor(by, reading.value),
   };
 }

@@ -1,6 +1,6 @@
 /** Memory of used app proofs. App proofs name no activity, so each may be used for one activity only. */
 import { toHex } from "../bytes.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { isJsonObject } from "../decode/json.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import type { Expectation } from "./expectation.js";
 
@@ -39,18 +39,19 @@ export class AppProofUses {
 
   /** Whether no proof was used for another activity. */
   areFree(proofs: readonly VerifiedAppProof[], use: UsedFor): boolean {
+    const asks = askingFor(use);
     return proofs.filter(isCounted).every((proof) => {
       const known = this.#uses.get(nameOf(proof));
-      return known === undefined || isSame(known, use) || isAtOnce(known, use, proof);
+      return known === undefined || isSame(known, use) || (asks(proof) && isAtOnce(known, use));
     });
   }
 
   record(proofs: readonly VerifiedAppProof[], given: UsedFor): void {
     const { activityId, submitted } = given;
-    const now = nextEvent();
+    const [now, asks] = [nextEvent(), askingFor(given)];
     for (const proof of proofs.filter(isCounted)) {
       const name = nameOf(proof);
-      const use = { activityId, submitted, ended: asksFor(given, proof) ? now : null };
+      const use = { activityId, submitted, ended: asks(proof) ? now : null };
       const known = this.#uses.get(name);
       // An activity first read by its id may later be read as the response to its request. The request is then added.
       this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
@@ -71,25 +72,23 @@ function isSame(known: Use, use: UsedFor): boolean {
  * Whether calls at once ask for the account of the proof: an enclave signs equal proofs for both within a millisecond.
  * For what makes a wallet, a key or an organization, two customers would share one address.
  */
-function isAtOnce({ ended }: Use, use: UsedFor, proof: VerifiedAppProof): boolean {
-  return ended !== null && asksFor(use, proof) && use.call!.began < ended;
+function isAtOnce({ ended }: Use, { call }: UsedFor): boolean {
+  return ended !== null && call!.began < ended;
 }
 
 const ACCOUNTS = /^ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS(?:_V[0-9]+)?$/;
 
-/** Whether the request, as it was submitted, names organization, wallet and path of the proof. */
-function asksFor({ call, submitted }: UsedFor, { payload }: VerifiedAppProof): boolean {
-  const proof = payload.addressDerivationProof;
-  if (!call || submitted === null || proof?.walletId === undefined || !ACCOUNTS.test(call.request.type ?? ""))
-    return false;
+/** Returns whether the request, as it was submitted, names organization, wallet and path of a proof. */
+function askingFor({ call, submitted }: UsedFor): (proof: VerifiedAppProof) => boolean {
+  if (!call || submitted === null || !ACCOUNTS.test(call.request.type ?? "")) return () => false;
   const { organizationId, parameters } = call.request;
-  const accounts = parameters?.["accounts"];
-  const isNamed = organizationId === proof.organizationId && parameters?.["walletId"] === proof.walletId;
-  return isNamed && Array.isArray(accounts) && accounts.some((each) => isPathOf(each, proof.derivationPath));
-}
-
-function isPathOf(account: JsonValue, path: string | undefined): boolean {
-  return path !== undefined && isJsonObject(account) && account["path"] === path;
+  const { walletId = null, accounts } = parameters ?? {};
+  const paths = new Set(Array.isArray(accounts) ? accounts.map((each) => isJsonObject(each) && each["path"]) : []);
+  return ({ payload: { addressDerivationProof: proof } }) =>
+    proof?.derivationPath !== undefined &&
+    proof.organizationId === organizationId &&
+    proof.walletId === walletId &&
+    paths.has(proof.derivationPath);
 }
 
 /** Identifies a proof by key and payload, not by its signature, because a payload can have many valid signatures. */

@@ -36,7 +36,7 @@ export async function withinTime<T>(work: Promise<T>, milliseconds: number, late
 }
 
 /** Gives other work of the process a turn. Promises alone do not, and a runtime without timers has no other work. */
-async function turn(): Promise<void> {
+export async function turn(): Promise<void> {
   const later = (globalThis as Partial<typeof globalThis>).setImmediate ?? globalThis.setTimeout;
   if (typeof later === "function") await new Promise<void>((resolve) => void later(resolve));
 }
