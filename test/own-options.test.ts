@@ -34,7 +34,21 @@ import { AT, NOW, forge, lab as forgeLab, inManifest, optionsOf } from "./attack
 import { AttestedService, policyOf } from "./client/attested.js";
 import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, isStamped, neverTimeUp, testStamper } from "./client/support.js";
-import { type Door, bytesIn, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
+import {
+  type Door,
+  type Steps,
+  bytesIn,
+  changed,
+  clone,
+  door,
+  isPlain,
+  namesAt,
+  outcome,
+  polluted,
+  ruin,
+  watched,
+  withGetters,
+} from "./support/doors.js";
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
 import { releaseOf } from "./support/releases.js";
 import * as tokens from "./token/support.js";
@@ -477,7 +491,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     door([{ signers: { name: "a", threshold: 1, keys: [SIGNER] }, refreshMs: 5, now: () => AT }], async (given) => {
       const feed = { source: async () => "{}", onNotice: () => {} };
       const opened = library.openSignedPolicy(Object.assign(given, feed) as never);
-      return opened.catch((error: library.SignedPolicyError) => [error.code, error.message]);
+      return opened.catch((error: library.SignedPolicyError) => [error.code, String(error)]);
     }),
   ],
   createClient: [
@@ -572,12 +586,12 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   verified: [
     door(
       [
-        { policy, organizationId: ORGANIZATION, allowUnproven: [] },
+        { organizationId: ORGANIZATION, allowUnproven: [] },
         { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: WALLET },
       ],
       async (own, input) => {
         const honest = new AttestedService();
-        const options = { ...own, policy: policyOf(), now: () => honest.now };
+        const options = Object.assign(own, { policy: policyOf(), now: () => honest.now });
         const made = adapters.verified(new WrappedClient({ fetch: honest.fetch }), options);
         const { activity: answered } = await made.updateWallet({ timestampMs: String(honest.now.getTime()), ...input });
         return [answered["intent"], answered["result"], adapters.reportOf(answered)?.verdict];
@@ -585,13 +599,14 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     ),
   ],
   verifiedFetch: [
-    door([{ policy, allowUnproven: false, otherOrigins: [] }, { parameters: WALLET }], async (own, input) => {
+    door([{ allowUnproven: false, otherOrigins: [] }, { parameters: WALLET }], async (own, input) => {
       const honest = new AttestedService();
       const timestampMs = String(honest.now.getTime());
       const envelope = { type: "ACTIVITY_TYPE_UPDATE_WALLET", organizationId: ORGANIZATION, timestampMs };
       const body = JSON.stringify({ ...envelope, generateAppProofs: true, ...input });
-      const mine = { ...own, baseUrl: "https://service.test", policy: policyOf(), now: () => honest.now };
-      const fetching = adapters.verifiedFetch({ ...mine, fetch: honest.fetch, evidence: await honest.client() });
+      const evidence = Object.freeze(clientOf(honest.fetch, () => honest.now));
+      const mine = { evidence, baseUrl: "https://service.test", policy: policyOf(), now: () => honest.now };
+      const fetching = adapters.verifiedFetch(Object.assign(own, mine, { fetch: honest.fetch }));
       const init = { method: "POST", headers: { "X-Stamp": "a" }, body };
       const response = await fetching("https://service.test/public/v1/submit/update_wallet", init);
       const { activity } = (await response.json()) as { activity: JsonObject };
@@ -1030,8 +1045,8 @@ const never = (): never => {
   throw new Error("an option that nobody gave was called");
 };
 
-const each = <N extends OptionName>(value: unknown, ...names: readonly N[]): Record<N, unknown> =>
-  Object.fromEntries(names.map((name) => [name, value])) as Record<N, unknown>;
+const each = <V, N extends string>(value: V, ...names: readonly N[]): Record<N, V> =>
+  Object.fromEntries(names.map((name) => [name, value])) as Record<N, V>;
 
 /**
  * Options that another dependency could put on `Object.prototype`, with values that loosen or are noticed. The platform
@@ -1116,6 +1131,146 @@ describe("an argument", () => {
     expect(answer).toEqual(before);
   });
 });
+
+/** The members of the arguments that are options: those of each object in which the call looks for one more. */
+async function optionsOfCall({ given, through }: Door): Promise<[there: Steps[], absent: Steps[]]> {
+  const missed = new Map<string, Steps>();
+  const mine = given();
+  const spied = watched(mine, (steps) => missed.set(JSON.stringify(steps), steps)) as never[];
+  await outcome(() => through(...spied));
+  const holders = new Map(
+    [...missed.values()].map((steps) => [JSON.stringify(steps.slice(0, -1)), steps.slice(0, -1)]),
+  );
+  // The last of more arguments is options, even if all of them are given.
+  if (mine.length > 1 && isPlain(mine.at(-1))) holders.set(JSON.stringify([mine.length - 1]), [mine.length - 1]);
+  const there = [...holders.values()].flatMap((steps) => namesAt(mine, steps).map((name) => [...steps, name]));
+  return [there, [...missed.values()]];
+}
+
+/** Members that are data, not options; random and timed answers; `once`, without which watch would not end. */
+const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
+  ...{ isFinding: ["event"], askService: ["app"], verifiedCallFor: ["id"], watch: ["once"] },
+  ...{ labProvenancePin: ["ref"], labReleasePin: ["tag"], LabSigstore: ["kind"], startHealth: ["monotonic"] },
+};
+const LEAVE_OUT = /([\w-]+): undefined: leave it out, or give a value/g;
+const demandsIn = (found: string): string[] => [...found.matchAll(LEAVE_OUT)].map(([, name]) => name!);
+
+/** The demands of a call, and the options that change its answer if they are undefined instead of left out. */
+async function undefinedIn(
+  name: string,
+  one: Door,
+): Promise<{ readonly weaker: readonly Steps[]; readonly demands: string[] }> {
+  const call = (members: readonly Steps[], how: "undefined" | "deleted"): Promise<unknown> =>
+    outcome(() => one.through(...(changed(one.given(), members, how) as never[])));
+  const isCompared = (steps: Steps): boolean => NOT_COMPARED[name]?.includes(String(steps.at(-1))) !== true;
+  const [there, absent] = (await optionsOfCall(one)).map((all) => all.filter(isCompared)) as [Steps[], Steps[]];
+  const demands: string[] = [];
+  const changes = async (members: readonly Steps[]): Promise<boolean> => {
+    const lost = await call(members, "undefined");
+    const text = JSON.stringify(lost) ?? "";
+    demands.push(...demandsIn(text));
+    return (
+      !/"(?:error":"|answer":\{"error":")?TypeError: /.test(text) && !isEqual(lost, await call(members, "deleted"))
+    );
+  };
+  const alone = async (members: readonly Steps[]): Promise<Steps[]> => {
+    const weaker: Steps[] = [];
+    for (const steps of members) if (await changes([steps])) weaker.push(steps);
+    return weaker;
+  };
+  await changes(absent);
+  const others = absent.filter((steps) => !demands.includes(String(steps.at(-1))));
+  return { weaker: [...((await changes(others)) ? await alone(others) : []), ...(await alone(there))], demands };
+}
+
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const isError = (value: unknown): value is { readonly error: string } =>
+  typeof (value as { readonly error?: unknown } | null | undefined)?.error === "string";
+
+/** Ids that the service makes for each activity are not compared. */
+function isEqual(one: unknown, other: unknown): boolean {
+  const [first, second] = [one, other].map((each) => (isError(each) ? each.error.replaceAll(UUID, "id") : each));
+  try {
+    expect(first).toEqual(second);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Options that demand something, by function: undefined is no value of theirs. */
+const DEMANDS: Readonly<Record<string, string>> = {
+  NamedEvidence: "ephemeralKey",
+  ...each("pcrs pivotHash", "compareBuild", "compareMeasured"),
+  openSignedPolicy: "state",
+  ...each(
+    "organizationId",
+    "client.submit",
+    "client.query",
+    "client.updateWallet",
+    "verified.submit",
+    "verified.updateWallet",
+    "openSession",
+  ),
+  ...each(
+    "acceptance maxAgeMs",
+    "client.withVerification",
+    "Auditor.of",
+    "localJudge",
+    "auditSetting",
+    "settingDigest",
+  ),
+  "verified.verifyActivity": "expected organizationId",
+  "verified.verifyAppProofs": "addresses challenge organizationId payload requestedAt",
+  "verified.addresses": "addresses organizationId",
+  ...each("acceptance authProxyUrl maxAgeMs verifyAddresses", "verified", "verifiedFetch"),
+  renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
+  auditFiles: "expected",
+  watch: "acceptance apps ephemeralKeys maxAgeMs",
+  verifyLog: "checkpoint head key maxGapMs origin",
+  readCheckpoint: "key origin",
+  openLog: "checkpoint",
+  verifyEvidence:
+    "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce organizationId parameters payload requestedAt type uses",
+  ...each(
+    "acceptance crls ephemeralKey expected maxAgeMs measurements nonce uses",
+    "verifyBootProof",
+    "verifyAppProof",
+    "verifyAppProofs",
+    "verifyAttestation",
+  ),
+  ...each(
+    "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId parameters payload requestedAt type uses",
+    "verifyActivity",
+    "plainOptions",
+  ),
+  verifyAddressActivity: "acceptance activityId",
+  verifySessionToken: "namespace publicKey sessionType userId",
+  verifyOtpToken: "contact namespace publicKey verificationType",
+  verifySignedBundle: "namespace",
+  ...each("appProofTypes", "makePolicy", "pinPolicy"),
+  ...each("appProofTypes manifestSet namespace quorumKey", "makeReleasePolicy", "policyFromRelease", "makeBuildPolicy"),
+  reviewManifest: "measured",
+  checkReleases: "applications manifestSet namespaces policy",
+  releasePolicy: "addTo appProofTypes applications manifestSet",
+  ...each("activity appProofs", "packEvidence", "renderVsa"),
+  packBundle: "activity expected nonce",
+  verifyBundle: "acceptance appProofs crls ephemeralKey expected maxAgeMs measurements nonce uses",
+  pinProvenance: "githubRelease of tenant",
+};
+
+it("an option that is undefined is as if it were left out, or a TypeError; a demand always is", async () => {
+  const [weaker, demands]: [unknown[], Record<string, string>] = [[], {}];
+  for (const [name, doors] of DOORS) {
+    const found = [];
+    for (const one of doors) found.push(await undefinedIn(name, one));
+    weaker.push(...found.flatMap((each, index) => each.weaker.map((steps) => [name, index, ...steps])));
+    const all = [...new Set(found.flatMap((each) => each.demands))].sort();
+    if (all.length > 0) demands[name] = all.join(" ");
+  }
+  expect(weaker).toEqual([]);
+  expect(demands).toEqual(DEMANDS);
+}, 60_000);
 
 it("every function and method is tested", () => {
   const all = everything();

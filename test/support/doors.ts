@@ -16,7 +16,7 @@ export function door<A extends readonly unknown[] | []>(given: A, through: (...g
 }
 
 /** An object of plain data, which its owner may change. */
-function isPlain(value: unknown): value is Record<string, unknown> {
+export function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
   const prototype = Object.getPrototypeOf(value) as object | null;
   return prototype === null || prototype === Object.prototype;
@@ -73,6 +73,46 @@ export function withGetters(value: unknown, again: (path: string) => void, path 
     return [name, { get, enumerable: true, configurable: true }] as const;
   });
   return Object.defineProperties({}, Object.fromEntries(members));
+}
+
+/** The steps to a member of the arguments, such as `1`, `expected`, `id`. */
+export type Steps = readonly (string | number)[];
+
+/** A copy that tells each name that is looked up in a plain object of it, and is not there: the name of an option. */
+export function watched(value: unknown, missed: (steps: Steps) => void, steps: Steps = []): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => watched(item, missed, [...steps, index]));
+  if (!isPlain(value)) return clone(value);
+  const members = Object.entries(value).map(([name, member]) => [name, watched(member, missed, [...steps, name])]);
+  const told = (target: object, name: string | symbol): void => {
+    if (typeof name === "string" && !Object.hasOwn(target, name)) missed([...steps, name]);
+  };
+  return new Proxy(Object.fromEntries(members) as object, {
+    getOwnPropertyDescriptor: (target, name) => {
+      told(target, name);
+      return Reflect.getOwnPropertyDescriptor(target, name);
+    },
+    get: (target, name): unknown => {
+      if (!(name in Object.prototype) && name !== "toJSON" && name !== "then") told(target, name);
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+/** A copy in which these members are undefined, or not there. */
+export function changed(value: unknown, all: readonly Steps[], how: "undefined" | "deleted"): unknown {
+  const copy = clone(value);
+  for (const steps of all) {
+    const holder = steps.slice(0, -1).reduce<unknown>((one, step) => (one as Record<string, unknown>)[step], copy);
+    if (how === "undefined") Object.assign(holder as object, { [steps.at(-1)!]: undefined });
+    else Reflect.deleteProperty(holder as object, steps.at(-1)!);
+  }
+  return copy;
+}
+
+/** The names of the members of the plain object at these steps. */
+export function namesAt(value: unknown, steps: Steps): string[] {
+  const holder = steps.reduce<unknown>((one, step) => (one as Record<string, unknown>)[step], value);
+  return Object.keys(holder as object);
 }
 
 /** The result of a call, or the text of its error. */

@@ -321,6 +321,14 @@ describe("an outage that is delivered", () => {
     expect(loud.delivered.map(({ event }, index) => event === BOTH[index % 2]).every(Boolean)).toBe(true);
   });
 
+  it("is, after five polls, where the option is undefined, as where it is left out", async () => {
+    const down = (): JsonValue => fails("unreachable");
+    const lost = await watching(down, { until: HOUR, outageAfter: undefined } as never);
+    const usual = await watching(down, { until: HOUR });
+    expect(eventsOf(lost.entries)).toEqual(["outage-began"]);
+    expect([lost.delivered, lost.entries]).toEqual([usual.delivered, usual.entries]);
+  });
+
   it("is delivered again until that succeeds, in order, after a restart too", async () => {
     const [path, clock] = [newPath(), new SimulatedClock()];
     const attempts: number[] = [];
