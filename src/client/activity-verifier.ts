@@ -14,6 +14,7 @@ import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
 import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
+import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import {
   BootProofCache,
@@ -124,6 +125,7 @@ export class ActivityVerifier {
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
     const options = { ...this.options(held), ...(expected && { expected }) };
+    await turn();
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals, { began });
     if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
     const facts = { ...factsOf(activity, operation), hasAppProofs: hasAppProofs(activity) };

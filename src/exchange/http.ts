@@ -8,6 +8,7 @@ import { type ReadAnswer, answerOfBytes, holdsResult } from "./answer.js";
 import type { Bindings } from "./bindings.js";
 import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
 import { type UnverifiedQuestion, operationOf, questionOf } from "./question.js";
+import { turn } from "../verify/in-turns.js";
 
 /** Most bytes of a request's body. The service's own limit is not documented; its client sends less. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
@@ -165,6 +166,7 @@ export async function replyWith(
   if (status !== 200 && (status < 400 || status > 599)) throw invalidAnswer(statusFault(status));
   if (body === null) throw invalidAnswer(`it is longer than ${MAX_ANSWER_BYTES} bytes`);
   const { value: read, faults } = attempt(() => answerOfBytes(body));
+  await turn();
   const shown = status === 200 ? "" : `HTTP ${status}, and `;
   if (read === undefined) throw invalidAnswer(`${shown}it is not strict JSON: ${faultText(faults)}`);
   const made = status === 200 ? await settle(read) : { ...provenReply(errorOf(read.value), "none"), status };

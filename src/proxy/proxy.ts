@@ -16,7 +16,7 @@ import { Bindings } from "../exchange/bindings.js";
 import type { Exchange } from "../exchange/exchange.js";
 import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
-import { inTurns } from "../verify/in-turns.js";
+import { inTurns, turn } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
 interface ProxyOptions extends DemandedBuilds, AccountOptions, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
@@ -114,6 +114,7 @@ export class VerifyingProxy {
         (asked) => this.#verifier.verify(asked, { signal }),
         (asked, value) => this.#accounts?.verify(asked, value, { ...this.#verifier.source, signal }),
       );
+      await turn();
       return { status: made.status, headers: made.headers, body: exactText(made.value), note: null };
     } catch (error) {
       return refusalOf(exchange, error);

@@ -1,4 +1,4 @@
-/** Work on many items, whose number somebody else chose, that leaves time for other work, and work that may never end. */
+/** Work whose size or end somebody else chose, which leaves time for other work. */
 
 /** Number of items after which other work gets a turn. */
 const TURN = 8;
