@@ -1,0 +1,226 @@
+/** Equal derivation proofs at each door: two calls for one account within a millisecond, and proofs shown again. */
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { verified, verifiedFetch } from "../../src/adapters/index.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { addressDerivationPayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
+import { stampWithApiKey } from "../../src/lab/index.js";
+import { plainPolicy } from "../../src/plain-settings.js";
+import { startProxy } from "../../src/proxy/node.js";
+import { AttestedService, policyOf } from "../client/attested.js";
+import { BASE_URL, ORGANIZATION, apiKey } from "../client/support.js";
+import { loopback } from "../support/loopback.js";
+
+const { walletId, derivationPath: path, address } = LAB_ADDRESS;
+const AUTH_PROXY = "https://auth.test";
+const ACCOUNT = { curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path };
+const accounts = [{ ...ACCOUNT, addressFormat: "ADDRESS_FORMAT_ETHEREUM" }];
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close();
+});
+
+const derived = ({ now }: AttestedService): JsonObject =>
+  addressDerivationPayload(now, { ...LAB_ADDRESS, organizationId: ORGANIZATION });
+
+/** A service whose every answer has one address and an equal proof of it. */
+class EqualProofs extends AttestedService {
+  /** Gives the answers that wait, in the order of their questions. Null: no answer waits. */
+  held: (() => void)[] | null = null;
+
+  constructor() {
+    super({
+      payloads: (_, service) => [derived(service)],
+      activity: (activity) => {
+        const name = activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" ? "createWallet" : "createWalletAccounts";
+        const [intent] = Object.values(activity["intent"] as JsonObject);
+        const result = { [`${name}Result`]: { walletId, addresses: [address] } };
+        return { ...activity, intent: { [`${name}Intent`]: intent! }, result };
+      },
+    });
+  }
+
+  readonly send = (async (input: string, init: RequestInit) => {
+    const isSignUp = input.startsWith(AUTH_PROXY);
+    if (isSignUp || input.includes("/submit/")) await this.#given();
+    return isSignUp ? Response.json(this.#signedUp()) : this.fetch(input, init);
+  }) as typeof fetch;
+
+  async #given(): Promise<void> {
+    if (this.held !== null) await new Promise<void>((resolve) => this.held!.push(resolve));
+  }
+
+  #signedUp(): JsonObject {
+    const wallet = { walletId, addresses: [address] };
+    return { organizationId: ORGANIZATION, wallet, userId: "u", appProofs: [this.enclave.appProof(derived(this))] };
+  }
+}
+
+type Ask = (name: string, body: JsonObject) => Promise<unknown>;
+type Door = (service: EqualProofs) => Promise<Ask>;
+
+const POST = { method: "POST", headers: { "Content-Type": "application/json" } };
+const stamped = (text: string): RequestInit => ({
+  ...POST,
+  headers: { ...POST.headers, "X-Stamp": stampWithApiKey(apiKey, text) },
+  body: text,
+});
+
+const throughSdk: Door = async (service) => {
+  class Sdk {
+    readonly config = { organizationId: ORGANIZATION };
+    async request(target: string, body: unknown): Promise<unknown> {
+      return (await service.send(BASE_URL + target, { ...POST, body: JSON.stringify(body) })).json();
+    }
+  }
+  const client = verified(new Sdk(), { policy: policyOf(), now: () => service.now });
+  return (name, body) => client.request(`/public/v1/submit/${name}`, body);
+};
+
+const throughFetch: Door = async (service) => {
+  const wrapped = verifiedFetch({
+    policy: policyOf(),
+    baseUrl: BASE_URL,
+    authProxyUrl: AUTH_PROXY,
+    evidence: await service.client(),
+    fetch: service.send,
+    now: () => service.now,
+  });
+  return (name, body) => {
+    const text = JSON.stringify(body);
+    if (name !== "signup_v2") return wrapped(`${BASE_URL}/public/v1/submit/${name}`, stamped(text));
+    const headers = { ...POST.headers, "X-Auth-Proxy-Config-ID": "c" };
+    return wrapped(`${AUTH_PROXY}/v1/${name}`, { ...POST, headers, body: text });
+  };
+};
+
+const throughProxy: Door = async (service) => {
+  const upstream = await loopback(async (request, response, body) => {
+    const answer = await service.send(BASE_URL + request.url!, { ...POST, body });
+    response.writeHead(answer.status, POST.headers).end(await answer.text());
+  });
+  const proxy = await startProxy({
+    upstream: upstream.url,
+    policy: plainPolicy(policyOf()),
+    evidence: await service.client(),
+    port: 0,
+    allowUnproven: false,
+    acceptance: "standard",
+    provenance: [],
+    timeoutMs: 20_000,
+    now: () => service.now,
+    onNote: () => {},
+  });
+  closing.push(
+    () => proxy.close(),
+    () => upstream.close(),
+  );
+  return async (name, body) => {
+    const response = await fetch(`${proxy.url}/public/v1/submit/${name}`, stamped(JSON.stringify(body)));
+    if (!response.ok) throw new Error(await response.text());
+    return response;
+  };
+};
+
+type Call = (ask: Ask, service: EqualProofs) => Promise<unknown>;
+let count = 0;
+/** Requests differ, so that none is the same activity as another. */
+const submitOf =
+  (name: string, parameters: JsonObject, more: JsonObject = {}): Call =>
+  (ask, { now }) => {
+    const timestampMs = String(now.getTime() + ++count);
+    const type = `ACTIVITY_TYPE_${name.toUpperCase()}`;
+    return ask(name, { type, timestampMs, organizationId: ORGANIZATION, parameters, generateAppProofs: true, ...more });
+  };
+const account = submitOf("create_wallet_accounts", { walletId, accounts });
+const otherOrganization = submitOf("create_wallet_accounts", { walletId, accounts }, { organizationId: "another" });
+const otherWallet = submitOf("create_wallet_accounts", { walletId: "another", accounts });
+const otherPath = submitOf("create_wallet_accounts", {
+  walletId,
+  accounts: [{ ...accounts[0]!, path: "m/44'/60'/9'" }],
+});
+const wallet = submitOf("create_wallet", { walletName: "w", accounts });
+const signUp: Call = (ask) =>
+  ask("signup_v2", {
+    userName: "new",
+    apiKeys: [],
+    authenticators: [],
+    oauthProviders: [],
+    wallet: { walletName: "w", accounts },
+  });
+
+const outcomeOf = async (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "verified",
+    (error: Error) => error.message,
+  );
+
+/** All are open before the first is answered. Each has ended before the next is answered. */
+async function atOnce(door: Door, calls: readonly Call[]): Promise<string[]> {
+  const service = new EqualProofs();
+  const ask = await door(service);
+  const held = (service.held = [] as (() => void)[]);
+  const open: Promise<string>[] = [];
+  for (const call of calls) {
+    open.push(outcomeOf(call(ask, service)));
+    await vi.waitFor(() => expect(held).toHaveLength(open.length));
+  }
+  const outcomes: string[] = [];
+  for (const [at, give] of held.entries()) {
+    give();
+    outcomes.push(await open[at]!);
+  }
+  return outcomes;
+}
+
+async function inTurn(door: Door, calls: readonly Call[]): Promise<string[]> {
+  const service = new EqualProofs();
+  const ask = await door(service);
+  const outcomes: string[] = [];
+  for (const call of calls) outcomes.push(await outcomeOf(call(ask, service)));
+  return outcomes;
+}
+
+const REUSED = /one of its app proofs was used (?:for another activity )?before/;
+const refusedFor = (words: RegExp): string => expect.stringMatching(words) as string;
+
+describe.each<[string, Door]>([
+  ["a wrapped client", throughSdk],
+  ["a wrapped fetch", throughFetch],
+  ["the proxy", throughProxy],
+])("through %s, an equal proof", (_, door) => {
+  it("of one account answers calls at once", async () => {
+    expect(await atOnce(door, [account, account])).toEqual(["verified", "verified"]);
+  });
+
+  it("does not answer calls one after the other", async () => {
+    expect(await inTurn(door, [account, account])).toEqual(["verified", refusedFor(REUSED)]);
+  });
+
+  it("never answers two calls that make a wallet", async () => {
+    expect(await atOnce(door, [wallet, wallet])).toEqual(["verified", refusedFor(REUSED)]);
+  });
+
+  it.each<[string, Call]>([
+    ["for an account and one that makes a wallet", wallet],
+    ["of two organizations", otherOrganization],
+    ["of two wallets", otherWallet],
+    ["of two paths", otherPath],
+  ])("does not answer calls at once %s", async (__, other) => {
+    expect(await atOnce(door, [account, other])).toEqual(["verified", refusedFor(REUSED)]);
+  });
+});
+
+describe("an equal proof in a sign-up", () => {
+  const ANSWERED = /answered another sign-up before/;
+  it.each<[string, Call[], RegExp]>([
+    ["does not answer a call for an account after it", [signUp, account], REUSED],
+    ["does not answer a call that makes a wallet after it", [signUp, wallet], REUSED],
+    ["does not answer it after a call for an account", [account, signUp], REUSED],
+    ["does not answer it after a call that makes a wallet", [wallet, signUp], REUSED],
+    ["does not answer another sign-up", [signUp, signUp], ANSWERED],
+  ])("%s", async (_, calls, words) => {
+    expect(await inTurn(throughFetch, calls)).toEqual(["verified", refusedFor(words)]);
+    expect(await atOnce(throughFetch, calls)).toEqual(["verified", refusedFor(words)]);
+  });
+});
