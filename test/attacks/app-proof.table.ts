@@ -332,7 +332,8 @@ const repeatedAddresses: Attack[] = (
       type: `ACTIVITY_TYPE_${type}`,
       intent: { i: { walletId: LAB_ADDRESS.walletId, ...parameters } as JsonObject },
     }),
-    ["activity.coverage"],
+    // A result with other addresses than the request names is none of its answers, either.
+    ["activity.coverage", ...("addresses" in parameters ? ["activity.request" as const] : [])],
     {
       judge: {
         ...coverage,

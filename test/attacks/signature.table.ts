@@ -169,19 +169,19 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
     payload(`the other v, as ${v}`, { ...good, v }),
   ),
   // Hex 27 and 28 are 39 and 40; a Number is no text.
-  ...["0x27", "0x28", "1d", "1a", "29", "2", "02", "001", "", "0x", " 00", "00\n", 0, 27, ["00"]].map((v) =>
-    payload(`v of ${JSON.stringify(v)}`, { ...good, v }),
+  ...["0x27", "0x28", "1d", "1a", "29", "2", "02", "001", "", "0x", " 00", "00\n", 0, 27, ["00"]].map((v, form) =>
+    payload(`v ${form + 1}: ${JSON.stringify(v)}`, { ...good, v }),
   ),
   payload("no v", { r: good.r, s: good.s }),
   payload("r and s of zero", { r: word(0n), s: word(0n), v: "00" }),
   payload("s beyond the order", { ...good, s: word(ORDER + 1n) }),
   payload("r without a byte that is not zero", { ...good, r: good.r.slice(2) }),
   payload("r of the order", { ...good, r: word(ORDER) }),
-  ...["", "0x", "0", "00", "0x0", `00${good.r}`, `0${good.r}`, `0x00${good.r}`, `-${good.r}`, ` ${good.r}`].map((r) =>
-    payload(`r of ${r.slice(0, 8)} in ${r.length} characters`, { ...good, r }),
+  ...["", "0x", "0", "00", "0x0", `00${good.r}`, `0${good.r}`, `0x00${good.r}`, `-${good.r}`, ` ${good.r}`].map(
+    (r, form) => payload(`r ${form + 1}: ${r.slice(0, 8)} in ${r.length} characters`, { ...good, r }),
   ),
-  ...["", "0x", "0", word(0n), `00${good.s}`, `0x0x${good.s.slice(2)}`, `${good.s}\n`, null].map((s) =>
-    payload(`s of ${String(s).slice(0, 8)} in ${String(s).length} characters`, { ...good, s }),
+  ...["", "0x", "0", word(0n), `00${good.s}`, `0x0x${good.s.slice(2)}`, `${good.s}\n`, null].map((s, form) =>
+    payload(`s ${form + 1}: ${String(s).slice(0, 8)} in ${String(s).length} characters`, { ...good, s }),
   ),
   payload("r of zero, under a format that this version does not know", { ...good, r: word(0n) }, under("bc1q")),
   payload("a short r over another payload", { ...shortR.signature, r: trimmed(shortR.signature.r) }),
@@ -312,7 +312,7 @@ export const SIGNATURES_ACCEPTED: readonly Accepted[] = [
   ...(isOdd
     ? ["1", "01", "0x1", "0x01", "1c", "1C", "0x1c", "28"]
     : ["0", "00", "0x0", "0x00", "1b", "1B", "0x1b", "27"]
-  ).map((v) => acceptedPayload(`with v as ${v}`, { ...good, v })),
+  ).map((v, form) => acceptedPayload(`with v ${form + 1}: ${v}`, { ...good, v })),
   acceptedPayload("with 0x before r, s and v", { r: `0x${good.r}`, s: `0x${good.s.toUpperCase()}`, v: `0x${good.v}` }),
   acceptedPayload(
     "with an r of 31 bytes",
