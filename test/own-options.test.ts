@@ -1231,7 +1231,8 @@ const DEMANDS: Readonly<Record<string, string>> = {
   readCheckpoint: "key origin",
   openLog: "checkpoint",
   verifyEvidence:
-    "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce organizationId parameters payload requestedAt type uses",
+    "acceptance activity addresses appProofs crls ephemeralKey expected id maxAgeMs measurements nonce " +
+    "organizationId parameters payload requestedAt type uses",
   ...each(
     "acceptance crls ephemeralKey expected maxAgeMs measurements nonce uses",
     "verifyBootProof",
@@ -1240,7 +1241,8 @@ const DEMANDS: Readonly<Record<string, string>> = {
     "verifyAttestation",
   ),
   ...each(
-    "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId parameters payload requestedAt type uses",
+    "acceptance addresses crls ephemeralKey expected id maxAgeMs measurements nonce organizationId " +
+      "parameters payload requestedAt type uses",
     "verifyActivity",
     "plainOptions",
   ),

@@ -34,7 +34,7 @@ export const ACCEPTABLE_CLASSES = /* @__PURE__ */ ADDRESS_CLASSES.filter(
 /** The word for keys that were exported or imported while nothing names their wallet. They weaken all rows. */
 export const UNPLACED = "unplaced";
 export type Acceptable = AcceptableClass | typeof UNPLACED;
-export const ACCEPTABLE: readonly Acceptable[] = /* @__PURE__ */ [...ACCEPTABLE_CLASSES, UNPLACED];
+export const ACCEPTABLE_WORDS: readonly Acceptable[] = /* @__PURE__ */ [...ACCEPTABLE_CLASSES, UNPLACED];
 
 /** A key that was exported or imported, while nothing names its wallet: any address may be one of it. */
 export interface UnplacedKey {

@@ -102,8 +102,8 @@ export function limitsOf({ suborgs, unplaced, allActivities }: AddressResult): s
     ...(allActivities
       ? []
       : [
-          "What activities of other types did, such as an export by a type of tomorrow (--all-activities asks for all). " +
-            `Types asked for: ${types}.`,
+          "What activities of other types did, such as an export by a type of tomorrow " +
+            `(--all-activities asks for all). Types asked for: ${types}.`,
         ]),
     "Curve and format are the word of the service. So are imported and exported, unless an activity shows them.",
     "A list can leave an address out. That is noticed only if a proof names it.",

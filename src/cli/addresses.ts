@@ -35,7 +35,8 @@ Examples:
     $ bootproof addresses --from evidence --organization-id ID --policy policy.json --format html > addresses.html
 
 Exit codes: 0 every address is derived or accepted, 1 one is not, one that --address names is not listed, there is
-none, or a key was exported or imported and nothing says in which wallet it is (--accept unplaced), 2 wrong usage or policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
+none, or a key was exported or imported and nothing says in which wallet it is (--accept unplaced), 2 wrong usage or
+policy, 3 a list or evidence could not be fetched, or a folder is not complete.`;
 
 const FORMATS = {
   text: (result, { all }, io) => table.tableText(result, all === true, textOptions(io)),

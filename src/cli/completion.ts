@@ -85,7 +85,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   "key-type": async () => Object.keys((await import("./keygen.js")).KEY_TYPES),
   "table-format": async () => (await import("./addresses.js")).TABLE_FORMATS,
   "token-kind": async () => (await import("./option-table.js")).TOKEN_KINDS,
-  class: async () => (await import("../addresses/classes.js")).ACCEPTABLE,
+  class: async () => (await import("../addresses/classes.js")).ACCEPTABLE_WORDS,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
   member: async () => (await import("../review/members.js")).ACCEPTABLE,

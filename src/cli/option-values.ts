@@ -1,5 +1,5 @@
 /** Reads option values. The readers report a fault to the arguments, and return undefined. */
-import { ACCEPTABLE, type Acceptable } from "../addresses/classes.js";
+import { ACCEPTABLE_WORDS, type Acceptable } from "../addresses/classes.js";
 import { duration } from "../appraise/shapes.js";
 import { fromHex } from "../bytes.js";
 import { parseTime } from "../decode/decimal-time.js";
@@ -47,8 +47,8 @@ function timeOf(args: ArgumentReader, option: string, text: string, words = ""):
 export function acceptedOf(args: ArgumentReader, text: string | undefined): readonly Acceptable[] {
   if (text === undefined || args.isEmpty("accept")) return [];
   return text.split(",").flatMap((word) => {
-    const known = ACCEPTABLE.find((name) => name === word);
-    return known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE.join(", ")}, with commas between`) ?? [];
+    const known = ACCEPTABLE_WORDS.find((name) => name === word);
+    return known ?? args.fault(`--accept ${word}: expected ${ACCEPTABLE_WORDS.join(", ")}, with commas between`) ?? [];
   });
 }
 

@@ -1,5 +1,11 @@
 /** Classes of the accounts and private keys in answers to queries (client/README.md, "Addresses"). */
-import { ACCEPTABLE, type Acceptable, UNPLACED, type UnplacedKey, isAcceptedClass } from "../addresses/classes.js";
+import {
+  ACCEPTABLE_WORDS,
+  type Acceptable,
+  UNPLACED,
+  type UnplacedKey,
+  isAcceptedClass,
+} from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
 import { requireDerivationPolicy } from "../addresses/verify.js";
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
@@ -26,9 +32,9 @@ import { untilAborted } from "./transport.js";
 export interface AccountOptions {
   /**
    * Whether accounts and private keys in answers to `list_wallet_accounts`, `get_wallet_account`, `list_private_keys`
-   * and `get_private_key` are verified: each address must be of the class `derived`, or of one in `accept`. What was not
-   * judged is in the member `unverified` of the answer. Each such query lists wallets and activities, too. Default:
-   * false.
+   * and `get_private_key` are verified: each address must be of the class `derived`, or of one in `accept`. What was
+   * not judged is in the member `unverified` of the answer. Each such query lists wallets and activities, too.
+   * Default: false.
    */
   readonly verifyAddresses?: boolean;
   /**
@@ -50,7 +56,7 @@ export const NEEDS_CLIENT = "options.evidence: expected a client, since verifyAd
 
 export const ACCOUNT_OPTIONS: MembersOf<AccountOptions> = {
   verifyAddresses: demand(flag),
-  accept: optional(list(oneOf(...ACCEPTABLE))),
+  accept: optional(list(oneOf(...ACCEPTABLE_WORDS))),
   allActivities: demand(flag),
   signUpEvidence: optional(callable),
 };

@@ -134,7 +134,8 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
    * derived it. Rows come once everything was fetched and verified, the worst class first. Rejects with {@link
    * ClientError} if a list or evidence could not be fetched: that is never a class. Rejects with
    * `RejectedAddressesError` if a key was exported or imported and nothing says in which wallet it is, unless `accept`
-   * has `unplaced`. Throws TypeError for invalid options, and `DerivationPolicyError` for a policy under which other applications could sign such proofs.
+   * has `unplaced`. Throws TypeError for invalid options, and `DerivationPolicyError` for a policy under which other
+   * applications could sign such proofs.
    *
    * @example
    * for await (const { class: name, address, reason } of client.withVerification(policy).addresses())

@@ -6,7 +6,6 @@ import type { Certificate } from "../decode/certificate.js";
 import { rawSignature } from "../decode/ecdsa-signature.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./cryptography.js";
-import type { SignatureCache } from "./signature-cache.js";
 
 export type { Curve, VerifyingKey } from "./cryptography.js";
 
@@ -22,12 +21,16 @@ export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
   return prefix.every((byte, index) => spki[index] === byte) ? spki.subarray(prefix.length) : null;
 }
 
+interface SignatureVerifier {
+  verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean>;
+}
+
 /** Whether the key of the issuer, on P-384, made this signature in DER. */
 export async function isSignedByKey(
   { subjectPublicKeyInfo }: Certificate,
   message: Uint8Array,
   der: Uint8Array,
-  cache: SignatureCache,
+  cache: SignatureVerifier,
 ): Promise<boolean> {
   const point = pointOfSpki("P-384", subjectPublicKeyInfo);
   const signature = rawSignature(der, CURVES["P-384"].scalarLength);

@@ -285,7 +285,8 @@ describe("csv and ndjson, which have rows only", () => {
     expect(omissionsOf(empty)).toEqual(["no list has any address"]);
     const told = { ...result(["derived"]), warnings: ["a warning"], unplaced: [unplaced] };
     expect(omissionsOf(told)).toEqual([
-      "unplaced: ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT an-activity: nothing says in which wallet its key is, so it may be that of any address",
+      "unplaced: ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT an-activity: nothing says in which wallet its key is, " +
+        "so it may be that of any address",
       "warning: a warning",
     ]);
     expect(omissionsOf({ ...told, accepted: ["unplaced"] })).toEqual(["warning: a warning"]);

@@ -43,7 +43,7 @@ describe("a request", () => {
     expect(service.requests).toEqual([]);
   });
 
-  it("is what a past activity is compared with, unless parameters are expected: undefined is no expectation", async () => {
+  it("is what a past activity is compared with, unless parameters are expected; undefined is none", async () => {
     const service = new AttestedService();
     const verified = await service.verified();
     const { activity } = await verified.updateWallet(PARAMETERS);

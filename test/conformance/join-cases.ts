@@ -52,7 +52,7 @@ export interface JoinCase {
   readonly input: JoinInput;
   /** One for each listed address and each proven address that no list has, in any order. */
   readonly expected: readonly JoinRow[];
-  /** Ids of the activities that exported or imported a key of which nothing says in which wallet it is. Default: none. */
+  /** Ids of the activities that exported or imported a key of an unknown wallet. Default: none. */
   readonly unplaced?: readonly string[];
 }
 

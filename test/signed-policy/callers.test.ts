@@ -1,4 +1,4 @@
-/** `openSignedPolicy` under a state of another policy, a clock that goes back, and functions of the caller that fail. */
+/** `openSignedPolicy` with a state of another policy, a clock that goes back, and functions of the caller that fail. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
