@@ -36,6 +36,9 @@ const names = (path: string): (string | undefined)[] =>
   (readJson(path) as unknown as PolicyFile).deployments.map(({ name }) => name);
 const FIRST = "preprod/signer nonce 20250902";
 
+/** After the staging boot proof, which is younger than the others. */
+const LATER = { now: "2026-07-03T00:00:00.000Z" };
+
 describe("appProofs.untimed", () => {
   it("is shown by policy check, and its faults", async () => {
     const base = readFileSync(await pinned(), "utf8");
@@ -166,7 +169,7 @@ describe("pin --add-to", () => {
     const path = await pinned();
     const before = readFileSync(path, "utf8").replace('"deployments"', '"comment": "mine",\n  "deployments"');
     writeFileSync(path, before);
-    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path], LATER);
     expect([code, stdout, names(path)]).toEqual([0, "", [FIRST, "0xkey/signer nonce 18"]]);
     expect(readFileSync(path, "utf8").startsWith(before.slice(0, before.lastIndexOf("\n  ]")))).toBe(true);
     expect(stderr).toContain(`Replaced: ${path}, with "0xkey/signer nonce 18" added beside "${FIRST}"\n`);
@@ -222,7 +225,7 @@ describe("pin --add-to", () => {
     const path = await pinned();
     const typed = readFileSync(path, "utf8").replace('"deployments"', '"appProofs": {"types": ["A"]}, "deployments"');
     writeFileSync(path, typed);
-    const refused = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    const refused = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path], LATER);
     expect([refused.code, readFileSync(path, "utf8")]).toEqual([2, typed]);
     expect(refused.stderr).toContain("unchanged, since the addition would make it an invalid policy");
     expect(refused.stderr).toContain(
@@ -422,7 +425,7 @@ describe("policy drop", () => {
   it("takes the deployment out, and leaves the rest byte for byte", async () => {
     const path = await pinned();
     const before = readFileSync(path);
-    await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path], LATER);
     const { code, stdout, stderr } = await bootproof(["policy", "drop", path, "0xkey/signer nonce 18"]);
     expect([code, stdout, stderr]).toEqual([0, "", `Replaced: ${path}, without "0xkey/signer nonce 18"\n`]);
     expect(readFileSync(path)).toEqual(before);

@@ -1046,7 +1046,7 @@ const OTHER_SET: readonly SignedCase[] = [
     pinned: { threshold: 3 },
     state: () => stateOf(fork(OTHER)[1]!),
   }),
-  accepted("a state of another name", {
+  refused("state", "a state of another name", {
     ...versions({ name: "prod/b" }, { name: "prod/b" }),
     pinned: { name: "prod/b" },
     state: () => stateOf(fork(OTHER)[1]!),

@@ -43,7 +43,10 @@ it.each([
 });
 
 it("a submit has organization, type, parameters and time of its body, and asks for app proofs in two places", () => {
-  expect(of("submit/x", BODY)).toEqual({ kind: "submit", operation: "x", ...BODY, isProven: false });
+  expect(of("submit/x", BODY)).toEqual({
+    ...{ kind: "submit", operation: "x", isProven: false, began: expect.any(Number) as number },
+    ...BODY,
+  });
   expect(of("submit/x", { ...BODY, generateAppProofs: true })).toMatchObject({ isProven: true });
   expect(of("submit/x", { ...BODY, parameters: { generateAppProofs: true } })).toMatchObject({ isProven: true });
   for (const generateAppProofs of [false, "true", 1, null])
