@@ -19,10 +19,10 @@ import type { Manifest } from "../src/decode/manifest/index.js";
 import { encodeCbor } from "../src/lab/cbor.js";
 import { policyOutcomePayload } from "../src/lab/enclave.js";
 import { encodeRlp } from "../src/lab/ethereum.js";
-import { LAB_ADDRESS } from "../src/lab/forge.js";
+import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
-import { after, forge } from "./attacks/support.js";
-import type { Door, SignedInput, SweptInput, Took, Wanted } from "./support/cost-child.js";
+import { after, forge, lab } from "./attacks/support.js";
+import type { Door, JoinInput, SignedInput, SweptInput, Took, Wanted } from "./support/cost-child.js";
 import { type Sweep, sweeps } from "./support/cost-sweep.js";
 import { head } from "./support/cbor.js";
 import { leastOf } from "./support/cost.js";
@@ -111,6 +111,33 @@ async function costOf(door: Door, input: Uint8Array, url = ""): Promise<number> 
   expect(milliseconds, door).toBeLessThan(MAX_MILLISECONDS);
   expect(mebibytes, door).toBeLessThan(most);
   return milliseconds;
+}
+
+interface Short {
+  readonly url?: string;
+  /** The longest time for which nothing else can be done, in milliseconds. */
+  readonly blocked?: number;
+  readonly before?: () => void;
+}
+
+/** One of three runs is short: a busy machine makes none shorter. */
+async function expectShort(
+  door: Door,
+  input: Uint8Array,
+  { url = "", blocked = Infinity, before = () => {} }: Short,
+): Promise<void> {
+  const file = join(folder, `${door}.input`);
+  writeFileSync(file, input);
+  const runs: Took[] = [];
+  const isShort = (): boolean =>
+    Math.min(...runs.map(({ milliseconds }) => milliseconds)) < MAX_JOIN &&
+    Math.min(...runs.map((run) => run.blocked)) < blocked;
+  while (runs.length < 3 && !isShort()) {
+    before();
+    runs.push(await through(child ?? fresh(), { door, file, url }));
+  }
+  if (process.env["BOOTPROOF_COST"] === "show") console.log(door, runs, expect.getState().currentTestName);
+  expect(runs, expect.getState().currentTestName).toSatisfy(isShort);
 }
 
 type Row = readonly [name: string, input: string | Uint8Array];
@@ -613,6 +640,136 @@ describe("releases", () => {
   );
 });
 
+/** One lie about addresses is at most 2 seconds, and lets others work meanwhile. */
+const MAX_JOIN = 2000;
+const MAX_BLOCKED = 50;
+const ORGANIZATION = LAB_ADDRESS.organizationId;
+const addressOf = (index: number): string => `0x${index.toString(16).padStart(40, "0")}`;
+const accountOf = (index: number, more: object = {}): JsonObject => ({
+  walletAccountId: `account-${index}`,
+  organizationId: ORGANIZATION,
+  walletId: "w",
+  path: "m/0",
+  address: addressOf(index),
+  curve: "CURVE_SECP256K1",
+  addressFormat: "ADDRESS_FORMAT_ETHEREUM",
+  ...more,
+});
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+/** Activities of 2,000 proofs each, whose payloads name these addresses. No boot proof is of their key. */
+const proofsOf = (facts: readonly object[], more: (index: number) => JsonObject = () => ({})): JsonObject[] =>
+  times(Math.ceil(facts.length / 2000), (part) => ({
+    id: `activity-${part}`,
+    organizationId: ORGANIZATION,
+    status: "ACTIVITY_STATUS_COMPLETED",
+    type: "ACTIVITY_TYPE_CREATE_WALLET",
+    intent: { intent: {} },
+    result: { result: { walletId: "w" } },
+    appProofs: facts.slice(2000 * part, 2000 * part + 2000).map((each) => ({
+      ...(whole.appProofs[0] as unknown as JsonObject),
+      publicKey: "04".repeat(130),
+      proofPayload: JSON.stringify({
+        type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+        timestampMs: "1",
+        addressDerivationProof: { organizationId: ORGANIZATION, ...each },
+      }),
+    })),
+    ...more(part),
+  }));
+const DERIVING = labPolicy(whole.anchorPem, [
+  { ...labDeployment(lab), appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+]);
+
+describe("the join of addresses", () => {
+  const COUNT = 8000;
+  const wallets = [{ walletId: "w", exported: false, imported: false }];
+  const atOne = times(COUNT, (index) => accountOf(index));
+  const elsewhere = times(COUNT, (index) => ({
+    walletId: "w",
+    derivationPath: "m/0",
+    address: addressOf(COUNT + index),
+  }));
+  const oneAddress = times(COUNT, (index) => accountOf(index, { address: addressOf(1), path: `m/${index}` }));
+  const exported = (addresses: readonly string[]): JsonObject => ({
+    ...proofsOf([{}])[0]!,
+    id: "export",
+    type: "ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT",
+    intent: { intent: { addresses: [...addresses] } },
+    result: { result: {} },
+    appProofs: [],
+  });
+  const keys = times(COUNT, (index) => ({ privateKeyId: `key-${index}`, addresses: [addressOf(index)] }));
+  it.each<[string, { accounts?: JsonObject[]; privateKeys?: JsonObject[]; activities: JsonObject[] }]>([
+    ["accounts and proofs at one place", { accounts: atOne, activities: proofsOf(elsewhere) }],
+    ["one account id", { accounts: atOne.map((each) => ({ ...each, walletAccountId: "1" })), activities: [] }],
+    [
+      "one address at many places",
+      {
+        accounts: oneAddress,
+        activities: proofsOf(
+          times(COUNT, (index) => ({ walletId: "w", derivationPath: `m/x${index}`, address: addressOf(1) })),
+        ),
+      },
+    ],
+    [
+      "one address of many wallets",
+      {
+        accounts: oneAddress,
+        activities: proofsOf(
+          times(COUNT, (index) => ({ walletId: `w${index}`, derivationPath: "m/0", address: addressOf(1) })),
+        ),
+      },
+    ],
+    [
+      "keys exported at one place",
+      { accounts: atOne, activities: [exported(atOne.map((each) => String(each["address"])))] },
+    ],
+    [
+      "keys exported of an activity of many wallets",
+      {
+        accounts: [accountOf(0)],
+        activities: [
+          exported(times(COUNT, addressOf)),
+          {
+            ...proofsOf([{}])[0]!,
+            result: { result: { walletIds: times(COUNT, (index) => `w${index}`), addresses: times(COUNT, addressOf) } },
+            appProofs: [],
+          },
+        ],
+      },
+    ],
+    [
+      "one address of many private keys",
+      {
+        privateKeys: keys.map(({ privateKeyId }) => ({
+          privateKeyId,
+          curve: "c",
+          addresses: [{ format: "ADDRESS_FORMAT_ETHEREUM", address: addressOf(1) }],
+          exported: false,
+          imported: false,
+        })),
+        activities: proofsOf(
+          times(COUNT, () => ({ address: addressOf(1) })),
+          () => ({
+            type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+            result: { result: { privateKeys: keys } },
+          }),
+        ),
+      },
+    ],
+  ])("%s", async (_, { accounts = [], privateKeys = [], activities }) => {
+    const input: JoinInput = {
+      policy: DERIVING,
+      organizationId: ORGANIZATION,
+      wallets,
+      accounts,
+      privateKeys,
+      activities,
+    };
+    await expectShort("addressJoin", toUtf8(JSON.stringify(input)), { blocked: MAX_BLOCKED });
+  });
+});
+
 describe("answers of the service", () => {
   let server: Server;
   let url = "";
@@ -674,6 +831,38 @@ describe("answers of the service", () => {
       served = () => answer;
       await costOf(door, new Uint8Array(), url);
     }
+  });
+  it("a wrapped fetch: accounts and proofs of 3.2 MB at one place", async () => {
+    const accounts = times(8000, (index) => accountOf(index, { organizationId: "o", walletName: "x".repeat(160) }));
+    const facts = times(2000, (index) => ({
+      organizationId: "o",
+      walletId: "w",
+      derivationPath: "m/0",
+      address: addressOf(8000 + index),
+    }));
+    const own = { organizationId: "o" };
+    const lists: Record<string, JsonObject> = {
+      whoami: own,
+      list_wallets: { wallets: [{ walletId: "w", exported: false, imported: false }] },
+      list_wallet_accounts: { accounts },
+      list_activities: { activities: proofsOf(facts, () => own) },
+      get_boot_proof: {},
+    };
+    const answers = Object.fromEntries(Object.entries(lists).map(([name, answer]) => [name, JSON.stringify(answer)]));
+    expect(answers["list_wallet_accounts"]!.length).toBeGreaterThan(3e6);
+    // The caller's own answer and the first page; and one page of activities.
+    const most: Record<string, number> = { list_wallet_accounts: 2, list_activities: 1 };
+    const empty: Record<string, string> = {
+      list_wallet_accounts: '{"accounts":[]}',
+      list_activities: '{"activities":[]}',
+    };
+    const counts = new Map<string, number>();
+    served = (path) => {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      return gzipSync(counts.get(name)! > (most[name] ?? Infinity) ? empty[name]! : answers[name]!);
+    };
+    await expectShort("judgedAccounts", toUtf8(JSON.stringify(DERIVING)), { url, before: () => counts.clear() });
   });
   const sixteen = (): JsonObject[] => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}"));
   it.each<[name: string, proofs: () => JsonObject[], bootProof: JsonObject]>([

@@ -5,6 +5,7 @@ import { otherMembers } from "../decode/input.js";
 import { typedOptions } from "../decode/options.js";
 import { type MembersOf, flag, nonEmptyText, optional } from "../decode/shapes.js";
 import { comparableAddress } from "../verify/contradictions.js";
+import { turn } from "../verify/in-turns.js";
 import { ADDRESS_CLASSES, type AddressClass, type UnplacedKey } from "./classes.js";
 import { type AddressEvidence, type AddressProof, type ProvenAddress, requireAddressEvidence } from "./verify.js";
 
@@ -42,7 +43,7 @@ export interface AddressRow {
 }
 
 /** What a join finds. */
-export interface Joined {
+interface Joined {
   /** The worst class first. */
   readonly rows: AddressRow[];
   readonly unplaced: readonly UnplacedKey[];
@@ -99,8 +100,19 @@ export function unplacedKeys(
   return finished(joinSteps(lists, evidence, options)).unplaced;
 }
 
-/** The join in small steps, between which a caller can let others work. */
-export function* joinSteps(
+/** Joins as {@link joinAddresses} does, and gives other work of the process turns: the service chooses how long it is. */
+export async function joinInTurns(...given: Parameters<typeof joinAddresses>): Promise<Joined> {
+  const steps = joinSteps(...given);
+  for (let done = 1; ; done++) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (done % STEPS_IN_A_TURN === 0) await turn();
+  }
+}
+
+const STEPS_IN_A_TURN = 200;
+
+function* joinSteps(
   lists: AddressLists,
   evidence: Iterable<AddressEvidence>,
   given: JoinOptions,

@@ -4,7 +4,7 @@
  */
 import { lastOf } from "../bytes.js";
 import { UNPLACED, type UnplacedKey } from "../addresses/classes.js";
-import { type AddressRow, type Joined, joinSteps } from "../addresses/join.js";
+import { type AddressRow, joinInTurns } from "../addresses/join.js";
 import {
   ADDRESS_ACTIVITY_TYPES,
   type AddressActivity,
@@ -201,7 +201,6 @@ const MAX_LIMIT = 100;
 const ACTIVITIES_AT_ONCE = 4;
 const DEFAULT_MAX_ACCOUNTS = 1_000_000;
 const MAX_BOOT_PROOFS_KEPT = 256;
-const STEPS_AT_ONCE = 1000;
 /** The longest wait for which the service may ask, and the number of waits for one request. */
 const MAX_WAIT_MS = 15 * 60_000;
 const MAX_WAITS = 20;
@@ -671,20 +670,11 @@ export async function* joinPieces(
       const { evidence, ...lists } = factsOf(organizationId);
       all.delete(organizationId);
       const joining = { organizationId, parentUnknown: parentOrganizationId === null };
-      const { rows, unplaced } = await joined(joinSteps(lists, evidence, joining));
+      const { rows, unplaced } = await joinInTurns(lists, evidence, joining);
       const warnings = new Set(evidence.flatMap(({ proofs }) => proofs.flatMap((proof) => proof.warnings)));
       const wanted = rows.filter(isWanted(withoutPrototype(options)));
       yield { organizationId, rows: wanted, unplaced, warnings: [...warnings] };
     }
-  }
-}
-
-/** Joins in turns, since the service decides how long it takes. */
-async function joined(steps: Generator<undefined, Joined>): Promise<Joined> {
-  for (let done = 1; ; done++) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    if (done % STEPS_AT_ONCE === 0) await pause(0, new AbortController().signal);
   }
 }
 

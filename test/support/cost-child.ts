@@ -10,10 +10,13 @@ import {
   apiKeyStamper,
   createClient,
   generateApiKey,
+  RejectedAddressesError,
   openCredentialBundle,
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
+import { verifiedFetch } from "../../src/adapters/index.js";
+import { joinInTurns } from "../../src/addresses/join.js";
 import { Auditor, auditSetting, resultLine } from "../../src/audit/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { runAny as run } from "../../src/cli/commands.js";
@@ -118,6 +121,8 @@ export const DOORS = {
       } as RequestInit),
     );
   },
+  addressJoin: (input) => readyToJoin(JSON.parse(text(input)) as JoinInput),
+  judgedAccounts: (input, url) => judgedAccounts(url, text(input)),
   getBootProof: (_, url) => asked(url, (client) => client.getBootProof({ ephemeralKey: "04".repeat(130) })),
   getLatestBootProof: (_, url) => asked(url, (client) => client.getLatestBootProof({ appName: "signer" })),
   getOauthProviders: (_, url) => asked(url, (client) => client.getOauthProviders({})),
@@ -147,6 +152,52 @@ export interface SweptInput {
   readonly evidence: object | string;
   readonly policy: object;
   readonly now: string;
+}
+
+/** Lists and activities as the service answers, and a policy. */
+export interface JoinInput {
+  readonly policy: object;
+  readonly organizationId: string;
+  readonly wallets: readonly object[];
+  readonly accounts: readonly object[];
+  readonly privateKeys: readonly object[];
+  readonly activities: readonly object[];
+}
+
+/** Returns the join alone, without reading and verification. */
+async function readyToJoin({ policy: file, organizationId, activities, ...lists }: JoinInput): Promise<Work> {
+  const options = { policy: library.parsePolicy(JSON.stringify(file)), now: NOW, organizationId };
+  const evidence = await Promise.all(activities.map((each) => library.verifyAddressActivity(each, [], options)));
+  const read = {
+    wallets: library.readWallets(lists),
+    accounts: library.readAccounts(lists, organizationId),
+    privateKeys: library.readPrivateKeys(lists),
+    listedAt: null,
+  };
+  return () =>
+    joinInTurns(
+      read,
+      evidence.filter((each) => each !== null),
+      { organizationId },
+    );
+}
+
+/** Asks for accounts through a fetch that judges them. Each answer of the service is at the address. */
+async function judgedAccounts(url: string, policy: string): Promise<void> {
+  const stamper = await apiKeyStamper(await generateApiKey());
+  const evidence = createClient({ baseUrl: url, organizationId: "o", stamper, maxRetries: 0 });
+  const ask = verifiedFetch({ policy: library.parsePolicy(policy), baseUrl: url, evidence, verifyAddresses: true });
+  const headers = { "content-type": "application/json", "x-stamp": "e30" };
+  const body = JSON.stringify({ organizationId: "o" });
+  const error: unknown = await ask(`${url}/public/v1/query/list_wallet_accounts`, {
+    method: "POST",
+    body,
+    headers,
+  }).then(
+    () => null,
+    (refusal: unknown) => refusal,
+  );
+  if (!(error instanceof RejectedAddressesError)) throw new Error("the accounts were not judged", { cause: error });
 }
 
 const provenanceVerifier = await sigstoreVerifier();
@@ -229,9 +280,34 @@ export interface Wanted {
   readonly url: string;
 }
 
+/** What is measured, in place of what a door did to prepare it. */
+type Work = () => unknown;
+
+/** The longest time for which nothing else could be done, in milliseconds. */
+class Block {
+  #longest = 0;
+  #at = performance.now();
+  #used = process.cpuUsage();
+  readonly #timer = setInterval(() => this.#beat(), 1);
+
+  /** As in `costMs`: a busy machine blocks nothing. */
+  #beat(): void {
+    const { user, system } = process.cpuUsage(this.#used);
+    this.#longest = Math.max(this.#longest, Math.min(performance.now() - this.#at, (user + system) / 1000));
+    [this.#at, this.#used] = [performance.now(), process.cpuUsage()];
+  }
+
+  longest(): number {
+    clearInterval(this.#timer);
+    this.#beat();
+    return this.#longest;
+  }
+}
+
 /** The output of the process. */
 export interface Took {
   readonly milliseconds: number;
+  readonly blocked: number;
   readonly mebibytes: number;
 }
 
@@ -241,9 +317,17 @@ process.on("message", ({ door, file, url }: Wanted) => {
 });
 
 async function took(door: Door, input: Uint8Array, url: string): Promise<Took> {
-  const milliseconds = await costMs(() => DOORS[door](input, url));
+  let prepared: unknown;
+  let block = new Block();
+  let milliseconds = await costMs(async () => (prepared = await DOORS[door](input, url)));
+  if (typeof prepared === "function") {
+    block.longest();
+    block = new Block();
+    milliseconds = await costMs(prepared as Work);
+  }
   return {
     milliseconds: Math.round(milliseconds),
+    blocked: Math.round(block.longest()),
     mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
   };
 }
