@@ -27,7 +27,7 @@ import { parseSigned } from "../../src/appraise/policy.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { labPolicy } from "../../src/lab/forge.js";
-import { NOW, after, lab } from "../attacks/support.js";
+import { NOW, after, forge, lab } from "../attacks/support.js";
 import {
   A,
   B,
@@ -103,6 +103,22 @@ describe("evidence of addresses", () => {
         },
       ],
     });
+  });
+
+  it("says what weakens the deployment, and refuses it if the caller is strict", async () => {
+    const legacy = forge({ generation: "legacy", payloads: [derivation(place)] });
+    const policy = signerPolicy({}, [{ ...own(), commitment: "legacy" }]);
+    const each = made([a], { alter: () => legacy.appProofs });
+    const options = { policy, boots: [legacy.bootProof] };
+    const evidence = await verifiedOf(each, options);
+    expect(statuses(evidence)).toEqual(["verified"]);
+    expect(evidence!.proofs[0]!.warnings.join()).toMatch(
+      /^the deployment "lab.1": .*legacy: any application of that .*image could have made this document/,
+    );
+    expect(await both(each, { ...options, acceptance: "strict" })).toEqual([
+      expect.stringMatching(/^refused .*policy\.scope/),
+    ]);
+    expect((await verifiedOf(made([a], { alter: (all) => all.map(damaged) })))!.proofs[0]!.warnings).toEqual([]);
   });
 
   it("joins only what verification made, for the same organization", async () => {
