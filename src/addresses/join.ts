@@ -100,7 +100,7 @@ export function unplacedKeys(
   return finished(joinSteps(lists, evidence, options)).unplaced;
 }
 
-/** Joins as {@link joinAddresses} does, and gives other work of the process turns: the service chooses how long it is. */
+/** Joins, and gives other work of the process turns, since the service decides how long it takes. */
 export async function joinInTurns(...given: Parameters<typeof joinAddresses>): Promise<Joined> {
   const steps = joinSteps(...given);
   for (let done = 1; ; done++) {
