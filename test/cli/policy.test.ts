@@ -233,7 +233,10 @@ describe("pin --add-to", () => {
     );
     expect(refused.stderr).toContain("--app-proof-type TYPE…");
     writeFileSync(path, typed.replace('"pivotHash"', '"appProofs": {"types": ["A"]}, "pivotHash"'));
-    const added = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path, "--app-proof-type", "A", "B"]);
+    const added = await bootproof(
+      ["pin", "--boot-proof", STAGING, "--add-to", path, "--app-proof-type", "A", "B"],
+      LATER,
+    );
     expect([added.code, readJson(path)["deployments"]]).toMatchObject([0, [{}, { appProofs: { types: ["A", "B"] } }]]);
   });
 
