@@ -29,12 +29,17 @@ const SHARES: readonly [category: Category, table: readonly Attack[], share: num
 /** Too large to be kept many times over. */
 const LARGE = /hundred thousand deep|64 KiB|513 environment|512 entries|1025 bytes$/;
 
+/** Forms of one part of a signature, of which the first is kept. */
+const FORMS = /(?:: [rsv]|with v) (?:[2-9]|1\d): /;
+
 /** One of each version and encoding. */
 const LIVE = / of a live enclave$/;
 
 /** No row that tightens the age of a policy, and no lists. Signed policies have cases of their own. */
 const isInCorpus = ({ name, judge }: Pick<Attack, "name" | "judge">): boolean =>
-  !LARGE.test(name) && [judge?.maxAgeMs, judge?.crls, judge?.signed].every((one) => one === undefined);
+  !LARGE.test(name) &&
+  !FORMS.test(name) &&
+  [judge?.maxAgeMs, judge?.crls, judge?.signed].every((one) => one === undefined);
 
 export function forgedCases(): Case[] {
   const rejected = SHARES.flatMap(([category, table, share, bare]) =>
