@@ -47,8 +47,9 @@ export class AppProofUses {
   }
 
   record(proofs: readonly VerifiedAppProof[], given: UsedFor): void {
-    const { activityId, submitted } = given;
-    const [now, asks] = [nextEvent(), askingFor(given)];
+    const own = { ...given };
+    const { activityId, submitted } = own;
+    const [now, asks] = [nextEvent(), askingFor(own)];
     for (const proof of proofs.filter(isCounted)) {
       const name = nameOf(proof);
       const use = { activityId, submitted, ended: asks(proof) ? now : null };
