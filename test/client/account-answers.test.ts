@@ -49,16 +49,14 @@ describe("an answer with accounts or private keys", () => {
 
   it("compares at most a thousand public keys, and lets other work go on meanwhile", async () => {
     const own = { ...ACCOUNT, addressFormat: "ADDRESS_FORMAT_COMPRESSED", address: KEY, publicKey: KEY };
-    let longest = 0;
-    let last = performance.now();
-    const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    });
+    // What compares is loaded before the turns of other work are counted.
+    await read({ account: own }, "get_wallet_account");
+    let turns = 0;
+    const timer = setInterval(() => turns++);
     const { items } = await read({ accounts: Array.from({ length: 1100 }, () => own) }, "list_wallet_accounts");
     clearInterval(timer);
     expect(items.filter(({ isKeyOwn }) => isKeyOwn === true)).toHaveLength(1000);
     expect(items.filter(({ isKeyOwn }) => isKeyOwn === null)).toHaveLength(100);
-    expect(longest).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThan(20);
   });
 });
