@@ -28,7 +28,6 @@ const KEY = { ...namesOf("privateKeyId", "curve", "publicKey"), addresses: names
 
 /** Limit of addresses that are computed from public keys. Each takes a millisecond. */
 const MAX_COMPUTED = 1000;
-const COMPUTED_AT_ONCE = 16;
 
 export type AddressPlace = Pick<AddressRow, "walletId" | "privateKeyId" | "path" | "address" | "addressFormat">;
 
@@ -118,19 +117,16 @@ function withOnly(given: JsonValue, names: readonly string[]): JsonValue {
   return Array.isArray(given) ? given.map((item) => (isJsonObject(item) ? picked(item, names) : item)) : given;
 }
 
-function withKeys(items: readonly Item[], jsons: readonly JsonObject[]): Promise<AccountAnswer["items"]> {
+async function withKeys(items: readonly Item[], jsons: readonly JsonObject[]): Promise<AccountAnswer["items"]> {
+  const { isAddressOf } = await import("../verify/signatures.js");
   let computed = 0;
   return inTurns(items, 1, async (item, index) => {
     const { publicKey } = jsons[index]!;
     const addresses = item.places.map(({ address }) => address);
     const isLeft = computed + addresses.length <= MAX_COMPUTED;
     if (typeof publicKey !== "string" || publicKey === "" || !isLeft) return { ...item, isKeyOwn: null };
-    const { isAddressOf } = await import("../verify/signatures.js");
-    const answers = await inTurns(addresses, 1, async (address) => {
-      // Other work of the process goes on meanwhile.
-      if (++computed % COMPUTED_AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve));
-      return isAddressOf(address, publicKey);
-    });
+    computed += addresses.length;
+    const answers = await inTurns(addresses, 1, (address) => isAddressOf(address, publicKey));
     return { ...item, isKeyOwn: answers.includes(false) ? false : answers.includes(true) || null };
   });
 }
