@@ -17,17 +17,17 @@ import type { SweptInput } from "./cost-child.js";
 
 /** What one list is repeated with. */
 const HOWS = ["the same", "different in one member", "different", "different and short", "empty"] as const;
-type How = (typeof HOWS)[number];
-type Path = readonly (string | number)[];
+export type How = (typeof HOWS)[number];
+export type Path = readonly (string | number)[];
 
 /** The places of the lists in a value. Of several items the first is like the others. */
-function listsIn(value: unknown, path: Path = []): Path[] {
+export function listsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return [];
   if (Array.isArray(value)) return value.length === 0 ? [] : [path, ...listsIn(value[0], [...path, 0])];
   return Object.entries(value).flatMap(([name, member]) => listsIn(member, [...path, name]));
 }
 
-function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly unknown[]) => unknown[]): T {
+export function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly unknown[]) => unknown[]): T {
   if (step === undefined) return change(value as readonly unknown[]) as T;
   const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string | number, unknown>;
   copy[step] = withList(copy[step], steps, change);
@@ -38,7 +38,7 @@ function withList<T>(value: T, [step, ...steps]: Path, change: (list: readonly u
 const MOST_ITEMS = 260_000;
 
 /** At most as long as JSON of so many characters, with bytes in hex. */
-function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
+export function repeated(list: readonly unknown[], how: How, size: number): unknown[] {
   const fixed = how === "the same" || how === "empty" ? list.map((item) => ITEMS[how](item, 0)) : null;
   const itemAt = (index: number): unknown =>
     fixed === null ? ITEMS[how](list[index % list.length], index) : fixed[index % fixed.length];

@@ -25,3 +25,28 @@ export async function leastOf(limit: number, measure: () => Promise<number>): Pr
 export function leastCostMs(limit: number, work: () => unknown): Promise<number> {
   return leastOf(limit, () => costMs(work));
 }
+
+/** Milliseconds in all, and of the longest stretch in which nothing else of the process could run. */
+export interface Turns {
+  readonly total: number;
+  readonly block: number;
+}
+
+/** Measures work as {@link costMs} does, and each stretch of it between two turns of the event loop. */
+export async function turnsOf(work: () => unknown): Promise<Turns> {
+  let [at, used, block, isOn] = [performance.now(), process.cpuUsage(), 0, true];
+  const look = (): void => {
+    const { user, system } = process.cpuUsage(used);
+    block = Math.max(block, Math.min(performance.now() - at, (user + system) / 1000));
+    [at, used] = [performance.now(), process.cpuUsage()];
+  };
+  const tick = (): void => {
+    look();
+    if (isOn) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const total = await costMs(work);
+  look();
+  isOn = false;
+  return { total, block };
+}
