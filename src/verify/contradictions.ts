@@ -249,7 +249,8 @@ export function proofContradictions(expectation: Expectation, { organizationId, 
 }
 
 export function unansweredAddresses(expectation: Expectation | null, addresses: readonly string[]): readonly string[] {
-  return (expectation?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
+  const answered = new Set(addresses.map(comparableAddress));
+  return (expectation?.addresses ?? []).filter((asked) => !answered.has(comparableAddress(asked)));
 }
 
 function isAmong(address: string, addresses: readonly string[]): boolean {
