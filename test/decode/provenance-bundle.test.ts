@@ -243,7 +243,7 @@ describe("what no bundle may be", () => {
     ],
     [
       "in lenient base64",
-      "payload: not strict base64",
+      "payload: base64 with whi",
       (b) => (b.dsseEnvelope.payload = b.dsseEnvelope.payload.replace(/=*$/, " ")),
     ],
     [

@@ -80,6 +80,7 @@ describe("a submit", () => {
       refusals: [],
       operation: "x",
       isFetched: false,
+      began: null,
     });
   });
 
