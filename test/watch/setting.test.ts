@@ -70,7 +70,7 @@ async function reloading(reads: readonly Read[], more: Partial<WatchOptions> = {
   const stop = new AbortController();
   let ask = (): void => {};
   let count = 0;
-  const watching = watch({
+  const options: Parameters<SimulatedClock["watching"]>[0] = {
     ...settingOf(FILES),
     apps: ["signer"],
     newest: async () => {
@@ -91,10 +91,10 @@ async function reloading(reads: readonly Read[], more: Partial<WatchOptions> = {
       polls.push({ ...poll, settingRefusedSince: status!.settingRefusedSince });
       if (polls.length === most) stop.abort();
     },
-    ...clock,
     signal: stop.signal,
     ...more,
-  });
+  };
+  const watching = watch(clock.watching(options));
   let ended = false;
   watching.finally(() => (ended = true)).catch(() => {});
   await clock.runUntil(() => ended);
