@@ -29,7 +29,7 @@ const KEY = { ...namesOf("privateKeyId", "curve", "publicKey"), addresses: names
 /** Limit of addresses that are computed from public keys. Each takes a millisecond. */
 const MAX_COMPUTED = 1000;
 
-export type AddressPlace = Pick<AddressRow, "walletId" | "privateKeyId" | "path" | "address" | "addressFormat">;
+export type AddressPlace = Pick<AddressRow, "walletId" | "privateKeyId" | "path" | "address">;
 
 /** An account or a private key. */
 interface Item {
@@ -70,12 +70,10 @@ export async function readAccountAnswer(
   const jsons = given as readonly JsonObject[];
   const items = await withKeys(read.items, jsons);
   const parts = items.map((item, index) => partsOf(item, jsons[index]!));
-  const handedOn = (name: "judged" | "unverified"): JsonValue => {
-    const all = parts.map((part) => part[name]);
-    return isOne ? all[0]! : all;
-  };
-  const unverified = { ...otherMembers(members, member), [member]: handedOn("unverified") };
-  return { list: read.list, items, value: { [member]: handedOn("judged"), unverified } };
+  const asGiven = (all: JsonObject[]): JsonValue => (isOne ? all[0]! : all);
+  const others = { ...otherMembers(members, member), [member]: asGiven(parts.map(([, unverified]) => unverified)) };
+  const value = { [member]: asGiven(parts.map(([judged]) => judged)), unverified: others };
+  return { list: read.list, items, value };
 }
 
 function isOfAccounts(member: Member): boolean {
@@ -106,9 +104,7 @@ function readKeyList(given: JsonValue): Read {
   const answer = { privateKeys: withOnly(given, [...Object.keys(KEY), "imported", "exported"]) };
   const items = readPrivateKeys(answer).map(({ privateKeyId, curve, addresses }) => ({
     known: { privateKeyId, curve, addresses: addresses.map((each) => ({ ...each })) },
-    places: addresses.map(({ format: addressFormat, address }) => {
-      return { privateKeyId, walletId: null, path: null, address, addressFormat };
-    }),
+    places: addresses.map(({ address }) => ({ privateKeyId, walletId: null, path: null, address })),
   }));
   return { list: { operation: "list_private_keys", answer }, items };
 }
@@ -131,19 +127,13 @@ async function withKeys(items: readonly Item[], jsons: readonly JsonObject[]): P
   });
 }
 
-interface Parts {
-  readonly judged: JsonObject;
-  readonly unverified: JsonObject;
-}
+type Parts = readonly [judged: JsonObject, unverified: JsonObject];
 
 /** Splits an account or a private key. Of the details of its wallet, the id is judged. */
 function partsOf({ known, isKeyOwn }: AccountAnswer["items"][number], json: JsonObject): Parts {
   const { publicKey, walletDetails } = json;
-  const judged = { ...known, ...(isKeyOwn === true && { publicKey: publicKey! }) };
-  const unverified = otherMembers(json, ...Object.keys(judged));
   const { walletId } = known;
-  return {
-    judged: { ...judged, ...(isJsonObject(walletDetails) && walletId && { walletDetails: { walletId } }) },
-    unverified,
-  };
+  const judged = { ...known, ...(isKeyOwn === true && { publicKey: publicKey! }) };
+  const details = isJsonObject(walletDetails) && walletId && { walletDetails: { walletId } };
+  return [{ ...judged, ...details }, otherMembers(json, ...Object.keys(judged))];
 }

@@ -139,8 +139,9 @@ export class AccountVerifier {
     const signUp = await untilAborted(signUpPieces(this.#findSignUp, known), signal);
     const pieces = withFirst([own, ...signUp], collectAddresses(source, options));
     const verification = { ...(await verificationOf(this.#activities)), bootProofs: this.#bootProofs };
+    // The worst row comes first, and counts, whatever curve, format and id the answer says.
     for await (const { rows, unplaced } of joinPieces(pieces, { ...filter, ...verification }))
-      return { listed: new Map(rows.map((row) => [placeKey(row), row])), unplaced };
+      return { listed: new Map([...rows].reverse().map((row) => [placeKey(row), row])), unplaced };
     return NONE;
   }
 }
@@ -155,8 +156,8 @@ async function* withFirst(
   yield* pieces;
 }
 
-function placeKey({ walletId, privateKeyId, path, address, addressFormat }: AddressPlace): string {
-  return JSON.stringify([walletId, privateKeyId, path, address, addressFormat]);
+function placeKey({ walletId, privateKeyId, path, address }: AddressPlace): string {
+  return JSON.stringify([walletId, privateKeyId, path, comparableAddress(address)]);
 }
 
 /** Returns the row, or a contradicted one if it was not requested, or if its public key is another one. */

@@ -456,3 +456,22 @@ it.each(DOORS)("%s refuses another account whose key was exported in another for
   await completed(submit(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY }));
   expect((await refusal(sent())).rows.map((row) => row.class)).toEqual(["exported"]);
 });
+
+it.each(DOORS)(
+  "%s refuses an exported account that the answer says to be of another curve, id or format",
+  async (_, ask) => {
+    const at = "m/44'/60'/5'/0'";
+    const { walletId: ofKey, addresses } = await made(
+      { walletName: "curve", accounts: [account(at), account(at, "ADDRESS_FORMAT_COMPRESSED")] },
+      PROVEN,
+    );
+    const [address, sibling] = addresses as [string, string];
+    await completed(submit(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY }));
+    for (const format of ["ADDRESS_FORMAT_COMPRESSED", "ADDRESS_FORMAT_COSMOS"]) {
+      const other = { curve: "CURVE_P256", walletAccountId: "another", addressFormat: format };
+      lying("get_wallet_account", ({ account: one }) => ({ account: { ...one, ...other } }));
+      const error = await refusal(ask("get_wallet_account", { walletId: ofKey, address: sibling }));
+      expect(error.rows.map((row) => row.class)).toEqual(["exported"]);
+    }
+  },
+);
