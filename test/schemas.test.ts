@@ -102,7 +102,7 @@ describe("the schema of policies", () => {
       ["--boot-proof", vector("boot-proofs/tvc-provisioning-20260630.json")],
       ["--release", vector("releases/r2025.9.3.yaml"), "--app", "signer"],
     ]) {
-      const { stdout } = await bootproof(["pin", ...args]);
+      const { stdout } = await bootproof(["pin", ...args], { now: "2026-06-30T00:34:40.000Z" });
       expect(fitsPolicy(JSON.parse(stdout)) ? [] : fitsPolicy.errors).toEqual([]);
     }
   });
