@@ -620,6 +620,20 @@ describe("an app proof, with a store of uses", () => {
     expect(uses.areFree([proof], { activityId: "two", submitted: "sent" })).toBe(true);
     expect(uses.areFree([proof], { activityId: "one", submitted: "sent later" })).toBe(false);
   });
+
+  it("of a sign-up, which names no activity, is that of the first that is read with it", () => {
+    const proof = {
+      bootProof: { ephemeralKey: Uint8Array.of(1) },
+      payloadDigest: Uint8Array.of(1),
+      payload: { timestampMs: 1 },
+    } as VerifiedAppProof;
+    const uses = new AppProofUses();
+    uses.record([proof], { activityId: "", submitted: "sign-up" });
+    const isFree = (activityId: string): boolean => uses.areFree([proof], { activityId, submitted: null });
+    expect(["one", "two"].map(isFree)).toEqual([true, true]);
+    uses.record([proof], { activityId: "one", submitted: null });
+    expect(["one", "two"].map(isFree)).toEqual([true, false]);
+  });
 });
 
 it("a policy cannot be changed after it was parsed, at any depth", async () => {

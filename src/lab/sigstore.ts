@@ -7,7 +7,7 @@ import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
 import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
-import type { JsonObject } from "../decode/json.js";
+import { type JsonObject, copyJson } from "../decode/json.js";
 import { certificatePem } from "../verify/trust-anchor.js";
 import { derOid, derSequence, derUri, derUtf8String } from "./der.js";
 import { type Alter, altered } from "./enclave.js";
@@ -290,13 +290,14 @@ export class LabSigstore {
 
 /** Returns an entry of the pin `provenance` that pins all of a build. `trustedRoot` is `{ file }` or `{ json }`. */
 export function labProvenancePin(trustedRoot: JsonObject, build: Partial<LabBuild> = {}): JsonObject {
-  const pinned = otherMembers({ ...LAB_BUILD, ...build }, "identity");
+  const pinned = otherMembers({ ...LAB_BUILD, ...(copyJson(build) as Partial<LabBuild>) }, "identity");
   return { ...pinned, predicateTypes: [SLSA_PROVENANCE], trustedRoot: { ...trustedRoot } };
 }
 
 /** Returns an entry of the pin `provenance` that pins a release. `trustedRoot` is `{ file }` or `{ json }`. */
 export function labReleasePin(trustedRoot: JsonObject, release: Partial<LabRelease> = {}): JsonObject {
-  return { githubRelease: { ...LAB_RELEASE, ...release }, trustedRoot: { ...trustedRoot } };
+  const githubRelease = { ...LAB_RELEASE, ...(copyJson(release) as Partial<LabRelease>) };
+  return { githubRelease, trustedRoot: { ...trustedRoot } };
 }
 
 /** Makes an extension of Sigstore's arc. From number 8 on, its value is a UTF8String in DER. */

@@ -54,11 +54,15 @@ export class AppProofUses {
       const name = nameOf(proof);
       const use = { activityId, submitted, ended: asks(proof) ? now : null };
       const known = this.#uses.get(name);
-      // An activity first read by its id may later be read as the response to its request. The request is then added.
-      this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
+      this.#uses.set(name, known === undefined ? use : whole(known, use));
       if (this.#uses.size > this.#limit) this.#uses.delete(this.#uses.keys().next().value!);
     }
   }
+}
+
+/** Adds the request of an activity that was first read by its id, and the id of one that a sign-up did not name. */
+function whole(known: Use, { activityId, submitted }: Use): Use {
+  return { ...known, activityId: known.activityId || activityId, submitted: known.submitted ?? submitted };
 }
 
 /** Whether both uses are by the same activity. Requests are compared first, because the service chooses ids. */

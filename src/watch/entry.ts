@@ -46,7 +46,7 @@ const MAX_VALUES = 400_000;
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: Watched): watched is { readonly app: string } {
-  return Object.hasOwn(watched, "app");
+  return Object.hasOwn(watched, "app") && (watched as { readonly app?: unknown }).app !== undefined;
 }
 
 /**
