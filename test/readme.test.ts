@@ -773,10 +773,11 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     before: `
       import * as files from "node:fs";
       const organizationId = "c75ecb07-c84a-4dd5-932c-539dfafc6864";
+      const otpKey = "036335b78f92736e32e99dc6aed979aff0b5c24192e76b1628aa54edaf58c8c15d";
       const genuine = JSON.parse(files.readFileSync("genuine-tokens.json", "utf8"));`,
     after: `
       // Both expired long ago: the signatures are right, and nothing else fails.
-      const [session, contact] = [await sessionOf(genuine.session.token), await contactOf(genuine.otp.token)];
+      const [session, contact] = [await sessionOf(genuine.session.token), await contactOf(genuine.otp.token, otpKey)];
       if (session !== null || contact !== null) throw new Error("an expired token");
       const now = new Date("2025-06-02T15:00:00Z");
       const expected = { organizationId };

@@ -207,11 +207,7 @@ const SPELT = new Map<string, "hex" | "base64">([
 ]);
 const SPELT_IN_APP_PROOF = new Map([["publicKey", "hex"] as const, ["signature", "hex"] as const]);
 /** Members in which there is evidence, beside lists. */
-const WALKED = new Set(
-  Object.values(PIECES)
-    .flatMap(({ one, list }) => [one, list])
-    .concat("result"),
-);
+const WALKED = new Set(["result"].concat(...Object.values(PIECES).map(({ one, list }) => [one, list])));
 
 /**
  * Returns the faults of bytes in another spelling than their member should have, such as base64url. In a file they are

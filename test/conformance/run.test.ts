@@ -125,11 +125,11 @@ describe("the runner", () => {
   });
 
   it.each([
-    ["ends early", [process.execPath, "-e", "process.exit(3)"], "it ended (3)"],
-    ["is not there", [join(scratch, "nothing")], "could not be started"],
-    ["is silent", [process.execPath, "-e", "setInterval(() => {}, 1000)"], "no answer within 0.5 s"],
-  ])("stops at a command that %s", async (_, command, says) => {
-    const { code, stderr } = await run("--corpus", corpus, "--timeout", "0.5", "--", ...command);
+    ["ends early", "60", [process.execPath, "-e", "process.exit(3)"], "it ended (3)"],
+    ["is not there", "60", [join(scratch, "nothing")], "could not be started"],
+    ["is silent", "0.5", [process.execPath, "-e", "setInterval(() => {}, 1000)"], "no answer within 0.5 s"],
+  ])("stops at a command that %s", async (_, timeout, command, says) => {
+    const { code, stderr } = await run("--corpus", corpus, "--timeout", timeout, "--", ...command);
     expect(stderr).toContain(says);
     expect(code).toBe(2);
   });

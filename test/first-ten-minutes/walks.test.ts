@@ -62,11 +62,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A user: a home of its own with an empty npm cache, no variable of npm or bootproof, and the CPU that it took. */
+/** A user: a home of its own with an empty npm cache, and no variable of npm or bootproof. */
 class User {
   readonly home = newFolder("home");
   readonly #env: Readonly<Record<string, string>>;
-  seconds = 0;
 
   constructor() {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(?:npm_|bootproof_|git_)/i.test(name));
@@ -77,15 +76,12 @@ class User {
 
   /** Pastes texts into one POSIX shell. A line that fails ends it. */
   async paste(texts: readonly string[], cwd: string, more: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    const script = `set -eu\ntrap 'times > "$HOME/times"' EXIT\n${texts.map(withStandIns).join("\n")}\n`;
+    const script = `set -eu\n${texts.map(withStandIns).join("\n")}\n`;
     const options = { cwd, env: { ...this.#env, ...more }, maxBuffer: 2 ** 26 };
-    const done = await promisify(execFile)("sh", ["-c", script], options).then(
+    return promisify(execFile)("sh", ["-c", script], options).then(
       ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
       (error: { code: number; stdout: string; stderr: string }) => ({ ...error, status: error.code }),
     );
-    const times = readFileSync(join(this.home, "times"), "utf8").matchAll(/(\d+)m([\d.]+)s/g);
-    for (const [, minutes, seconds] of times) this.seconds += 60 * Number(minutes) + Number(seconds);
-    return done;
   }
 
   /** Starts what runs until it is interrupted, and waits for its first words. */
@@ -165,7 +161,6 @@ describe.skipIf(missing.length > 0)("the first ten minutes", () => {
       beside(audit, published()),
     );
     expect([third.status, verdicts(third.stdout)], third.stderr).toEqual([0, expect.arrayContaining(["VERIFIED"])]);
-    expect(user.seconds).toBeLessThan(120);
     expect(own.stderr).toContain("the evidence itself");
   });
 
@@ -185,7 +180,6 @@ describe.skipIf(missing.length > 0)("the first ten minutes", () => {
     } finally {
       expect(await interrupted(lab)).toBe(0);
     }
-    expect(user.seconds).toBeLessThan(120);
   });
 
   it("of CI, on a clean runner", { timeout: 400_000 }, async () => {
@@ -230,7 +224,6 @@ describe.skipIf(missing.length > 0)("the first ten minutes", () => {
       expect(
         (await runner.paste(line, checkout, { ...secrets, ...place, BOOTPROOF_BASE_URL: "http://127.0.0.1:1" })).status,
       ).toBe(3);
-      expect(user.seconds + runner.seconds).toBeLessThan(120);
     } finally {
       await interrupted(own);
     }
@@ -246,7 +239,6 @@ describe.skipIf(missing.length > 0)("the first ten minutes", () => {
     writeFileSync(join(project, "example.mjs"), text);
     const done = await user.paste(["npm init -y > /dev/null", "git init -q", PROJECT, "node example.mjs"], project);
     expect([done.status, done.stdout.split("\n").at(-2)], done.stderr).toEqual([0, "verified 1"]);
-    expect(user.seconds).toBeLessThan(120);
   });
 });
 
