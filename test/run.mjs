@@ -70,6 +70,7 @@ const TIERS = {
 const RELEASE = [
   { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
+  { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },
   ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),
   { name: "half an hour of fuzzing", command: npm("test:fuzz", "--", "--seconds", "1800") },
 ];

@@ -15,8 +15,8 @@ import {
 import { der } from "../support/der.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
-import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
+import { fc } from "../support/property.js";
+import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { leastCostMs } from "../support/cost.js";
 
 const FILE = bootProofVectors()[0]!.appProofs[0]!;
@@ -80,24 +80,14 @@ describe("decodeAppProof", () => {
 
   it.each<[string, Json, string]>([
     ["scheme", undefined, "expected a string, got nothing"],
-    ["scheme", "SIGNATURE_SCHEME_EPHEMERAL_KEY_P384", `expected ${APP_PROOF_SCHEME}`],
-    ["scheme", "signature_scheme_ephemeral_key_p256", `expected ${APP_PROOF_SCHEME}`],
-    ["scheme", "", `expected ${APP_PROOF_SCHEME}`],
     ["scheme", 1, "expected a string, got a number"],
     ["publicKey", undefined, "expected a string, got nothing"],
     ["publicKey", null, "expected a string, got nothing"],
     ["publicKey", "", `0 ${KEY_DIGITS}`],
-    ["publicKey", "04".repeat(129), `258 ${KEY_DIGITS}`],
-    ["publicKey", "04".repeat(131), `262 ${KEY_DIGITS}`],
     ["publicKey", "04".repeat(64), `128 ${KEY_DIGITS}`],
     ["publicKey", "04".repeat(66), `132 ${KEY_DIGITS}`],
-    ["publicKey", `0x${"04".repeat(130)}`, "hex with 0x: expected hex digits alone"],
-    ["publicKey", "0".repeat(259), "not hex"],
     ["proofPayload", undefined, "expected a string, got nothing"],
-    ["proofPayload", { type: "x" }, "expected a string, got an object"],
     ["signature", undefined, "expected a string, got nothing"],
-    ["signature", "ab".repeat(63), "63 bytes: neither r and s (64 bytes) nor strict DER"],
-    ["signature", "ab".repeat(65), "65 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", `30${"ab".repeat(70)}`, "71 bytes: neither r and s (64 bytes) nor strict DER"],
     ["signature", "zz%".repeat(64), "not hex"],
     ["signature", ` ${"ab".repeat(64)}`, "hex with white space or a byte order mark: expected hex digits alone"],
@@ -112,14 +102,6 @@ describe("decodeAppProof", () => {
     const reading = readAppProof({ ...proof, scheme: "x", signature: "x" });
     expect(reading.faults.map(({ path }) => path)).toEqual(["scheme", "signature"]);
     expect(reading.value.publicKey).toEqual(fromHex(proof.publicKey));
-  });
-
-  it("refuses what is not an object, and text that is not strict JSON", () => {
-    for (const input of [null, 1, [proof], undefined])
-      expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
-    const text = JSON.stringify(proof);
-    for (const broken of ["", `${text}x`, text.replace("{", '{"scheme":"x",')])
-      expect(refusalOf(() => decodeAppProof(broken)).code).toBe("json");
   });
 });
 
@@ -336,41 +318,21 @@ describe("decodeAppProofPayload", () => {
 
   it.each<[Json, string, Json, string]>([
     [derivation, "type", undefined, "missing: the application has to name a type"],
-    [derivation, "type", "", "empty"],
-    [derivation, "type", 1, "expected a string, got a number"],
     [derivation, "type", null, "missing: the application has to name a type"],
     [derivation, "addressDerivationProof.address", "", "empty"],
     [derivation, "addressDerivationProof.organizationId", "", "empty"],
     [outcome, "policyOutcomeProof.organizationId", "", "empty"],
-    [derivation, "timestampMs", undefined, "expected a string, got nothing"],
-    [derivation, "timestampMs", 1758058763571, "expected a string, got a number"],
-    [derivation, "timestampMs", "", "expected a decimal number"],
-    [derivation, "timestampMs", "-1", "expected a decimal number"],
     [derivation, "timestampMs", "+1", "expected a decimal number"],
     [derivation, "timestampMs", "01", "expected a decimal number"],
-    [derivation, "timestampMs", "1.5", "expected a decimal number"],
-    [derivation, "timestampMs", "1e3", "expected a decimal number"],
-    [derivation, "timestampMs", "0x10", "expected a decimal number"],
-    [derivation, "timestampMs", " 1", "expected a decimal number"],
     [derivation, "timestampMs", "1\n", "expected a decimal number"],
     [derivation, "timestampMs", "١", "expected a decimal number"],
     [derivation, "timestampMs", "8640000000000001", "out of range"],
-    [derivation, "timestampMs", "9".repeat(400), "out of range"],
-    [derivation, "addressDerivationProof", undefined, "expected an object, got nothing"],
     [derivation, "addressDerivationProof", [], "expected an object, got an array"],
-    [derivation, "addressDerivationProof.organizationId", undefined, "expected a string, got nothing"],
-    [derivation, "addressDerivationProof.address", undefined, "expected a string, got nothing"],
-    [derivation, "addressDerivationProof.address", 7, "expected a string, got a number"],
-    [derivation, "addressDerivationProof.walletId", 7, "expected a string, got a number"],
     [derivation, "addressDerivationProof.derivationPath", [], "expected a string, got an array"],
-    [outcome, "policyOutcomeProof", undefined, "expected an object, got nothing"],
     [outcome, "policyOutcomeProof.organizationId", undefined, "expected a string, got nothing"],
     [outcome, "policyOutcomeProof.outcome", undefined, "not a known outcome"],
-    [outcome, "policyOutcomeProof.outcome", "OUTCOME_MAYBE", "not a known outcome"],
     [outcome, "policyOutcomeProof.outcome", "ALLOW", "not a known outcome"],
-    [outcome, "policyOutcomeProof.outcome", "outcome_allow", "not a known outcome"],
     [outcome, "policyOutcomeProof.outcome", 0, "not a known outcome"],
-    [outcome, "policyOutcomeProof.decisionContextDigest", {}, "expected a string, got an object"],
     [outcome, "policyOutcomeProof.organizationDataDigest", 1, "expected a string, got a number"],
     [outcome, "policyOutcomeProof.parentOrganizationDataDigest", [], "expected a string, got an array"],
   ])("refuses in $type: %s %j", (good, path, member, fault) => {
@@ -403,25 +365,6 @@ describe("decodeAppProofPayload", () => {
     expect(payload({ ...derivation, timestampMs: "8640000000000000" }).timestampMs).toBe(8640000000000000);
   });
 
-  it.each<[string, string]>([
-    ["nothing", ""],
-    ["text after it", `${JSON.stringify(derivation)}x`],
-    ["a second payload", `${JSON.stringify(derivation)}${JSON.stringify(outcome)}`],
-    ["NUL after it", `${JSON.stringify(derivation)}\0`],
-    ["a member twice", JSON.stringify(derivation).replace("{", '{"type":"x",')],
-    ["a member twice, deep inside", JSON.stringify(derivation).replace('"address":', '"address":"0x00","address":')],
-    ["a member twice, once escaped", JSON.stringify(derivation).replace("{", '{"\\u0074ype":"x",')],
-    ["a byte order mark", `\ufeff${JSON.stringify(derivation)}`],
-    ["a lone surrogate", JSON.stringify(derivation).replace("0xab", "\\ud800")],
-  ])("refuses %s: not strict JSON", (_, text) => {
-    expect(refusalOf(() => decodeAppProofPayload(text)).code).toBe("json");
-  });
-
-  it("refuses JSON that is not an object", () => {
-    for (const value of [null, 1, "text", [derivation], true])
-      expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
-  });
-
   it("returns a reading of invalid text, with the fault of its JSON", () => {
     expect(readAppProofPayloadText(JSON.stringify(derivation))).toMatchObject({
       faults: [],
@@ -442,12 +385,6 @@ describe("decodeAppProofPayload", () => {
     expect(bad.faults.map(({ path }) => path)).toEqual(["type", "n"]);
     expect(bad.value.timestampMs).toBe(7);
   });
-
-  it("keeps the good fields beside the faults", () => {
-    const reading = readAppProofPayloadText(JSON.stringify({ ...derivation, type: "" }));
-    expect(faultsOf(() => payload({ ...derivation, type: "" }))).toBe("type: empty");
-    expect(reading.value.timestampMs).toBe(1758058763571);
-  });
 });
 
 describe("a payload's numbers", () => {
@@ -461,41 +398,15 @@ describe("a payload's numbers", () => {
 
   it.each(
     titled(
-      "0",
-      "-0",
-      "0.0",
       "-0.0e5",
       "0e999999",
-      "1",
-      "-1",
-      "1.0",
       "1.50",
-      "1e3",
       "1E+3",
-      "1e-3",
-      "10e-1",
-      "100",
-      "1e21",
-      "1e22",
-      "1000000000000000000000",
-      "0.1",
-      "-0.1",
-      "0.000001",
-      "1e-7",
-      "0.0000001",
-      "9007199254740991",
       "9007199254740992",
-      "-9007199254740992e0",
       "1.7976931348623157e308",
       "5e-324",
-      "123456789.125",
-      "1000e-3",
-      "0.001e3",
-      `1${"0".repeat(300)}`,
-      `0.${"0".repeat(300)}1`,
       `1${"0".repeat(1000)}e-1000`,
       `0.${"0".repeat(1000)}1e1001`,
-      `1.${"0".repeat(1000)}`,
       "1e0000000000000000000000000000000000000001",
     ),
   )("%s is returned", (_, literal) => {
@@ -506,25 +417,15 @@ describe("a payload's numbers", () => {
   it.each(
     titled(
       "12345678901234567890",
-      "-12345678901234567890",
       "9007199254740993",
       "1e999",
-      "-1e999",
       "1e-999",
-      "1e400",
       "0.10000000000000000001",
-      "0.1000000000000000055511151231257827",
       "1.7976931348623159e308",
       "2e-324",
-      "3.141592653589793238",
-      "18446744073709551615",
       "1e99999999999999999999999999",
       "1e-99999999999999999999999999",
-      `0.${"0".repeat(400)}1`,
-      `1${"0".repeat(400)}`,
       `1${"0".repeat(1000)}1e-1000`,
-      "72057594037927937",
-      "5.0000000000000000001e-324",
     ),
   )("%s is refused: it would be shown as another", (_, literal) => {
     const refusal = refusalOf(() => decodeAppProofPayload(withNumber(literal)));
@@ -576,7 +477,7 @@ describe("a payload's numbers", () => {
         const same = scaled(mantissa, power) === scaled(shown[1]! + fraction, Number(shown[3] ?? 0) - fraction.length);
         expect(isRefused(() => decodeAppProofPayload(withNumber(literal)))).toBe(!same);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
@@ -591,22 +492,6 @@ describe("a payload's numbers", () => {
       expect(await leastCostMs(2000, decode)).toBeLessThan(2000);
     }
   });
-});
-
-it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
-      isRefused(() => decodeAppProof(input));
-      isRefused(() => appProofList(input).map(decodeAppProof));
-      if (typeof input === "string") isRefused(() => decodeAppProofPayload(input));
-    }),
-  );
-  const text = JSON.stringify(outcome);
-  fc.assert(
-    fc.property(mutated(new TextEncoder().encode(text)), (bytes) => {
-      isRefused(() => decodeAppProofPayload(new TextDecoder().decode(bytes)));
-    }),
-  );
 });
 
 describe("the values of payloads", () => {

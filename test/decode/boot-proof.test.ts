@@ -7,8 +7,7 @@ import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { DETAIL_FORMS, type DetailForm, detailsOf, genuineDetails } from "../support/provisioning.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
-import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
+import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 
 const FILE = bootProofVectors()[0]!.bootProofs[0]!;
 const genuine = readVectorJson<Json>(FILE);
@@ -92,22 +91,6 @@ describe("decodeBootProof", () => {
     expect(refusal).toMatchObject({ code: "boot-proof", faults: `${name}: ${message}`, paths: [name] });
   });
 
-  it.each(
-    B64.flatMap((name) =>
-      ["Zg", "Zg=", "Zh==", "Zg==\n", "Z g=", "-_-_", "Zg==Zg==", "not base64", "=", "%"].map(
-        (text): [string, string] => [name, text],
-      ),
-    ),
-  )("refuses %s %j", (name, text) => {
-    expect(faultsOf(() => decodeBootProof({ ...proof, [name]: text }))).toBe(
-      `${name}: not strict base64 (standard alphabet, padded, no white space)`,
-    );
-  });
-
-  it.each(["0", "0x04", "04 ", "0g", "04:04", "-4"])("refuses ephemeralPublicKeyHex %j", (ephemeralPublicKeyHex) => {
-    expect(faultsOf(() => decodeBootProof({ ...proof, ephemeralPublicKeyHex }))).toBe("ephemeralPublicKeyHex: not hex");
-  });
-
   it("reads the key in either case", () => {
     expect(decodeBootProof({ ...proof, ephemeralPublicKeyHex: proof.ephemeralPublicKeyHex.toUpperCase() })).toEqual(
       decodeBootProof(proof),
@@ -116,18 +99,9 @@ describe("decodeBootProof", () => {
 
   it.each<[string, Json, string]>([
     ["createdAt", [], "createdAt: expected an object, got an array"],
-    ["createdAt", "2025-09-16T21:25:49Z", "createdAt: expected an object, got a string"],
-    ["createdAt", 1758057949, "createdAt: expected an object, got a number"],
     ["createdAt.seconds", undefined, "createdAt.seconds: expected a string, got nothing"],
-    ["createdAt.seconds", 1758057949, "createdAt.seconds: expected a string, got a number"],
-    ["createdAt.seconds", "", "createdAt.seconds: expected a decimal number"],
-    ["createdAt.seconds", "-1", "createdAt.seconds: expected a decimal number"],
     ["createdAt.seconds", "01", "createdAt.seconds: expected a decimal number"],
     ["createdAt.seconds", "1.5", "createdAt.seconds: expected a decimal number"],
-    ["createdAt.seconds", "1e9", "createdAt.seconds: expected a decimal number"],
-    ["createdAt.seconds", "1\n", "createdAt.seconds: expected a decimal number"],
-    ["createdAt.nanos", null, "createdAt.nanos: expected a string, got nothing"],
-    ["createdAt.nanos", "x", "createdAt.nanos: expected a decimal number"],
   ])("refuses %s %j", (path, member, fault) => {
     expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
   });
@@ -169,9 +143,6 @@ describe("decodeBootProof", () => {
   });
 
   it.each<[string, Json]>([
-    ["null", null],
-    ["a number", 1],
-    ["an array", [proof]],
     ["a wrapper of null", { bootProof: null }],
     ["a wrapper of text", { bootProof: JSON.stringify(proof) }],
     ["a wrapper in a wrapper", { bootProof: { bootProof: proof } }],
@@ -180,30 +151,6 @@ describe("decodeBootProof", () => {
   ])("refuses %s", (_, input) => {
     expect(refusalOf(() => decodeBootProof(input)).code).toBe("boot-proof");
   });
-
-  it("refuses text that is not strict JSON", () => {
-    const text = JSON.stringify(proof);
-    for (const broken of ["", `${text}x`, `${text}${text}`, text.replace("{", '{"owner":"a",'), text.slice(0, -1)]) {
-      expect(refusalOf(() => decodeBootProof(broken)).code).toBe("json");
-    }
-  });
-});
-
-it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
-      isRefused(() => decodeBootProof(input));
-    }),
-  );
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...TEXTS, "createdAt", "awsAttestationDocB64", "qosManifestVersion"),
-      fc.jsonValue(),
-      (name, member) => {
-        isRefused(() => decodeBootProof({ ...proof, [name]: member }));
-      },
-    ),
-  );
 });
 
 describe("provisioning details", () => {
@@ -359,33 +306,5 @@ describe("provisioning details", () => {
       expect(refusedPaths({ ...setup.bootProof, [name]: made(form)[name] })).toEqual([name]);
     for (const name of ["qosManifestB64", "qosManifestEnvelopeB64", "cloudAttestationDocB64"])
       expect(isRefused(() => decodeBootProof({ ...made(form), [name]: setup.bootProof[name] }))).toBe(true);
-  });
-
-  it.each(DETAIL_FORMS)("of form %s are refused beside and inside evidence", (form) => {
-    const details = made(form);
-    for (const value of [
-      { bootProof: setup.bootProof, more: details },
-      { bootProof: details, appProofs: [] },
-      { ...details, appProofs: [] },
-      { ...details, bundle: "x" },
-      { ...setup.bootProof, more: [details] },
-    ])
-      expect(isRefused(() => decodeBootProof(value))).toBe(true);
-    expect(refusedPaths({ ...details, appProofs: [] })).toEqual(["appProofs"]);
-    expect(refusedPaths({ [ENVELOPES[form]]: 7 })).toContain(form === "query" ? DOCUMENTS.browser : DOCUMENTS[form]);
-    expect(refusedPaths({ manifest_envelope: "e30=" })).toContain(DOCUMENTS.file);
-  });
-
-  it("want strict base64 and hex, and an envelope of their form's type", () => {
-    for (const form of DETAIL_FORMS)
-      expect(refusal({ ...made(form), [DOCUMENTS[form]]: "Zg==\n" })).toContain("not strict base64");
-    expect(refusal({ ...made("query"), manifestEnvelope: "-_-_" })).toContain("manifestEnvelope: not strict base64");
-    expect(refusal({ ...made("query"), manifestEnvelope: made("file")["manifest_envelope"] })).toContain(
-      "expected a string, got an object",
-    );
-    expect(refusal({ ...made("browser"), manifestEnvelope: made("query")["manifestEnvelope"] })).toContain(
-      "expected an object, got a string",
-    );
-    expect(refusal({ ...made("browser"), ephemeralPublicKeyHex: "0x04" })).toBe("ephemeralPublicKeyHex: not hex");
   });
 });

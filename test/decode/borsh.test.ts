@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BorshReader, BorshWriter, readBorsh } from "../../src/decode/borsh.js";
 import { faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
-import { anyBytes, fc } from "../support/property.js";
+import { fc } from "../support/property.js";
 
 /** Reads, and wants nothing left over. */
 function whole<T>(bytes: string, read: (reader: BorshReader) => T): T {
@@ -63,19 +63,12 @@ it("passes on an error that is not a fault of the bytes", () => {
 
 describe("BorshReader refuses", () => {
   it.each<[string, string, (input: BorshReader) => unknown, string]>([
-    ["an integer past the end", "", (input) => input.u8("a.b"), "a.b: the input ends inside it"],
-    ["a cut u16", "01", (input) => input.u16("a"), "a: the input ends inside it"],
     ["a cut u32", "010203", (input) => input.u32("a"), "a: the input ends inside it"],
     ["a boolean of 2", "02", (input) => input.bool("a"), "a: variant 2, expected below 2"],
-    ["a boolean of 255", "ff", (input) => input.bool("a"), "a: variant 255"],
     ["a variant that there is not", "03", (input) => input.variant(3, "a"), "a: variant 3, expected below 3"],
     ["an option of 2", "02", (input) => input.option("a", () => 1), "a: variant 2"],
-    ["cut bytes of a fixed length", "01", (input) => input.fixed(2, "a"), "a: the input ends inside it"],
     ["bytes longer than the input", "0200000001", (input) => input.bytes("a"), "a: the input ends inside it"],
-    ["bytes of 4 GiB", "ffffffff01", (input) => input.bytes("a"), "a: the input ends inside it"],
-    ["a string longer than the input", "0200000041", (input) => input.string("a"), "a: the input ends inside it"],
     ["a string that is not UTF-8", "0100000080", (input) => input.string("a"), "a: not UTF-8"],
-    ["a surrogate in a string", "03000000eda080", (input) => input.string("a"), "a: not UTF-8"],
     [
       "a vector of more items than bytes",
       "0300000001 02",
@@ -87,12 +80,6 @@ describe("BorshReader refuses", () => {
       "ffffffff",
       (input) => input.vector("a", (item) => input.u8(item)),
       "more than the input holds",
-    ],
-    [
-      "an item past the end",
-      "02000000 0100 02",
-      (input) => input.vector("a", (item) => input.u16(item)),
-      "a[1]: the input ends inside it",
     ],
     ["one byte that is left over", "00", () => undefined, "1 bytes after the end"],
     ["bytes that are left over", "0001", (input) => input.u8("a"), "1 bytes after the end"],
@@ -158,18 +145,6 @@ describe("properties", () => {
           vector: read.vector("", () => read.bytes("")),
         }).toEqual(input);
         read.end();
-      }),
-    );
-  });
-
-  it("arbitrary bytes have a fault, or are read", () => {
-    fc.assert(
-      fc.property(anyBytes(), (bytes) => {
-        const texts = readBorsh(bytes, (input) => input.string("a"));
-        const lists = readBorsh(bytes, (input) =>
-          input.vector("a", (item) => input.vector(item, () => input.option("b", () => input.bool("c")))),
-        );
-        for (const { value, fault } of [texts, lists]) expect(value === undefined).toBe(fault !== null);
       }),
     );
   });

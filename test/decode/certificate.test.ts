@@ -1,4 +1,4 @@
-import { X509Certificate, createHash, createPublicKey, verify } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
@@ -21,9 +21,8 @@ import {
   parseDer,
   writeDer,
 } from "../support/der.js";
-import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
-import { genuineDocuments, readVectorText } from "../support/vectors.js";
+import { faultsOf, refusalOf } from "../support/faults.js";
+import { genuineDocuments } from "../support/vectors.js";
 
 const DOCUMENTS = genuineDocuments().map(({ bytes }) => decodeAttestationDocument(bytes));
 const GENUINE: readonly Certificate[] = [
@@ -93,17 +92,6 @@ describe("genuine certificates", () => {
     }
   });
 
-  it("have a body and a signature that their issuers' keys verify", () => {
-    for (const { cabundle, certificate } of DOCUMENTS) {
-      const path = [...cabundle, certificate];
-      for (const [index, { tbsCertificate, signature }] of path.entries()) {
-        const issuer = path[Math.max(index - 1, 0)]!;
-        const key = createPublicKey({ key: Buffer.from(issuer.subjectPublicKeyInfo), format: "der", type: "spki" });
-        expect(verify("sha384", tbsCertificate, key, signature)).toBe(true);
-      }
-    }
-  });
-
   it("have the extensions that AWS gives them", () => {
     for (const { cabundle, certificate } of DOCUMENTS) {
       for (const ca of cabundle) {
@@ -117,46 +105,15 @@ describe("genuine certificates", () => {
       expect(decodeKeyUsage(usage.value)).toEqual({ digitalSignature: true, keyCertSign: false, cRLSign: false });
     }
   });
-
-  it("start at the AWS Nitro Enclaves root", () => {
-    const root = new X509Certificate(readVectorText("trust-anchors/aws_root_cert.pem"));
-    const decoded = decodeCertificate(new Uint8Array(root.raw));
-    expect(createHash("sha256").update(decoded.der).digest("hex")).toBe(
-      "641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b",
-    );
-    expect(nameText(decoded.subject)).toBe("C=US, O=Amazon, OU=AWS, CN=aws.nitro-enclaves");
-    expect(decoded.issuer).toEqual(decoded.subject);
-    expect(decoded.notBefore.toISOString()).toBe("2019-10-28T13:28:05.000Z");
-    expect(decoded.notAfter.toISOString()).toBe("2049-10-28T14:28:05.000Z");
-  });
 });
 
 describe("decodeCertificate refuses", () => {
   it.each<[string, Uint8Array, string]>([
     // Around the certificate.
     ["nothing", new Uint8Array(), "Certificate: missing"],
-    ["a byte after the certificate", join(LEAF.der, hex("00")), "1 bytes after the certificate"],
-    ["a second certificate", join(LEAF.der, LEAF.der), "after the certificate"],
-    ["a cut certificate", LEAF.der.subarray(0, -1), "ends inside"],
     ["PEM", new TextEncoder().encode("-----BEGIN CERTIFICATE-----"), "tag 0x2d"],
-    ["an indefinite length", join(hex("3080"), LEAF.der.subarray(4), hex("0000")), "indefinite"],
     ["a length in five bytes", join(hex("3085"), hex("0000000000"), LEAF.der.subarray(4)), "out of range"],
-    ["a length without its bytes", hex("3082 01"), "out of range"],
-    ["a tag without a length", hex("30"), "inside its length"],
     ["a set in place of the sequence", join(hex("31"), LEAF.der.subarray(1)), "tag 0x31"],
-    [
-      "a byte after the signature, inside",
-      made([], (node) => ({ ...node, trailer: hex("00") })),
-      "after signatureValue",
-    ],
-    [
-      "an element after the signature, inside",
-      made([], (node) => ({ ...node, trailer: hex("0500") })),
-      "after signatureValue",
-    ],
-    ["no signature", without(SIGNATURE), "signatureValue: missing"],
-    ["no algorithm", without(OUTER_ALGORITHM), "tag 0x3"],
-    ["an algorithm that is not a sequence", replaced(OUTER_ALGORITHM, 0x06, "2a03"), "signatureAlgorithm: tag"],
     ["a signature that is an octet string", made(SIGNATURE, (node) => ({ ...node, tag: 0x04 })), "signatureValue: tag"],
     [
       "a signature with unused bits",
@@ -170,32 +127,15 @@ describe("decodeCertificate refuses", () => {
     ],
     ["a multi-byte tag", made([...FIRST_ATTRIBUTE, 1], (node) => ({ ...node, tag: 0x1f })), "multi-byte tag"],
     // What is signed.
-    [
-      "an element after the extensions",
-      made(TBS, (node) => ({ ...node, trailer: hex("0500") })),
-      "after the extensions",
-    ],
-    ["version 1, written out", replaced([...VERSION, 0], 0x02, "00"), "version: not 2 or 3"],
-    ["version 4", replaced([...VERSION, 0], 0x02, "03"), "version: not 2 or 3"],
-    ["a version in two bytes", replaced([...VERSION, 0], 0x02, "0002"), "longer than needed"],
+    ["an element after them", made(TBS, (node) => ({ ...node, trailer: hex("0500") })), "after the extensions"],
     ["a version of 258", replaced([...VERSION, 0], 0x02, "0102"), "version: not 2 or 3"],
     ["a negative version", replaced([...VERSION, 0], 0x02, "ff"), "negative"],
-    ["an empty version", replaced([...VERSION, 0], 0x02, ""), "empty integer"],
-    ["two versions", made(VERSION, (node) => ({ ...node, trailer: hex("020102") })), "after version"],
     ["a version without its wrapper", made(VERSION, (node) => node.children![0]!), ""],
     ["no serial number", without(SERIAL), "serialNumber: tag"],
-    ["a negative serial number", replaced(SERIAL, 0x02, "80"), "serialNumber: negative"],
     ["an empty serial number", replaced(SERIAL, 0x02, ""), "serialNumber: an empty integer"],
-    ["a padded serial number", replaced(SERIAL, 0x02, "007f"), "serialNumber: longer than needed"],
     ["a serial number that is not an integer", replaced(SERIAL, 0x04, "01"), "serialNumber: tag"],
     ["an inner algorithm that is not a sequence", replaced(INNER_ALGORITHM, 0x06, "2a03"), "signature: tag"],
-    ["no issuer", without(ISSUER), ""],
     ["an issuer that is a set", made(ISSUER, (node) => ({ ...node, tag: 0x31 })), "issuer: tag"],
-    [
-      "a subject with a byte between its parts",
-      made(SUBJECT, (node) => ({ ...node, trailer: hex("00") })),
-      "subject: tag",
-    ],
     ["an empty part of a name", made([...SUBJECT, 0], (node) => ({ ...node, children: [] })), "subject: missing"],
     ["an attribute without a value", without([...FIRST_ATTRIBUTE, 1]), "subject: missing"],
     [
@@ -203,7 +143,6 @@ describe("decodeCertificate refuses", () => {
       made(FIRST_ATTRIBUTE, (node) => ({ ...node, trailer: hex("0c0141") })),
       "after an attribute of subject",
     ],
-    ["an attribute whose type is not an identifier", replaced([...FIRST_ATTRIBUTE, 0], 0x0c, "41"), "subject: tag"],
     ["an empty identifier", replaced([...FIRST_ATTRIBUTE, 0], 0x06, ""), "not an object identifier"],
     [
       "an identifier that ends inside an arc",
@@ -222,69 +161,31 @@ describe("decodeCertificate refuses", () => {
       "not an object identifier",
     ],
     ["no validity", without(VALIDITY), ""],
-    ["one time", without([...VALIDITY, 1]), "notAfter: missing"],
-    ["three times", made(VALIDITY, (node) => ({ ...node, trailer: writeDer(node.children![0]!) })), "after notAfter"],
     ["no key", without(SPKI), "subjectPublicKeyInfo: tag"],
     ["a key that is not a sequence", made(SPKI, (node) => ({ ...node, tag: 0x31 })), "subjectPublicKeyInfo: tag"],
-    [
-      "a unique identifier after the extensions",
-      made(TBS, (node) => ({ ...node, trailer: hex("810100") })),
-      "after the extensions",
-    ],
-    [
-      "an element of an unknown kind before the extensions",
-      made(EXTENSIONS, (node) => ({ ...node, tag: 0xa4 })),
-      "after the extensions",
-    ],
+    ["extensions under another tag", made(EXTENSIONS, (node) => ({ ...node, tag: 0xa4 })), "after the extensions"],
     // Extensions.
-    [
-      "an empty list of extensions",
-      made([...EXTENSIONS, 0], (node) => ({ ...node, children: [] })),
-      "extension: missing",
-    ],
-    [
-      "two lists of extensions",
-      made(EXTENSIONS, (node) => ({ ...node, trailer: writeDer(node.children![0]!) })),
-      "after the extensions",
-    ],
     [
       "an extension without a value",
       made(FIRST_EXTENSION, (node) => ({ ...node, children: node.children!.slice(0, -1) })),
       "missing",
     ],
-    ["an extension without an identifier", without([...FIRST_EXTENSION, 0]), "extension: tag"],
     [
       "an extension with two values",
       made(FIRST_EXTENSION, (node) => ({ ...node, trailer: hex("0400") })),
       "after extension",
     ],
-    ["an extension that is a set", made(FIRST_EXTENSION, (node) => ({ ...node, tag: 0x31 })), "extension: tag"],
     ["criticality FALSE, written out", replaced([...FIRST_EXTENSION, 1], 0x01, "00"), "not DER's TRUE"],
-    ["criticality TRUE as 01", replaced([...FIRST_EXTENSION, 1], 0x01, "01"), "not DER's TRUE"],
     ["criticality in two bytes", replaced([...FIRST_EXTENSION, 1], 0x01, "ffff"), "not DER's TRUE"],
-    ["criticality in no byte", replaced([...FIRST_EXTENSION, 1], 0x01, ""), "not DER's TRUE"],
-    ["criticality as an integer", replaced([...FIRST_EXTENSION, 1], 0x02, "ff"), "tag 0x2"],
     // Times.
     ["a UTCTime without seconds", time(UTC, "2505052200Z"), "not a time in its DER form"],
-    ["a UTCTime with an offset", time(UTC, "250505220000+0000"), "not a time in its DER form"],
-    ["a UTCTime with a local time", time(UTC, "2505052200000"), "not a time in its DER form"],
-    ["a UTCTime with a space", time(UTC, " 50505220000Z"), "not a time in its DER form"],
     ["a UTCTime with a fraction", time(UTC, "250505220000.5Z"), "not a time in its DER form"],
-    ["a UTCTime with a year of four digits", time(UTC, "20250505220000Z"), "not a time in its DER form"],
-    ["a lower-case z", time(UTC, "250505220000z"), "not a time in its DER form"],
     ["a GeneralizedTime with a fraction", time(GENERALIZED, "20510505220000.5Z"), "not a time in its DER form"],
-    ["a GeneralizedTime with a year of two digits", time(GENERALIZED, "510505220000Z"), "not a time in its DER form"],
     ["a GeneralizedTime before 2050", time(GENERALIZED, "20490505220000Z"), "GeneralizedTime before 2050"],
     ["an empty time", time(UTC, ""), "not a time in its DER form"],
     ["a month 13", time(UTC, "251305220000Z"), "no such time"],
-    ["a month 0", time(UTC, "250005220000Z"), "no such time"],
-    ["a day 0", time(UTC, "250500220000Z"), "no such time"],
-    ["31 February", time(UTC, "250231220000Z"), "no such time"],
     ["29 February of a common year", time(UTC, "250229220000Z"), "no such time"],
-    ["31 April", time(UTC, "250431220000Z"), "no such time"],
-    ["hour 24", time(UTC, "250505240000Z"), "no such time"],
     ["minute 60", time(UTC, "250505226000Z"), "no such time"],
-    ["second 60", time(UTC, "250505220060Z"), "no such time"],
     ["a time that is text", time(0x0c, "250505220000Z"), "notBefore: tag"],
   ])("%s", (_, bytes, fault) => {
     const refusal = refusalOf(() => decodeCertificate(bytes));
@@ -315,32 +216,6 @@ describe("decodeCertificate refuses", () => {
           path.join("."),
         ).toContain("longer than needed");
       }
-    }
-  });
-
-  it("an indefinite length in every constructed element that it reads", () => {
-    const read = [
-      [],
-      TBS,
-      VERSION,
-      ISSUER,
-      VALIDITY,
-      SUBJECT,
-      [...SUBJECT, 0],
-      FIRST_ATTRIBUTE,
-      SPKI,
-      OUTER_ALGORITHM,
-      INNER_ALGORITHM,
-      EXTENSIONS,
-      [...EXTENSIONS, 0],
-      FIRST_EXTENSION,
-    ];
-    for (const path of read) {
-      const bytes = made(path, (node) => ({ ...node, length: hex("80"), trailer: hex("0000") }));
-      expect(
-        faultsOf(() => decodeCertificate(bytes)),
-        path.join("."),
-      ).toContain("indefinite");
     }
   });
 });
@@ -413,17 +288,11 @@ describe("decodeBasicConstraints", () => {
   });
 
   it.each([
-    ["nothing", "", "missing"],
     ["CA FALSE, written out", "30 03 01 01 00", "not DER's TRUE"],
-    ["CA TRUE as 01", "30 03 01 01 01", "not DER's TRUE"],
     ["a negative path length", "30 06 01 01 ff 02 01 ff", "negative"],
-    ["a padded path length", "30 07 01 01 ff 02 02 00 01", "longer than needed"],
     ["a path length of 128", "30 07 01 01 ff 02 02 00 80", "out of range"],
     ["the two in the other order", "30 06 02 01 00 01 01 ff", "after pathLenConstraint"],
     ["two path lengths", "30 09 01 01 ff 02 01 00 02 01 00", "after pathLenConstraint"],
-    ["a byte after it", "30 00 00", "after basicConstraints"],
-    ["a set", "31 00", "tag 0x31"],
-    ["a long length", "30 81 00", "longer than needed"],
   ])("refuses %s", (_, bytes, fault) => {
     expect(faultsOf(() => decodeBasicConstraints(hex(bytes)))).toContain(fault);
   });
@@ -446,7 +315,6 @@ describe("decodeKeyUsage", () => {
 
   it.each([
     ["nothing", "", "missing"],
-    ["no content", "03 00", "not a bit string"],
     ["unused bits beyond a byte", "03 02 08 00", "not a bit string"],
     ["unused bits of no byte", "03 01 07", "shortest form"],
     ["a one among the unused bits", "03 02 07 c0", "shortest form"],
@@ -454,9 +322,6 @@ describe("decodeKeyUsage", () => {
     ["a zero byte at the end", "03 03 00 80 00", "shortest form"],
     ["too few unused bits", "03 02 06 80", "shortest form"],
     ["three bytes", "03 04 00 00 00 01", "not a bit string"],
-    ["a byte after it", "03 02 07 80 00", "after keyUsage"],
-    ["an octet string", "04 02 07 80", "tag 0x4"],
-    ["a long length", "03 81 02 07 80", "longer than needed"],
   ])("refuses %s", (_, bytes, fault) => {
     expect(faultsOf(() => decodeKeyUsage(hex(bytes)))).toContain(fault);
   });
@@ -473,40 +338,5 @@ describe("nameText", () => {
       "C=US, CN=a",
     );
     expect(nameText(hex("3000"))).toBe("");
-  });
-});
-
-describe("properties", () => {
-  it("arbitrary and mutated bytes are refused with a MalformedError, or read", () => {
-    const certificates = GENUINE.map((certificate) => certificate.der);
-    fc.assert(
-      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...certificates).chain(mutated)), (bytes) => {
-        if (isRefused(() => decodeCertificate(bytes))) return;
-        const decoded = decodeCertificate(bytes);
-        isRefused(() => nameText(decoded.subject));
-        for (const { value } of decoded.extensions) {
-          isRefused(() => decodeBasicConstraints(value));
-          isRefused(() => decodeKeyUsage(value));
-        }
-      }),
-      { numRuns: 2000 },
-    );
-  });
-
-  it("what is read is all that there is: the parts make up the bytes", () => {
-    let read = 0;
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...GENUINE.slice(0, 20).map((certificate) => certificate.der)).chain(mutated),
-        (bytes) => {
-          if (isRefused(() => decodeCertificate(bytes))) return;
-          read++;
-          const { tbsCertificate, outerSignatureAlgorithm, signature } = decodeCertificate(bytes);
-          expect(der(0x30, tbsCertificate, outerSignatureAlgorithm, der(0x03, hex("00"), signature))).toEqual(bytes);
-        },
-      ),
-      { numRuns: 2000 },
-    );
-    expect(read).toBeGreaterThan(100);
   });
 });

@@ -114,12 +114,14 @@ describe.each(Object.entries(OF_TYPES))("of %s", (type, { intent, result }) => {
   const [i, r] = [intentMember ?? "customIntent", resultMember ?? "customResult"];
   const withIntent = (value: JsonObject): JsonObject => activityOf({ [i]: value }, { [r]: {} }, type);
   const withResult = (value: JsonObject): JsonObject => activityOf({ [i]: {} }, { [r]: value }, type);
+  // The names that a type reads beside the above have one reader: a type without any stands for all of these.
+  const isRead = type === CUSTOM || intent.length + result.length > 0;
   const places = [
     ...[...INTENT, ...intent].map((path) => [`intent.${i}`, path, withIntent] as const),
     ...[...RESULT, ...ANYWHERE, ...result].map((path) => [`result.${r}`, path, withResult] as const),
   ];
 
-  it.each(places)("another spelling is refused in %s: %s", (before, path, made) => {
+  it.each(isRead ? places : [])("another spelling is refused in %s: %s", (before, path, made) => {
     expect(pathsOf(made(withMember(path, "x")))).toEqual([]);
     const read = before.startsWith("intent") ? intent : result;
     const others = otherSpellings(path).filter((other) => ![...read].includes(other));

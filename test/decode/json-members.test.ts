@@ -52,19 +52,7 @@ describe("MemberReader", () => {
       (r: MemberReader) => r.strings("m"),
       "at.m[1]: expected a string, got a number",
     ],
-    [
-      "null inside an array",
-      { m: [null] },
-      (r: MemberReader) => r.strings("m"),
-      "at.m[0]: expected a string, got null",
-    ],
     ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: expected an object, got an array"],
-    [
-      "a boxed number as an object",
-      { m: new JsonNumber("1") },
-      (r: MemberReader) => r.nested("m"),
-      "at.m: expected an object, got a number",
-    ],
     ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: expected an object, got nothing"],
     ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: expected an array, got nothing"],
   ])("reports %s", (_, object, read, fault) => {

@@ -10,31 +10,15 @@ import {
 } from "../../src/decode/json.js";
 import { MemberReader } from "../../src/decode/json-members.js";
 import { FaultList, faultText } from "../../src/errors.js";
-import { hex } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
-import { bootProofVectors, readVector, readVectorText } from "../support/vectors.js";
+import { fc } from "../support/property.js";
 
 const nested = (depth: number, inside: string): string => "[".repeat(depth) + inside + "]".repeat(depth);
 
 describe("parseJson", () => {
   it.each([
-    ["null"],
-    ["true"],
-    ["false"],
-    ["0"],
-    ["-0"],
-    ["-1"],
-    ["12.50"],
-    ["1e3"],
     ["1E+2"],
     ["5e-1"],
-    ['""'],
-    ['"a b"'],
-    ["[]"],
-    ["{}"],
-    ["[1,[2,{}]]"],
-    ['{"a":{"b":[null]}}'],
     [' \t\r\n{ "a" : [ 1 , 2 ] } \n'],
     ['"\\"\\\\\\/\\b\\f\\n\\r\\t"'],
     ['"\\u0041\\u00e9\\uFB33"'],
@@ -50,81 +34,28 @@ describe("parseJson", () => {
   });
 
   it.each([
-    ["nothing", "", "the text ends early"],
     ["white space alone", " \n", "the text ends early"],
-    ["a second value", "1 2", "after the end"],
-    ["a second object", "{}{}", "after the end"],
-    ["text after the value", '{"a":1}x', "after the end"],
-    ["NUL after the value", "{}\0", "after the end"],
-    ["a comment", "{}//", "after the end"],
     ["the same member twice", '{"a":1,"a":1}', '"a" appears twice'],
-    ["the same member twice, once escaped", '{"a":1,"\\u0061":2}', '"a" appears twice'],
-    ["the same member twice, deep inside", '[{"x":{"a":1,"b":2,"a":3}}]', '"a" appears twice'],
     ["__proto__ twice", '{"__proto__":1,"__proto__":2}', "appears twice"],
-    ["an empty name twice", '{"":1,"":2}', "appears twice"],
-    ["a raw lone high surrogate", '"\ud83d"', "lone surrogate"],
-    ["a raw lone low surrogate", '"\ude00"', "lone surrogate"],
-    ["a raw high surrogate before a letter", '"\ud83dx"', "lone surrogate"],
-    ["an escaped lone high surrogate", '"\\ud83d"', "lone surrogate"],
     ["an escaped lone low surrogate", '"\\ude00"', "lone surrogate"],
-    ["two escaped high surrogates", '"\\ud83d\\ud83d"', "lone surrogate"],
-    ["an escaped high surrogate before a letter's escape", '"\\ud83d\\u0041"', "lone surrogate"],
-    ["a surrogate pair in the wrong order", '"\\ude00\\ud83d"', "lone surrogate"],
-    ["a lone surrogate in a name", '{"\\ud83d":1}', "lone surrogate"],
     ["a control character in a string", '"a\nb"', "control character"],
-    ["NUL in a string", '"\0"', "control character"],
-    ["U+001F in a string", '"\u001f"', "control character"],
     ["an unknown escape", '"\\x41"', "unknown escape"],
-    ["an escaped quote of another kind", '"\\\'"', "unknown escape"],
     ["a \\u with three digits", '"\\u041"', "hex digits"],
-    ["a \\u with a sign", '"\\u+041"', "hex digits"],
     ["a string that does not end", '"abc', "does not end"],
     ["a string that ends in a backslash", '"abc\\', "unknown escape"],
-    ["quotes of another kind", "'a'", "expected a value"],
     ["a name without quotes", "{a:1}", "expected a member name"],
-    ["a number as a name", "{1:1}", "expected a member name"],
     ["a comma at an object's end", '{"a":1,}', "expected a member name"],
-    ["a comma at an array's end", "[1,]", "expected a value"],
-    ["a comma at an array's start", "[,1]", "expected a value"],
-    ["a missing colon", '{"a" 1}', "expected ':'"],
-    ["a missing comma", "[1 2]", "expected ',' or ']'"],
     ["a missing comma in an object", '{"a":1 "b":2}', "expected ',' or '}'"],
     ["an array that does not end", "[1", "expected ',' or ']'"],
-    ["an object that does not end", '{"a":1', "expected ',' or '}'"],
-    ["a leading zero", "01", "after the end"],
-    ["a leading plus", "+1", "expected a value"],
-    ["a minus alone", "-", "expected a value"],
-    ["a fraction without digits", "1.", "after the end"],
-    ["a fraction without an integer", ".5", "expected a value"],
-    ["an exponent without digits", "1e", "after the end"],
-    ["hex", "0x10", "after the end"],
-    ["NaN", "NaN", "expected a value"],
-    ["Infinity", "Infinity", "expected a value"],
-    ["undefined", "undefined", "expected a value"],
     ["a word in capitals", "True", "expected a value"],
-    ["a word cut short", "nul", "expected a value"],
-    ["a word run on", "nulls", "after the end"],
-    ["a no-break space", "\u00a01", "expected a value"],
-    ["a form feed", "\f1", "expected a value"],
     ["a byte order mark", "\ufeff{}", "byte order mark"],
     ["65 levels", nested(65, "1"), "nested deeper than 64"],
-    ["65 levels of objects", '{"a":'.repeat(65) + "1" + "}".repeat(65), "nested deeper than 64"],
     ["a hundred thousand levels", "[".repeat(100_000), "nested deeper than 64"],
   ])("refuses %s", (_, text, fault) => {
     const refusal = refusalOf(() => parseJson(text));
     expect(refusal.code).toBe("json");
     expect(refusal.faults).toContain(fault);
     expect(() => parseJson(text, { numbers: "literal" })).toThrow(fault);
-  });
-
-  it.each([
-    ["a byte that is not UTF-8", "22ff22"],
-    ["an overlong quote", "c0a2"],
-    ["a surrogate in UTF-8", "22eda08022"],
-    ["UTF-16", "7b007d00"],
-    ["a byte order mark", "efbbbf7b7d"],
-  ])("refuses bytes with %s", (_, bytes) => {
-    expect(isRefused(() => parseJson(hex(bytes)))).toBe(true);
   });
 
   it("says where the fault is", () => {
@@ -146,68 +77,6 @@ describe("parseJson", () => {
     expect(value.map((number) => number.text)).toEqual(literals);
     expect(value.every((number) => number instanceof JsonNumber)).toBe(true);
     expect(parseJson("1.50")).toBe(1.5);
-  });
-
-  it("accepts nothing that JSON.parse refuses, and reads the rest alike", () => {
-    const pieces = [
-      "{",
-      "}",
-      "[",
-      "]",
-      ":",
-      ",",
-      '"',
-      "\\",
-      "\\u0061",
-      "\\ud83d",
-      "\\ude00",
-      "a",
-      "1",
-      "-",
-      ".",
-      "e",
-      "0",
-      " ",
-      "\n",
-      "true",
-      "null",
-      '"a"',
-      '"b"',
-      '"__proto__"',
-      "\ud83d",
-      "\u0000",
-      "😀",
-    ];
-    let accepted = 0;
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
-        const text = parts.join("");
-        if (isRefused(() => parseJson(text))) return;
-        accepted++;
-        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
-      }),
-      { numRuns: 5000 },
-    );
-    expect(accepted).toBeGreaterThan(100);
-  });
-
-  it("reads whatever JSON.stringify writes", () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
-        const text = JSON.stringify(value);
-        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
-      }),
-    );
-  });
-
-  it("refuses arbitrary and mutated bytes only with its own error", () => {
-    const genuine = readVector(bootProofVectors()[0]!.appProofs[0]!);
-    fc.assert(
-      fc.property(fc.oneof(anyBytes(), mutated(genuine)), (bytes) => {
-        if (!isRefused(() => parseJson(bytes))) JSON.parse(new TextDecoder().decode(bytes));
-      }),
-    );
-    expect(isRefused(() => parseJson(readVectorText("manifests/rust-sdk/manifest.json")))).toBe(false);
   });
 });
 

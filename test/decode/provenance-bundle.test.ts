@@ -132,16 +132,9 @@ function certificateOf(extensions: number, bytes = 0): Uint8Array {
 }
 
 describe("what no bundle may be", () => {
-  const large = { rawBytes: toBase64(certificateOf(1, 16 * 1024)) };
   const extended = { rawBytes: toBase64(certificateOf(65)) };
-  const longName = `\u2014 ${"a".repeat(257)} AAAA\n`;
   const proofIn = (b: GenuineBundle): InclusionProof => b.verificationMaterial.tlogEntries[0]!.inclusionProof;
   const changes: readonly [name: string, says: string, change: (bundle: GenuineBundle) => void][] = [
-    [
-      "a public key's",
-      "publicKey: expected a certificate",
-      (b) => (b.verificationMaterial["publicKey"] = { hint: "a" }),
-    ],
     [
       "without a certificate",
       "exactly one of certificate and x509CertificateChain",
@@ -153,29 +146,7 @@ describe("what no bundle may be", () => {
       (b) => (b.verificationMaterial["x509CertificateChain"] = { certificates: [b.verificationMaterial.certificate] }),
     ],
     ["with an empty chain", "certificates: empty", (b) => chain(b, () => [], "0.2")],
-    [
-      "with nine log entries",
-      "tlogEntries: 9 entries, expected at most 8",
-      ({ verificationMaterial: { tlogEntries } }) => tlogEntries.push(...Array(8).fill(tlogEntries[0]!)),
-    ],
     ["with log entries that are no list", "tlogEntries: ", (b) => (b.verificationMaterial.tlogEntries = {} as never)],
-    [
-      "with nine timestamps",
-      "rfc3161Timestamps: 9 entries, expected at most 8",
-      (b) => (b.verificationMaterial["timestampVerificationData"] = { rfc3161Timestamps: Array(9).fill({}) }),
-    ],
-    [
-      "with eleven certificates",
-      "certificates: 11 entries, expected at most 10",
-      (b) => chain(b, (leaf) => Array(11).fill(leaf) as object[], "0.1"),
-    ],
-    ["with a large certificate", "rawBytes: 1", (b) => Object.assign(b.verificationMaterial.certificate!, large)],
-    ["with a large certificate in its chain", "[1].rawBytes: 1", (b) => chain(b, (leaf) => [leaf, large], "0.1")],
-    [
-      "with a certificate of many extensions",
-      "rawBytes: 65 extensions, expected at most 64",
-      (b) => Object.assign(b.verificationMaterial.certificate!, extended),
-    ],
     [
       "with a certificate of many extensions in its chain",
       "[1].rawBytes: 65 extensions, expected at most 64",
@@ -186,17 +157,6 @@ describe("what no bundle may be", () => {
       "checkpoint: 101 signatures, expected at most 100",
       (b) => (proofIn(b).checkpoint.envelope += "\u2014 witness AAAA\n".repeat(100)),
     ],
-    [
-      "with another root hash",
-      "rootHash: differs from the signed checkpoint",
-      (b) => (proofIn(b).rootHash = `A${proofIn(b).rootHash.slice(1)}`),
-    ],
-    [
-      "without a root hash",
-      "rootHash: differs from the signed checkpoint",
-      (b) => delete (proofIn(b) as { rootHash?: unknown }).rootHash,
-    ],
-    ["with another tree size", "treeSize: differs from the signed checkpoint", (b) => (proofIn(b).treeSize += "0")],
     [
       "with a tree size in another spelling",
       "treeSize: differs from the signed checkpoint",
@@ -216,45 +176,12 @@ describe("what no bundle may be", () => {
       "logIndex: expected an integer of 64 bits",
       (b) => Object.assign(proofIn(b), { logIndex: "9".repeat(21) }),
     ],
-    [
-      "without a tree size",
-      "treeSize: differs from the signed checkpoint",
-      (b) => delete (proofIn(b) as { treeSize?: unknown }).treeSize,
-    ],
-    [
-      "with a checkpoint that is a list",
-      "verificationMaterial.tlogEntries[0].inclusionProof.checkpoint.envelope: expected a string, got an array",
-      (b) => (proofIn(b).checkpoint.envelope = [proofIn(b).checkpoint.envelope] as never),
-    ],
-    ["without a checkpoint", "checkpoint: ", (b) => delete (proofIn(b) as { checkpoint?: unknown }).checkpoint],
     ["with a broken certificate", "rawBytes: ", (b) => (b.verificationMaterial.certificate!.rawBytes = "MAAA")],
-    ["a signature of a file", "messageSignature: ", (b) => (b["messageSignature"] = { signature: "AAAA" })],
     ["without an envelope", "dsseEnvelope: ", (b) => delete (b as { dsseEnvelope?: unknown }).dsseEnvelope],
-    [
-      "of another payload type",
-      "payloadType: expected application/vnd.in-toto+json",
-      (b) => (b.dsseEnvelope.payloadType = "text/plain"),
-    ],
-    ["without signatures", "0 signatures, expected exactly one", (b) => (b.dsseEnvelope.signatures = [])],
-    [
-      "with two signatures",
-      "2 signatures, expected exactly one",
-      (b) => b.dsseEnvelope.signatures.push({ sig: "AAAA" }),
-    ],
     [
       "in lenient base64",
       "payload: base64 with whi",
       (b) => (b.dsseEnvelope.payload = b.dsseEnvelope.payload.replace(/=*$/, " ")),
-    ],
-    [
-      "with a long checkpoint name",
-      "a name of more than 256 characters",
-      (b) => (b.verificationMaterial.tlogEntries[0]!.inclusionProof.checkpoint.envelope += longName),
-    ],
-    [
-      "with a regular expression as checkpoint name",
-      "a name with characters that are not allowed in a log's name",
-      (b) => (b.verificationMaterial.tlogEntries[0]!.inclusionProof.checkpoint.envelope += "x\u2014 (a+)+$ AAAA\n"),
     ],
   ];
   it.each(changes)("%s", (_, says, change) => {
@@ -262,17 +189,10 @@ describe("what no bundle may be", () => {
   });
 
   const statements: readonly [name: string, says: string, change: (s: Record<string, unknown>) => string | object][] = [
-    ["of another statement type", "_type: ", (s) => ({ ...s, _type: "https://in-toto.io/Statement/v2" })],
     ["without a predicate type", "predicateType: ", (s) => ({ ...s, predicateType: undefined })],
     ["without subjects", "subject: ", (s) => ({ ...s, subject: undefined })],
     ["with a subject without a digest", "subject[0].digest", (s) => ({ ...s, subject: [{ name: "a" }] })],
     ["with a digest that is not text", "digest.sha256", (s) => ({ ...s, subject: [{ digest: { sha256: 1 } }] })],
-    ["a statement that is not JSON", "statement: not strict JSON", () => "{"],
-    [
-      "a statement with a member twice",
-      "statement: not strict JSON",
-      (s) => JSON.stringify(s).replace('{"_type"', '{"subject":[],"_type"'),
-    ],
   ];
   it("a tree size may be a number, and a log's promise may stand alone", () => {
     expect(faultsOf(changedBundle((b) => (proofIn(b).treeSize = 92601055 as never)))).toBe("");
@@ -285,14 +205,6 @@ describe("what no bundle may be", () => {
 
   it.each(statements)("%s", (_, says, change) => {
     expect(faultsOf(withStatement(change))).toContain(says);
-  });
-
-  it("a statement of v0.1 is one, too", () => {
-    expect(faultsOf(withStatement((s) => ({ ...s, _type: "https://in-toto.io/Statement/v0.1" })))).toBe("");
-  });
-
-  it("with a member twice", () => {
-    expect(faultsOf(GENUINE.replace("{", '{"mediaType": "a",'))).toContain("mediaType");
   });
 
   it("larger than 1 MiB, white space included", () => {
@@ -361,23 +273,12 @@ describe("the identity in a certificate", () => {
   });
 
   it.each([
-    ["an extension twice", "1.3.6.1.4.1.57264.1.8: twice", [issuer, issuer, uri]],
     [
       "any other extension twice",
       "1.2.3: twice",
       [issuer, uri, ...Array(2).fill({ id: "1.2.3", critical: false, value: new Uint8Array() })],
     ],
-    ["a raw text", "issuer (.8): tag 0x68", [fulcio(8, toUtf8("https://issuer")), uri]],
-    ["another type of text", "issuer (.8): tag 0x13", [fulcio(8, Uint8Array.of(0x13, 1, 0x61)), uri]],
-    [
-      "bytes after it",
-      "1 bytes after issuer (.8)",
-      [fulcio(8, concatBytes(derUtf8String("a"), Uint8Array.of(0))), uri],
-    ],
-    ["a longer length than needed", "longer than needed", [fulcio(8, Uint8Array.of(0x0c, 0x81, 1, 0x61)), uri]],
-    ["no UTF-8", "issuer (.8): not UTF-8", [fulcio(8, Uint8Array.of(0x0c, 1, 0xff)), uri]],
     ["no name", "no subject alternative name", [issuer]],
-    ["two names", "bytes after the first name", [issuer, name(general(0x86, "https://a"), general(0x86, "https://b"))]],
     ["another kind of name", "expected a URI or an email address", [issuer, name(general(0x82, "a.example"))]],
     ["a name that is not ASCII", "not ASCII text", [issuer, name(Uint8Array.of(0x86, 2, 0xc3, 0xa9))]],
     ["an empty name", "not ASCII text", [issuer, name(Uint8Array.of(0x86, 0))]],

@@ -293,10 +293,6 @@ describe("an object", () => {
     }
   });
 
-  it("counts a record's members without those beside", () => {
-    expect(faultsOf(record(text, { least: 1, beside: { note: text } }), { note: "" })).toHaveLength(1);
-  });
-
   it("has no prototype, unless it is open", () => {
     for (const shape of [object({ a: text }), record(text)])
       expect(Object.getPrototypeOf(readShape<unknown>(shape, { a: "" }).value)).toBeNull();

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { concatBytes, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeFile, insteadOfCose, mayBeDocument, otherSpelling } from "../../src/decode/text-encoding.js";
 import { hex, nsmAnswer } from "../support/cbor.js";
-import { fc } from "../support/property.js";
 import { genuineDocuments } from "../support/vectors.js";
 
 const documents = genuineDocuments();
@@ -39,16 +38,6 @@ describe("decodeFile", () => {
     }
   });
 
-  it("has one reading of each genuine document, in every spelling", () => {
-    for (const { bytes } of documents) {
-      const [digits, base64] = [toHex(bytes), toBase64(bytes)];
-      for (const text of [digits, `0x${digits}`, base64, base64.replace(/=+$/, ""), url(base64)]) {
-        expect(decodeFile(toUtf8(text)).bytes).toEqual(bytes);
-        expect(mayBeDocument(toUtf8(text))).toBe(true);
-      }
-    }
-  });
-
   it("takes digits as hex, never as base64, which they are too", () => {
     expect(decodeFile(toUtf8("abcd"))).toEqual({ bytes: hex("abcd"), encoding: "hex" });
     expect(decodeFile(toUtf8("0x0abcde"))).toEqual({ bytes: hex("0abcde"), encoding: "hex with 0x" });
@@ -60,14 +49,11 @@ describe("decodeFile", () => {
   it.each<[string, Uint8Array]>([
     ["nothing", new Uint8Array()],
     ["white space", toUtf8(" \n")],
-    ["a byte order mark", toUtf8("\ufeff")],
-    ["0x alone", toUtf8("0x")],
     ["text that is neither", toUtf8("abc")],
     ["JSON", toUtf8('{"a":1}')],
     ["both alphabets at once", toUtf8("-_+/")],
     ["too much padding", toUtf8("Zg===")],
     ["too much padding of base64url", toUtf8("_w===")],
-    ["padding inside", toUtf8("Zg==Zg==")],
     ["base64 with stray bits", toUtf8("Zh==")],
     ["base64url with stray bits", toUtf8("_x")],
     ["one character", toUtf8("g")],
@@ -80,24 +66,10 @@ describe("decodeFile", () => {
   ])("leaves %s as it is", (_, file) => {
     expect(decodeFile(file)).toEqual({ bytes: file, encoding: "binary" });
   });
-
-  it("leaves bytes that are no text as they are", () => {
-    fc.assert(
-      fc.property(
-        fc.uint8Array({ minLength: 1, maxLength: 40 }),
-        fc.integer({ min: 0x80, max: 0xff }),
-        (bytes, byte) => {
-          const file = Uint8Array.of(...bytes, byte);
-          expect(decodeFile(file)).toEqual({ bytes: file, encoding: "binary" });
-        },
-      ),
-    );
-  });
 });
 
 describe("what is no attestation document", () => {
   const base64 = toBase64(document);
-  const JUNK = "And some words after it.";
 
   it.each<[string, Uint8Array | string, string | null]>([
     ["the answer of the driver", nsmAnswer(document), "the answer of the NSM driver: pass the bytes of Attestation"],
@@ -105,12 +77,9 @@ describe("what is no attestation document", () => {
     ["base64 inside base64", toBase64(toUtf8(base64)), "base64 inside base64: decode it once"],
     ["hex inside base64", toBase64(toUtf8(toHex(document))), "hex inside base64: decode it once"],
     ["base64url inside hex", toHex(toUtf8(url(base64))), "base64url inside hex: decode it once"],
-    ["base64 with words after it", `${base64}\n${JUNK}`, null],
     ["hex with letters after it", `${toHex(document)}\nends`, "base64 of the bytes"],
-    ["hex that lost a digit", toHex(document).slice(0, -1), null],
     ["hex that lost its first byte", toHex(document).slice(2), "hex of the bytes"],
     ["JSON", JSON.stringify({ document: base64 }), null],
-    ["prose", JUNK, null],
     ["prose with accents", "Un document d’attestation, s’il vous plaît", null],
   ])("is %s", (_, file, instead) => {
     const bytes = typeof file === "string" ? toUtf8(file) : file;

@@ -335,7 +335,7 @@ it("damaged certificates", { timeout: TIMEOUT }, () => {
     fc.property(damagedCertificate([...genuine.slice(0, 40), ...labPath]), (der) => {
       for (const each of comparisons) each.hold(der);
     }),
-    runs(300),
+    runs(120),
   );
-  for (const each of comparisons) expect(each.refusedByBoth).toBeGreaterThan(50);
+  for (const each of comparisons) expect(each.refusedByBoth).toBeGreaterThan(20);
 });

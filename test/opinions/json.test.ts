@@ -139,11 +139,11 @@ it("texts, damaged texts, tokens in any order: JSON.parse", { timeout: TIMEOUT }
   const before = [parse.agreed, parse.refusedByBoth];
   fc.assert(
     fc.property(texts, (text) => parse.hold(text)),
-    runs(4000),
+    runs(1500),
   );
   for (const text of genuine) parse.hold(text);
-  expect(parse.agreed - before[0]!).toBeGreaterThan(500);
-  expect(parse.refusedByBoth - before[1]!).toBeGreaterThan(500);
+  expect(parse.agreed - before[0]!).toBeGreaterThan(150);
+  expect(parse.refusedByBoth - before[1]!).toBeGreaterThan(150);
 });
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
@@ -255,10 +255,10 @@ it("any values: RFC 8785", { timeout: TIMEOUT }, () => {
       rfc8785.hold(value);
       beside.hold(value);
     }),
-    runs(3000),
+    runs(1200),
   );
-  expect(rfc8785.agreed - before[0]!).toBeGreaterThan(300);
-  expect(beside.agreed - before[1]!).toBeGreaterThan(1000);
+  expect(rfc8785.agreed - before[0]!).toBeGreaterThan(100);
+  expect(beside.agreed - before[1]!).toBeGreaterThan(400);
 });
 
 it("integers keep all their digits", { timeout: TIMEOUT }, () => {

@@ -1,4 +1,4 @@
-/** Signatures, good and damaged, as two readers of DER and `openssl` read them; and whole certificates by `openssl`. */
+/** Signatures, good and damaged, as two readers of DER and `openssl` read them. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +7,8 @@ import { p256 } from "@noble/curves/nist.js";
 import { Integer, Sequence, fromBER } from "asn1js";
 import { afterAll, describe, expect, it } from "vitest";
 import { concatBytes, equalBytes, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { decodeCertificate } from "../../src/decode/certificate.js";
 import { derInteger, derSequence } from "../../src/lab/der.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer, subjectPublicKeyInfo } from "../../src/lab/keys.js";
-import { NitroPki } from "../../src/lab/pki.js";
 import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import type { Curve } from "../../src/verify/ecdsa.js";
 import { CURVES } from "../../src/verify/cryptography.js";
@@ -120,7 +118,7 @@ describe.skipIf(!isThere)("signatures", () => {
           counts.set(what, (counts.get(what) ?? 0) + 1);
         },
       ),
-      runs(20, 0.01),
+      runs(8, 0.01),
     );
   });
 });
@@ -273,27 +271,10 @@ it("damaged signatures in DER are read as asn1js and @noble/curves read them, or
       byAsn1js.hold(signature);
       byNoble.hold(signature);
     }),
-    runs(5000),
+    runs(2000),
   );
   for (const { agreed, refusedByBoth } of [byAsn1js, byNoble]) {
-    expect(agreed).toBeGreaterThan(500);
-    expect(refusedByBoth).toBeGreaterThan(500);
+    expect(agreed).toBeGreaterThan(150);
+    expect(refusedByBoth).toBeGreaterThan(150);
   }
-});
-
-describe.skipIf(!isThere)("certificates", () => {
-  const lab = new NitroPki();
-  const path = lab.issueChain(lab.chainSpecs(new Date("2026-03-04T05:06:07Z")));
-
-  it.each(path.map((der, place) => [place, der] as const))("certificate %i of a path is read alike", (_place, der) => {
-    const { serialNumber, notBefore, notAfter } = decodeCertificate(der);
-    const args = ["-inform", "DER", "-in", file("certificate", der), "-noout", "-serial", "-dates"];
-    const { said } = run("x509", ...args, "-dateopt", "iso_8601");
-    const shown = (date: Date): string => date.toISOString().slice(0, 19).replace("T", " ") + "Z";
-    expect(said.trim().split("\n")).toEqual([
-      `serial=${Buffer.from(serialNumber).toString("hex").toUpperCase()}`,
-      `notBefore=${shown(notBefore)}`,
-      `notAfter=${shown(notAfter)}`,
-    ]);
-  });
 });

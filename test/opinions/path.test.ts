@@ -429,14 +429,14 @@ async function holdSeveral(applied: readonly Alteration[], who: readonly Name[])
 it("several alterations together", { timeout: TIMEOUT }, async () => {
   await fc.assert(
     fc.asyncProperty(several, (applied) => holdSeveral(applied, LIBRARIES)),
-    runs(60, 0.1),
+    runs(25, 0.1),
   );
 });
 
 it.skipIf(!hasOpenssl)("several alterations together: openssl", { timeout: TIMEOUT }, async () => {
   await fc.assert(
     fc.asyncProperty(several, (applied) => holdSeveral(applied, ["openssl"])),
-    runs(15, 0.01),
+    runs(6, 0.01),
   );
 });
 
@@ -467,6 +467,6 @@ it("a damaged certificate in a good path", { timeout: TIMEOUT }, async () => {
         counted(`${who}: damaged, ${row.name}`);
       }
     }),
-    runs(60, 0.1),
+    runs(25, 0.1),
   );
 });

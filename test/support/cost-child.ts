@@ -67,7 +67,6 @@ export const DOORS = {
   policy: async (input) => refused(() => library.parsePolicy(input)),
   trustAnchor: async (input) => refused(() => library.parseTrustAnchor("x", text(input))),
   manifest: async (input) => refused(() => library.decodeManifest(input)),
-  envelope: async (input) => refused(() => library.decodeManifestEnvelope(input)),
   certificate: async (input) => refused(() => library.decodeCertificate(input)),
   payload: async (input) => refused(() => library.decodeAppProofPayload(text(input))),
   inspect: (input) =>

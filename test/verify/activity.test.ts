@@ -44,7 +44,6 @@ const withSubOrganization = (each: JsonObject): JsonObject =>
   )(put("result.createWalletResult.subOrganizationId", "sub")(each));
 
 const rows: Row[] = [
-  ["as it is", "pass pass"],
   [
     "an address in another case",
     "pass pass",
@@ -61,14 +60,7 @@ const rows: Row[] = [
     { activity: elsewhere({}, { walletId, accounts: [{ address, name: "a" }] }) },
   ],
   ["an address in arrays of arrays", "pass pass", { activity: elsewhere({ walletId }, { list: [[{ address }]] }) }],
-  ["an address without 0x", "fail warn", { activity: result({ x: { walletId, addresses: [address.slice(2)] } }) }],
-  [
-    "an address beside that has no proof",
-    "pass warn",
-    { activity: elsewhere({ walletId }, { addresses: [address, OTHER] }) },
-  ],
   ["more addresses than accounts", "pass warn", { activity: result({ x: { walletId, addresses: [address, OTHER] } }) }],
-  ["another address", "fail warn", { activity: result({ x: { walletId, addresses: [OTHER] } }) }],
   [
     "two addresses, two proofs",
     "pass pass",
@@ -80,7 +72,6 @@ const rows: Row[] = [
     { payloads: [derived(), derived(other)], activity: result({ x: { walletId, addresses: [address, OTHER] } }) },
   ],
   ["one of two proofs of another address", "fail pass", { payloads: [derived(), derived(other)] }],
-  ["a result without addresses", "pass warn", { activity: result({ x: { walletId } }) }],
   [
     "an empty result",
     "pass warn",
@@ -127,16 +118,6 @@ const rows: Row[] = [
     { payloads },
     index === 0 ? "OUTCOME_ALLOW, OUTCOME_REJECTED" : "OUTCOME_REJECTED, OUTCOME_ALLOW",
   ]),
-  [
-    "two decisions at two times, the later one first",
-    "pass pass",
-    { payloads: outcomes([1, "ALLOW"], [0, "REJECTED"]) },
-  ],
-  [
-    "another wallet in the result",
-    "fail warn",
-    { activity: result({ x: { walletId: "another", addresses: [address] } }) },
-  ],
   ["the wallet in the intent", "pass pass", { activity: elsewhere({ walletId }, { addresses: [address] }) }],
   [
     "the wallet one level down",
@@ -180,8 +161,6 @@ const rows: Row[] = [
     `wallet ${walletId}, the activity names none`,
   ],
   ["a proof of another wallet", "fail warn", { payloads: [derived({ walletId: "another" })] }],
-  ["another organization", "fail pass", { activity: put("organizationId", "another") }],
-  ["a proof of another organization", "fail pass", { payloads: [derived({ organizationId: "another" })] }],
   [
     "a proof of another organization that the result names",
     "fail pass",
@@ -189,11 +168,6 @@ const rows: Row[] = [
       payloads: [derived({ organizationId: "sub" })],
       activity: put("result.createWalletResult.subOrganizationId", "sub"),
     },
-  ],
-  [
-    "a proof of the sub-organization that it makes",
-    "warn pass",
-    { payloads: [derived({ organizationId: "sub" })], activity: withSubOrganization },
   ],
   [
     "a sub-organization that it makes, and proofs of the organization only",
@@ -211,16 +185,6 @@ const rows: Row[] = [
           "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
         )(put("result.createWalletResult.wallet", { subOrganizationId: "sub" })(each)),
     },
-  ],
-  [
-    "an outcome of this organization",
-    "pass pass",
-    { payloads: [policyOutcomePayload(after(60), organizationId), derived()] },
-  ],
-  [
-    "an outcome of another organization",
-    "fail pass",
-    { payloads: [policyOutcomePayload(after(60), "another"), derived()] },
   ],
   ["an application's own proof alone", "pass warn", { payloads: [customPayload(after(60))] }],
   [
@@ -249,14 +213,6 @@ describe("an activity", () => {
     expect(report.verdict).toBe(claims === "fail" ? "rejected" : "verified");
     const strict = await judge(evidence, { given: withActivity, policy: { appProofs: { coverage: true } } });
     expect(statusOf(strict, "activity.coverage")).toBe(coverage === "warn" ? "fail" : coverage);
-  });
-
-  it("of a rejected app proof is rejected with it", async () => {
-    const evidence = forge({ alterAppProof: { signature: () => new Uint8Array(64) } });
-    const { report, verified } = await judged(evidence, { given: withActivity });
-    expect(idsOf(report, "fail")).toEqual(["app.signature"]);
-    expect(statusOf(report, "activity.claims")).toBe("skip");
-    expect(verified.get("activity")).toBeNull();
   });
 
   it("of which one app proof of three is rejected is not verified", async () => {
@@ -331,32 +287,6 @@ describe("an activity", () => {
         "with what you meant to vote on",
     );
   });
-
-  it("of another fingerprint than the one that was voted on is rejected, and made no verified activity", async () => {
-    const evidence = forge({ activity: merged({ fingerprint: "sha256:cd" }) });
-    const how = { given: withActivity, expected: { organizationId, ...VOTE } };
-    const { report, verified } = await judged(evidence, how);
-    expect([report.verdict, verified.get("activity")]).toEqual(["rejected", null]);
-    expect(statusOf(report, "activity.request")).toBe("fail");
-    expect(detailsOf(report)).toContain("the activity's fingerprint is not the one that was voted on");
-  });
-
-  it("of another type than was asked for speaks of no new sub-organization", async () => {
-    const evidence = forge({
-      payloads: [derived({ organizationId: "sub" })],
-      activity: put("result.createWalletResult.subOrganizationId", "sub"),
-    });
-    const expected = { organizationId, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7" };
-    const report = await judge(evidence, { given: withActivity, expected });
-    expect(idsOf(report, "fail")).toEqual(["activity.claims", "activity.request"]);
-  });
-
-  it("that backs none of the addresses that were asked about is told all of them", async () => {
-    const expected = { organizationId, addresses: ["a", address, "b"] };
-    const report = await judge(forge(), { given: withActivity, expected });
-    expect(idsOf(report, "fail")).toEqual(["activity.request"]);
-    expect(detailsOf(report)).toContain("backs a, b, which was expected");
-  });
 });
 
 describe("numbers of an activity", () => {
@@ -376,16 +306,9 @@ describe("numbers of an activity", () => {
 
   const pairs: [answered: JsonValue, sent: JsonValue, isSame: boolean][] = [
     [1, literal("1.0"), true],
-    [literal("10e-1"), 1, true],
-    [literal("1"), literal("1.0"), true],
-    [literal("-0.0"), 0, true],
-    [odd, literal("9007199254740993.0"), true],
     [even, 2 ** 53, true],
-    [2 ** 53, even, true],
     [odd, even, false],
     [odd, 2 ** 53, false],
-    [2 ** 53, odd, false],
-    [1, 2, false],
     [literal("1"), "1", false],
   ];
 

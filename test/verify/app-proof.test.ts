@@ -21,7 +21,6 @@ import {
   type Judgement,
   NOW,
   after,
-  appProof,
   drop,
   forge,
   hex,
@@ -52,25 +51,9 @@ async function ask(id: CheckId, alterations: Alterations, judgement: Judgement):
 }
 
 describe("app proofs without an activity", () => {
-  it("of an outcome in another organization than was asked for are refused", async () => {
-    const answer = await ask(
-      "app.request",
-      { payloads: [policyOutcomePayload(at, "another"), policyOutcomePayload(at, organizationId)] },
-      { expected: { organizationId } },
-    );
-    expect(answer).toMatchObject({ statuses: { "app[0]": "fail", "app[1]": "pass" }, verified: [false, true] });
-  });
-
   it("of an application's own type name no organization: a warning", async () => {
     const answer = await ask("app.request", { payloads: [customPayload(at)] }, { expected: { organizationId } });
     expect(answer).toMatchObject({ statuses: { "app[0]": "warn" }, verified: [true] });
-  });
-
-  it("answer for every address that was asked about, of whatever type they are", async () => {
-    const expected = { organizationId, addresses: [address] };
-    const answer = await ask("app.request", { payloads: [customPayload(at)] }, { expected });
-    expect(answer).toMatchObject({ statuses: { "app[0]": "fail" }, verified: [false] });
-    expect(answer.details).toContain(address);
   });
 
   it("of which none speaks of an address are told so once", async () => {
@@ -78,11 +61,6 @@ describe("app proofs without an activity", () => {
     const expected = { organizationId, addresses: [address] };
     const answer = await ask("app.request", { payloads: [outcome, outcome] }, { expected });
     expect(answer).toMatchObject({ statuses: { "app[0]": "fail", "app[1]": "pass" }, verified: [false, true] });
-  });
-
-  it("of the addresses that were asked about are good", async () => {
-    const expected = { organizationId, addresses: [address] };
-    expect(await ask("app.request", {}, { expected })).toMatchObject({ statuses: { "app[0]": "pass" } });
   });
 
   it("are missing where none was given, and not where an activity without any was", async () => {
@@ -112,23 +90,6 @@ describe("an app proof", () => {
       );
       expect(answer).toMatchObject({ statuses: { "app[0]": "pass" }, verified: [true] });
     }
-  });
-
-  it("of a key that does not sign app proofs is not verified, nor one under a rejected boot proof", async () => {
-    expect(await ask("app.key", { generation: "setup" }, { noPolicy: true })).toMatchObject({
-      statuses: { "app[0]": "fail" },
-      verified: [false],
-    });
-    const rejected = await ask("app.key", { bootProof: put("qosManifestB64", "AAAA") }, { noPolicy: true });
-    expect(rejected).toMatchObject({ statuses: { "app[0]": "skip" }, verified: [false] });
-  });
-
-  it("of a key that is not a point says that, and another that its signature is wrong", async () => {
-    const wrong = (publicKey: Uint8Array): Promise<Answer> =>
-      ask("app.signature", appProof({ json: put("publicKey", hex(publicKey)) }), {});
-    const none = new Uint8Array(130).fill(4);
-    expect((await wrong(none)).details).toBe("the key is not two points of P-256");
-    expect((await wrong(generateQosKeyPair().publicKey)).details).toContain("the key did not sign this payload");
   });
 });
 
@@ -167,28 +128,17 @@ describe("what is expected of payloads", () => {
   it.each<[unknown, string]>([
     [item({ type: "" }), ".type: empty"],
     [item({ type: undefined }), ".type: expected a string, got nothing"],
-    [item({ type: 7 }), ".type: expected a string, got a number"],
     [item({ values: {} }), EMPTY],
     [item({ values: new Map([["/id", "42"]]) }), EMPTY],
     [item({ values: undefined }), VALUES],
-    [item({ values: null }), VALUES],
-    [item({ values: "/id" }), VALUES],
     [item({ values: [["/id", "42"]] }), VALUES],
     [item({ values: { "/id": undefined } }), `.values./id${VALUE}`],
     [item({ values: { "/id": { a: 1 } } }), `.values./id${VALUE}`],
-    [item({ values: { "/id": ["42"] } }), `.values./id${VALUE}`],
-    [item({ values: { "/id": Symbol("42") } }), `.values./id${VALUE}`],
-    [item({ values: { "/id": NaN } }), `.values./id${VALUE}`],
     [item({ values: { "/id": -Infinity } }), `.values./id${VALUE}`],
     [item({ values: { "/id": new Date(0) } }), `.values./id${VALUE}`],
-    [item({ values: { "/id": Object("42") } }), `.values./id${VALUE}`],
     [item({ values: { "": "42" } }), `.values.${POINTER}`],
     [item({ values: { id: "42" } }), `.values.id${POINTER}`],
-    [item({ values: { "#/id": "42" } }), `.values.#/id${POINTER}`],
-    [item({ values: { " /id": "42" } }), `.values. /id${POINTER}`],
     [item({ values: { "/a~": "42" } }), `.values./a~${POINTER}`],
-    [item({ values: { "/a~2": "42" } }), `.values./a~2${POINTER}`],
-    [item({ values: { "/a~~0": "42" } }), `.values./a~~0${POINTER}`],
     [item({ values: { "/id": "42", "/~x": 1 } }), `.values./~x${POINTER}`],
     [item({ challenge: "/nonce" }), ".challenge: expected a pointer that values contains"],
     [item({ challenge: null }), ".challenge: expected a string, got null"],
@@ -308,19 +258,6 @@ describe("comparePayload", () => {
     expect(text!.length).toBeLessThan(700);
   });
 
-  it("reads pointers as RFC 6901 has them, and own members only", () => {
-    const json = { type: "ORDER", "a/b": 1, "~1": 2, "/": 3, list: ["first"], "~": { "/~": 4 } };
-    const isMet = (values: object): boolean => compare([one(values)], json).met.length === 1;
-    expect(isMet({ "/a~1b": 1, "/~01": 2, "/~1": 3, "/list/0": "first", "/~0/~1~0": 4 })).toBe(true);
-    for (const values of [{ "/~01": 3 }, { "/~1": 2 }, { "/~0/~0~1": 4 }, { "/a/b": 1 }])
-      expect(isMet(values)).toBe(false);
-    for (const index of ["00", "0.0", "0x0", "-0", "", " 0", "-", "1", "length"])
-      expect(isMet({ [`/list/${index}`]: "first" })).toBe(false);
-    // Of an object literal, which inherits these; of a parsed payload nothing inherits.
-    expect(isMet({ "/__proto__/__proto__": null })).toBe(false);
-    expect(isMet({ "/list/__proto__/length": 0 })).toBe(false);
-  });
-
   it("fails what cannot be read", () => {
     const [text] = comparePayload(payloadOf([one({ "/id": null })]), "ORDER", undefined).contradictions;
     expect(text).toContain("/id is missing, expected null");
@@ -339,9 +276,7 @@ describe("app.request, of an expected payload", () => {
   it.each<[name: string, payloads: JsonObject[], expected: Expected, alone: string[], withActivity: string[] | null]>([
     ["met", [ORDER], expecting(ID), ["pass"], null],
     ["met, with an organization", [ORDER], { ...own, ...expecting(ID) }, ["pass"], ["pass"]],
-    ["met by neither", [ORDER, OTHER], expecting({ "/id": "44" }), ["fail", "fail"], null],
     ["met by one of two", [OTHER, ORDER], { ...own, ...expecting(ID) }, ["fail", "pass"], ["fail", "pass"]],
-    ["met by none of its type", [derivation], { ...own, ...expecting(ID) }, ["fail"], ["fail"]],
     ["met, beside another type", [ORDER, derivation], expecting(ID), ["pass", "skip"], null],
     [
       "met, beside the organization's",
@@ -371,7 +306,6 @@ describe("app.request, of an expected payload", () => {
       ["pass", "pass"],
       ["pass", "skip"],
     ],
-    ["of no proof", [], expecting(ID), ["fail"], null],
     [
       "beside a type that nobody expects",
       [ORDER, customPayload(at)],
@@ -516,13 +450,6 @@ describe("an app proof in another encoding", () => {
     expect(await isVerified({ signature: hex(inDer(qosSign(lab.ephemeralKey, toUtf8("{}")))) })).toBe(false);
     expect(await isVerified({ publicKey: half, proofPayload: `${proof.proofPayload} ` })).toBe(false);
     expect(await isVerified({ publicKey: proof.publicKey.slice(0, 130), signature: hex(inDer(raw)) })).toBe(false);
-  });
-
-  it("says of a half that is not a point what it is", async () => {
-    const none = appProof({ json: put("publicKey", "04".repeat(65)) });
-    expect((await ask("app.signature", none, {})).details).toBe("the key is not a point of P-256");
-    const another = appProof({ json: put("publicKey", hex(generateQosKeyPair().publicKey.subarray(65))) });
-    expect((await ask("app.signature", another, {})).details).toBe("the key did not sign this payload");
   });
 
   it("of a signing half that two keys have is refused, and of either whole key is not", async () => {

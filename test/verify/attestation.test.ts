@@ -20,22 +20,10 @@ describe("algorithmFaults", () => {
 
   it.each([
     ["an empty header", ""],
-    ["an empty map", "a0"],
-    ["ES256 (-7)", "a10126"],
-    ["ES512 (-36)", "a1013823"],
     ["-34", "a1013821"],
     ["+35", "a1011823"],
-    ["EdDSA (-8)", "a10127"],
-    ["no signature: HMAC 256 (5)", "a10105"],
-    ["the algorithm as text", "a1016545533338 34".replace(" ", "")],
     ["another label", "a1023822"],
     ["the label as text", "a161313822"],
-    ["a second header", "a20138220400"],
-    ["the critical header", "a201382202810a"],
-    ["a head longer than needed", "a101390022"],
-    ["a key longer than needed", "a118013822"],
-    ["a map of indefinite length", "bf013822ff"],
-    ["a byte after it", "a101382200"],
     ["an array", "82013822"],
     ["a cut header", "a10138"],
   ])("has one for %s", (_, header) => {

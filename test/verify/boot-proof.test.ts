@@ -33,20 +33,6 @@ describe("a manifest", () => {
     expect(declared).toMatchObject({ status: "fail", isVerified: false });
   });
 
-  it.each([
-    ["manifest.decode", put("qosManifestB64", "AAAA")],
-    ["manifest.decode", drop("qosManifestB64")],
-    ["envelope.decode", put("qosManifestEnvelopeB64", "AAAA")],
-    ["envelope.decode", drop("qosManifestEnvelopeB64")],
-    ["envelope.manifest", (value: JsonObject) => ({ ...value, ...envelopeOf(forge({ version: "v1" }).bootProof) })],
-  ] as const)("that is not the approved one is not verified: %s", async (id, bootProof) => {
-    const { status, isVerified } = await ask(id, {
-      bootProof: (value) => drop("qosManifestVersion")(bootProof(value)),
-    });
-    expect(["fail", "skip"]).toContain(status);
-    expect(isVerified).toBe(false);
-  });
-
   it("that could not be read is held against no envelope", async () => {
     const unread = await ask("envelope.manifest", { bootProof: put("qosManifestB64", "AAAA") });
     expect(unread).toMatchObject({ status: "skip", isVerified: false });

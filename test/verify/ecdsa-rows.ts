@@ -29,6 +29,21 @@ function scalars(curve: Curve, change: (r: bigint, s: bigint) => [bigint, bigint
   return concatBytes(unsigned(r, length), unsigned(s, length));
 }
 
+type Scalars = (r: bigint, s: bigint, n: bigint, largest: bigint) => [bigint, bigint];
+const OTHER_SCALARS: Readonly<Record<string, Scalars>> = {
+  "with r = 0": (_r, s) => [0n, s],
+  "with s = 0": (r) => [r, 0n],
+  "with r = n": (_r, s, n) => [n, s],
+  "with s = n": (r, _s, n) => [r, n],
+  "with r = s = n": (_r, _s, n) => [n, n],
+  "with s = n + 1": (r, _s, n) => [r, n + 1n],
+  "with r above n": (_r, s, _n, largest) => [largest, s],
+  "with s above n": (r, _s, _n, largest) => [r, largest],
+  "with r negated": (r, s, n) => [n - r, s],
+  "with r and s exchanged": (r, s) => [s, r],
+  "with r = s = 1": () => [1n, 1n],
+};
+
 export interface SignatureRow {
   readonly name: string;
   readonly curve: Curve;
@@ -69,60 +84,12 @@ export const signatureRows = CURVES.flatMap((curve): SignatureRow[] => {
     row("over a longer message", false, good, { message: concatBytes(MESSAGE, Uint8Array.of(0)) }),
     row("over the message's hash", false, good, { message: sha(curve, MESSAGE) }),
     row("of all zeros", false, new Uint8Array(2 * length)),
-    row(
-      "with r = 0",
-      false,
-      scalars(curve, (_, s) => [0n, s]),
-    ),
-    row(
-      "with s = 0",
-      false,
-      scalars(curve, (r) => [r, 0n]),
-    ),
-    row(
-      "with r = n",
-      false,
-      scalars(curve, (_, s) => [n, s]),
-    ),
-    row(
-      "with s = n",
-      false,
-      scalars(curve, (r) => [r, n]),
-    ),
-    row(
-      "with r = s = n",
-      false,
-      scalars(curve, () => [n, n]),
-    ),
-    row(
-      "with s = n + 1",
-      false,
-      scalars(curve, (r) => [r, n + 1n]),
-    ),
-    row(
-      "with r above n",
-      false,
-      scalars(curve, (_, s) => [largest, s]),
-    ),
-    row(
-      "with s above n",
-      false,
-      scalars(curve, (r) => [r, largest]),
-    ),
-    row(
-      "with r negated",
-      false,
-      scalars(curve, (r, s) => [n - r, s]),
-    ),
-    row(
-      "with r and s exchanged",
-      false,
-      scalars(curve, (r, s) => [s, r]),
-    ),
-    row(
-      "with r = s = 1",
-      false,
-      scalars(curve, () => [1n, 1n]),
+    ...Object.entries(OTHER_SCALARS).map(([name, change]) =>
+      row(
+        name,
+        false,
+        scalars(curve, (r, s) => change(r, s, n, largest)),
+      ),
     ),
     row("empty", false, new Uint8Array()),
     row("a byte short", false, good.subarray(1)),

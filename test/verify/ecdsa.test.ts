@@ -139,7 +139,7 @@ describe("isP256Point", () => {
         const point = pointAt("P-256", a, b);
         expect(isP256Point(point)).toBe(nodeTakes(point));
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -152,7 +152,7 @@ describe("isP256Point", () => {
         const point = Uint8Array.of(prefix, ...pointAt("P-256", a, 0n).subarray(1, 33));
         expect(isCompressedP256Point(point)).toBe(nodeTakes(point));
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
     const { point } = newSigner("P-256");
     for (const prefix of [0, 1, 4, 5, 6])

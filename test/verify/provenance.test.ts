@@ -33,7 +33,6 @@ import {
   ROOT,
   SIGNER,
   bundleOf,
-  changedBundle,
   enclave,
   evidence,
   policyFile,
@@ -140,23 +139,6 @@ describe("the genuine bundle", () => {
       expect(results(report)[0]).toBe("provenance[0] bundle fail");
     },
   );
-
-  it.each([
-    ["signature", ({ dsseEnvelope }) => (dsseEnvelope.signatures[0]!.sig = "MEYCIQDrS7uQ")],
-    ["statement", ({ dsseEnvelope }) => (dsseEnvelope.payload = changedPayload(dsseEnvelope.payload))],
-    ["log", ({ verificationMaterial }) => (verificationMaterial.tlogEntries = [])],
-    [
-      "log promise, which has the only signed time",
-      ({ verificationMaterial: { tlogEntries } }) => delete tlogEntries[0]!["inclusionPromise"],
-    ],
-  ] as [string, Parameters<typeof changedBundle>[0]][])("is refused with another %s", async (_, change) => {
-    const { report } = await verified([DEMAND], [changedBundle(change)]);
-    expect(results(report)).toEqual([
-      "provenance[0] bundle fail",
-      "provenance[0] signer skip",
-      "provenance[0] subject skip",
-    ]);
-  });
 });
 
 /** The same lists with another certificate authority. */
@@ -164,12 +146,6 @@ function otherRoot(): string {
   const root = JSON.parse(ROOT) as { certificateAuthorities: unknown[] };
   root.certificateAuthorities = root.certificateAuthorities.slice(0, 1);
   return JSON.stringify(root);
-}
-
-function changedPayload(payload: string): string {
-  return Buffer.from(
-    Buffer.from(payload, "base64").toString().replace(ARTIFACT, ARTIFACT.replace("49", "50")),
-  ).toString("base64");
 }
 
 describe("verifyBundle", () => {
@@ -241,20 +217,12 @@ describe("who signed", () => {
   const signedBy = (signer: string): Partial<BuildIdentity> => ({ signer, san: signer });
 
   it.each([
-    ["the workflow itself", {}, {}],
-    ["one of several refs", {}, { ref: ["refs/heads/main", "refs/tags/v1.2.3"] }],
-    ["one of several workflows", {}, { workflow: ["a.yml", ".github/workflows/release.yml"] }],
-    ["any tag", {}, { ref: ["refs/tags/*"] }],
-    ["an open ref and workflow", {}, { ref: undefined, workflow: undefined }],
     [
       "every other value",
       {},
       { repositoryId: "1", runner: genuine.runner!, trigger: genuine.trigger!, commit: genuine.commit! },
     ],
     ["the certificate's name", {}, { identity: own }],
-    ["a reusable workflow at its ref", signedBy(`${attest}@refs/tags/v2`), { signer: `${attest}@refs/tags/v2` }],
-    ["a reusable workflow at any ref", signedBy(`${attest}@refs/heads/main`), { signer: attest }],
-    ["a reusable workflow at any commit", signedBy(`${attest}@${commit}`), { signer: attest }],
     [
       "a name alone, of another provider",
       {
@@ -277,10 +245,7 @@ describe("who signed", () => {
     const wanted = Object.fromEntries(Object.entries(demand(members)).filter(([, value]) => value !== undefined));
     expect(signerFaults({ ...plain, ...identity }, wanted as unknown as WorkflowDemand)).toEqual([]);
   });
-
-  const fork = "https://github.com/mallory/oracle";
   const evil = `${repository}.evil/.github/workflows/release.yml@refs/tags/v1.2.3`;
-  const REPOSITORY = "another repository (.12)";
   const REF = "another ref (.14)";
   const WORKFLOW = "another workflow: buildConfig (.18)";
   const SIGNED = "another signer (.9)";
@@ -288,72 +253,21 @@ describe("who signed", () => {
   const CALLED = "another workflow signed: signer (.9), and the policy names no signer";
   it.each([
     ["another issuer", { issuer: "https://token.actions.githubusercontent.com/acme" }, {}, ["another issuer (.8)"]],
-    ["another repository", { repository: fork }, {}, [REPOSITORY, WORKFLOW]],
-    ["a repository in other case", { repository: "https://github.com/Acme/oracle" }, {}, [REPOSITORY, WORKFLOW]],
-    ["a repository that took over the name", {}, { repositoryId: "2" }, ["another repositoryId (.15)"]],
     ["no repository id", { repositoryId: null }, { repositoryId: "1" }, ["another repositoryId (.15)"]],
-    ["a branch for a tag", { ref: "refs/heads/v1.2.3" }, {}, [REF, WORKFLOW]],
-    ["a branch for any tag", { ref: "refs/heads/main", ...of("refs/heads/main") }, { ref: ["refs/tags/*"] }, [REF]],
-    ["nothing for any tag", { ref: "refs/tags/", ...of("refs/tags/") }, { ref: ["refs/tags/*"] }, [REF]],
-    ["a pull request", { ref: "refs/pull/7/merge", ...of("refs/pull/7/merge") }, {}, [REF]],
-    ["a ref with an @", { ref: "refs/heads/a@refs/tags/v1.2.3", ...of("refs/heads/a@refs/tags/v1.2.3") }, {}, [REF]],
     ["no ref", { ref: null }, {}, [REF, WORKFLOW]],
-    ["another workflow of the repository", withConfig("test.yml"), {}, [WORKFLOW]],
-    ["a workflow in a folder of that name", withConfig("x/.github/workflows/release.yml"), {}, [WORKFLOW]],
     ["no build configuration", { buildConfig: null }, {}, [WORKFLOW, CALLED]],
-    ["a self-hosted runner", { runner: "self-hosted" }, { runner: "github-hosted" }, ["another runner (.11)"]],
-    ["another trigger", { trigger: "pull_request_target" }, { trigger: "push" }, ["another trigger (.20)"]],
-    ["another commit", {}, { commit }, ["another commit (.13)"]],
-    ["a reusable workflow that is not named", signedBy(`${attest}@refs/tags/v2`), {}, [CALLED]],
-    ["a name that a regular expression takes", { san: evil }, {}, [NAME]],
     ["such a name, and a named signer", { ...signedBy(`${attest}@${commit}`), san: evil }, { signer: attest }, [NAME]],
-    ["another name", {}, { identity: evil }, ["another subject alternative name"]],
-    ["a part of the name", {}, { identity: own.slice(0, -1) }, ["another subject alternative name"]],
-    ["another ref of the signer", signedBy(`${attest}@refs/tags/v3`), { signer: `${attest}@refs/tags/v2` }, [SIGNED]],
-    ["another signer", signedBy(`${evil}@${commit}`), { signer: attest }, [SIGNED]],
-    ["a longer name of the signer", signedBy(`${attest}.evil@${commit}`), { signer: attest }, [SIGNED]],
-    ["a signer without a ref", signedBy(attest), { signer: attest }, [SIGNED]],
-    ["a signer with an empty ref", signedBy(`${attest}@`), { signer: attest }, [SIGNED]],
-    ["a signer at a short commit", signedBy(`${attest}@${commit.slice(1)}`), { signer: attest }, [SIGNED]],
-    ["a signer at a branch name", signedBy(`${attest}@main`), { signer: attest }, [SIGNED]],
-    ["a signer in a ref", signedBy(`${attest}@refs/x/.github/workflows/a.yml@refs/y`), { signer: attest }, [SIGNED]],
     ["no signer", { signer: null }, { signer: attest }, [SIGNED]],
   ] as [string, Partial<BuildIdentity>, Partial<WorkflowDemand>, string[]][])(
     "%s does not",
     (_, identity, members, says) => expect(faults(identity, members)).toEqual(says),
   );
-
-  function withConfig(workflow: string): Partial<BuildIdentity> {
-    const path = workflow.includes("/") ? workflow : `.github/workflows/${workflow}`;
-    return of("refs/tags/v1.2.3", path);
-  }
-
-  function of(ref: string, path = ".github/workflows/release.yml"): Partial<BuildIdentity> {
-    const config = `https://github.com/acme/oracle/${path}@${ref}`;
-    return { buildConfig: config, signer: config, san: config };
-  }
 });
 
 describe("what is signed", () => {
   const subjects = (...digests: object[]): string =>
     bundleOf((statement) => (statement["subject"] = digests.map((digest) => ({ name: "a", digest }))));
   const other = "ab".repeat(32);
-
-  it.each([
-    ["the digest in a second subject", subjects({ sha256: other }, { sha256: ARTIFACT }), "pass"],
-    ["the digest beside another of the same subject", subjects({ sha512: "00", sha256: ARTIFACT }), "pass"],
-    ["another digest", subjects({ sha256: other }), "fail"],
-    ["the digest in upper case", subjects({ sha256: ARTIFACT.toUpperCase() }), "fail"],
-    ["the digest with a prefix", subjects({ sha256: `sha256:${ARTIFACT}` }), "fail"],
-    ["the digest as that of another algorithm", subjects({ sha512: ARTIFACT }), "fail"],
-    ["no subject", subjects(), "fail"],
-    ["another type of statement", bundleOf((s) => (s["predicateType"] = "https://spdx.dev/Document")), "fail"],
-    ["a longer type", bundleOf((s) => (s["predicateType"] = `${DEMAND.predicateTypes}.1`)), "fail"],
-  ])("%s: %s", async (_, bundle, status) => {
-    const { report } = await verified([DEMAND], [bundle], CREDULOUS);
-    expect(results(report)).toEqual([...PASSED.slice(0, 2), `provenance[0] subject ${status}`]);
-    expect(report.verdict).toBe(status === "pass" ? "verified" : "rejected");
-  });
 
   it("is compared with the manifest, not with the policy", async () => {
     const file = policyFile({ ...DEMAND });
@@ -391,12 +305,6 @@ describe("demands", () => {
     expect(report.claims.provenance!.map(({ bundle }) => bundle)).toEqual([2]);
   });
 
-  it("are met by a genuine bundle behind one that only looks like it", async () => {
-    const forged = changedBundle(({ dsseEnvelope }) => (dsseEnvelope.signatures[0]!.sig = "MEYCIQDrS7uQ"));
-    const { report } = requireVerified(await verified([DEMAND], [forged, GENUINE]));
-    expect(results(report)).toEqual([...skipped(0), ...passed(1)]);
-  });
-
   it("are not met by two bundles together", async () => {
     const stranger = { ...DEMAND, repository: "https://github.com/acme/oracle", workflow: undefined, ref: undefined };
     const demand = { ...stranger, open: ["ref", "workflow"] };
@@ -417,15 +325,6 @@ describe("demands", () => {
       "provenance[1] signer fail",
       "provenance[1] subject fail",
     ]);
-  });
-
-  it("are each met", async () => {
-    const second = { ...DEMAND, predicateTypes: "https://spdx.dev/Document" };
-    const both = requireVerified(await verified([DEMAND, second], [sbom, GENUINE], CREDULOUS));
-    expect(results(both.report)).toEqual([...passed(0), ...passed(1)]);
-    const { report, provenance } = await verified([DEMAND, second], [GENUINE], CREDULOUS);
-    expect(results(report)).toEqual([...passed(0).slice(0, 2), "provenance[0] subject fail"]);
-    expect(provenance).toEqual([null]);
   });
 
   it("of other deployments do not count, and bundles without a demand prove nothing", async () => {

@@ -1,5 +1,5 @@
 /** Revocation lists: what each list of the caller proves, and which of them never count. */
-import fc from "fast-check";
+
 import { describe, expect, it } from "vitest";
 import { MalformedError, NamedEvidence, verifyAttestation, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import { caveats } from "../../src/report/unproven.js";
@@ -176,13 +176,10 @@ describe("a list that its issuer signed, and that names a certificate", () => {
 /** Lists of the region that are whole, but cover nothing: of another time, or signed by somebody else. */
 const REFUSED: readonly (readonly [name: string, list: Uint8Array, why: string])[] = [
   ["past its nextUpdate", ofRegion({ nextUpdate: PAST }), "expired at"],
-  ["dated more than five minutes ahead", ofRegion({ thisUpdate: LATER }), "later than now"],
   ["dated ahead, after the certificate's end", ofRegion({ thisUpdate: after(30 * 86_400) }), "later than now"],
   ["signed by the root", ofRegion({ key: root.key }), "did not sign it"],
-  ["signed by a stranger", ofRegion({ key: stranger }), "did not sign it"],
   ["signed with SHA-256", ofRegion({ inner: SHA256, outer: SHA256, digest: "sha256" }), "did not sign it"],
   ["another algorithm inside", ofRegion({ inner: SHA256 }), "did not sign it"],
-  ["another algorithm outside", ofRegion({ outer: SHA256 }), "did not sign it"],
   ["a signature of zeros", ofRegion({ signature: () => derSequence(derInteger(0), derInteger(0)) }), "did not sign it"],
   ["that names the zone, signed by a stranger", ofRegion({ key: stranger, serials: [zone.serial] }), "did not sign it"],
 ];
@@ -191,10 +188,8 @@ const REFUSED: readonly (readonly [name: string, list: Uint8Array, why: string])
 const INCOMPLETE: readonly (readonly [name: string, list: Uint8Array, why: string])[] = [
   ["no nextUpdate", ofRegion({ nextUpdate: null }), "has no nextUpdate"],
   ["a delta list", ofRegion({ extensions: [DELTA] }), "is a delta list"],
-  ["a delta list that is not critical", ofRegion({ extensions: [{ ...DELTA, critical: false }] }), "is a delta list"],
   ["indirect", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(4))] }), "partial (indirectCRL)"],
   ["of users only", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(1))] }), "partial (onlyContainsUserCerts)"],
-  ["of CAs only", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(2))] }), "partial (onlyContainsCACerts)"],
   [
     "of CAs only, without a point",
     ofRegion({ extensions: [issuingPoint(null, flagged(2))] }),
@@ -374,13 +369,6 @@ describe("what is not covered", () => {
     expect(detail).toMatch(/cabundle\[2\].*it had expired.*cabundle\[1\].*is not in options/);
   });
 
-  it("is skipped for a certificate that had expired when the list was made", async () => {
-    const now = after(8 * 86_400);
-    const crls = [ofRoot({ thisUpdate: now }), ofRegion({ thisUpdate: now })];
-    const { status, detail } = await judged(crls, { now });
-    expect([status, detail]).toEqual(["skip", expect.stringContaining("it had expired when the list was made")]);
-  });
-
   it("is judged at the present, whatever the validation time is", async () => {
     const now = after(25 * 3600);
     expect(await judged(BOTH, { now })).toMatchObject({ status: "fail", verdict: "rejected" });
@@ -476,23 +464,4 @@ it("of genuine documents only region and zone name a distribution point", () => 
     const names = [...cabundle, own].map(({ extensions }) => extensions.some(({ id }) => id === "2.5.29.31"));
     expect(names).toEqual([false, true, true, false, false]);
   }
-});
-
-it("no change of a byte makes a list that is read otherwise", async () => {
-  const list = ofRegion({ serials: [zone.serial] });
-  expect(decodeRevocationList(list).revoked.size).toBe(1);
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 0, max: list.length - 1 }),
-      fc.integer({ min: 1, max: 255 }),
-      async (at, change) => {
-        const altered = list.map((byte, index) => (index === at ? byte ^ change : byte));
-        const result = await judged([ofRoot(), altered]).catch((error: unknown) => error);
-        if (result instanceof MalformedError) return;
-        // Changed in the issuer's name, it is of another issuer.
-        expect(["fail", "warn"]).toContain((result as Result).status);
-      },
-    ),
-    { numRuns: 300 },
-  );
 });

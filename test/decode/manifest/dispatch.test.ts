@@ -17,7 +17,7 @@ import {
   manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
 import { hex, join } from "../../support/cbor.js";
-import { faultsOf, isRefused, refusalOf } from "../../support/faults.js";
+import { faultsOf, refusalOf } from "../../support/faults.js";
 import {
   type Json,
   approvals,
@@ -32,7 +32,7 @@ import {
   manifestV3,
   withMember,
 } from "../../support/manifest.js";
-import { anyBytes, fc, mutated } from "../../support/property.js";
+import { fc } from "../../support/property.js";
 import { readVector } from "../../support/vectors.js";
 import { leastCostMs } from "../../support/cost.js";
 
@@ -41,7 +41,6 @@ const PIVOT_VERSIONS = ["v0", "v0-tail", "v1", "v2"] as const;
 const decodeJson = (value: Json): Manifest => decodeManifest(jsonBytes(value));
 const decodeEnvelopeJson = (value: Json): ManifestEnvelope => decodeManifestEnvelope(jsonBytes(value));
 const borshV0 = readVector("manifests/golden/manifest_v0.v0layout.borsh");
-const borshTail = readVector("manifests/made/manifest_v0_tail.borsh");
 const borshV1 = readVector("manifests/golden/manifest_v1.borsh");
 
 describe("JSON with a version member", () => {
@@ -52,26 +51,7 @@ describe("JSON with a version member", () => {
     expect(decodeEnvelopeJson(envelopeJson("v3")).manifest.version).toBe("v3");
   });
 
-  const spellings: Json[] = [
-    "v1",
-    "v0",
-    "v4",
-    "V2",
-    "V3",
-    "2",
-    "3",
-    "",
-    " v2",
-    "v2 ",
-    null,
-    2,
-    1,
-    0,
-    true,
-    {},
-    [],
-    ["v2"],
-  ];
+  const spellings: Json[] = ["v1", "v0", "2", " v2", null, 2, {}, ["v2"]];
   it.each(spellings.map((version) => [JSON.stringify(version), version]))(
     "%s is nothing else, never an older schema",
     (_, version) => {
@@ -84,28 +64,12 @@ describe("JSON with a version member", () => {
     },
   );
 
-  it("v2 of an older schema's members is refused, not read as the older one", () => {
-    for (const shape of ["v0", "v1"] as const) {
-      const manifest = { version: "v2", ...manifestJson(shape) };
-      expect(faultsOf(() => decodeJson(manifest))).toContain("patchSet: unknown member");
-      expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson(shape), manifest }))).toContain(
-        "patchSet: unknown member",
-      );
-    }
-  });
-
   it("beside the manifest in an envelope counts for nothing in the older ones, and is unknown in v2", () => {
     expect(decodeEnvelopeJson({ ...envelopeJson("v1"), version: "v2" }).manifest.version).toBe("v1");
     expect(decodeEnvelopeJson({ ...envelopeJson("v0"), version: "v2" }).manifest.version).toBe("v0");
     expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), version: "v2" }))).toContain(
       "version: unknown member",
     );
-  });
-
-  it("twice is refused", () => {
-    const text = JSON.stringify(manifestJson("v2"));
-    const twice = text.replace("{", '{"version":"v1",');
-    expect(faultsOf(() => decodeManifest(toUtf8(twice)))).toContain('"version" appears twice');
   });
 });
 
@@ -130,11 +94,6 @@ describe("JSON without a version member", () => {
     );
   });
 
-  it("is not v2, whatever else it looks like", () => {
-    const faults = faultsOf(() => decodeJson(withMember(manifestJson("v2"), "version", undefined)));
-    expect(faults).toContain("patchSet: expected an object, got nothing");
-  });
-
   it("keeps an older schema's unknown members out of the value", () => {
     const manifest = { ...manifestJson("v1"), dns: { resolvers: ["1.1.1.1"] }, more: 1 };
     expect(decodeJson(manifest)).toEqual(decodeJson(manifestJson("v1")));
@@ -155,33 +114,6 @@ describe("JSON without a version member", () => {
   });
 });
 
-describe("JSON that is broken", () => {
-  it.each<[string, string]>([
-    ["cut short", JSON.stringify(manifestJson("v2")).slice(0, -1)],
-    ["with text after it", `${JSON.stringify(manifestJson("v1"))} x`],
-    ["with a second value", `${JSON.stringify(manifestJson("v1"))}{}`],
-    ["with a member twice", JSON.stringify(manifestJson("v1")).replace("{", '{"namespace":{},')],
-    ["with a comma too many", JSON.stringify(manifestJson("v1")).replace(/\}$/, ",}")],
-    ["that is an opening brace", "{"],
-  ])("%s is not borsh either", (_, text) => {
-    expect(refusalOf(() => decodeManifest(toUtf8(text))).code).toBe("json");
-    expect(refusalOf(() => decodeManifestEnvelope(toUtf8(text))).code).toBe("json");
-  });
-
-  it.each<[string, Uint8Array]>([
-    ["with a byte order mark", join(hex("efbbbf"), jsonBytes(manifestJson("v1")))],
-    ["in UTF-16", new Uint8Array(Buffer.from(JSON.stringify(manifestJson("v1")), "utf16le"))],
-    ["of an array", jsonBytes([manifestJson("v1")])],
-    ["of a string", jsonBytes("v2")],
-    ["of null", jsonBytes(null)],
-    ["of nothing", new Uint8Array()],
-    ["of a line end", hex("0a")],
-  ])("%s is refused", (_, bytes) => {
-    expect(isRefused(() => decodeManifest(bytes))).toBe(true);
-    expect(isRefused(() => decodeManifestEnvelope(bytes))).toBe(true);
-  });
-});
-
 describe("bytes that are not JSON", () => {
   it("are borsh, v0, v0-tail or v1, whichever consumes all of them", () => {
     expect(decodeManifest(borshV0).version).toBe("v0");
@@ -190,30 +122,6 @@ describe("bytes that are not JSON", () => {
     expect(decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.borsh")).manifest.version).toBe(
       "v1",
     );
-  });
-
-  it.each<[string, Uint8Array]>([
-    ["a byte after a v0 manifest", join(borshV0, hex("00"))],
-    ["a byte after a v1 manifest", join(borshV1, hex("00"))],
-    ["a v0 manifest cut short", borshV0.subarray(0, -1)],
-    ["a v1 manifest cut short", borshV1.subarray(0, -1)],
-    ["a byte before it", join(hex("00"), borshV1)],
-    ["two manifests", join(borshV0, borshV0)],
-    ["zeros", new Uint8Array(200)],
-  ])("are refused where they are %s", (_, bytes) => {
-    const refusal = refusalOf(() => decodeManifest(bytes));
-    expect(refusal.code).toBe("manifest");
-    expect(refusal.faults).toContain("neither JSON nor borsh");
-  });
-
-  it("of an envelope are refused as well where something is left over, or missing", () => {
-    const envelope = readVector("manifests/golden/manifest_envelope_v1.borsh");
-    for (const bytes of [join(envelope, hex("00")), envelope.subarray(0, -1), borshV1]) {
-      const refusal = refusalOf(() => decodeManifestEnvelope(bytes));
-      expect(refusal.code).toBe("manifest-envelope");
-      expect(refusal.faults).toContain("neither JSON nor borsh");
-    }
-    expect(isRefused(() => decodeManifest(envelope))).toBe(true);
   });
 
   it("may begin as JSON does: a name of 123 bytes", () => {
@@ -226,13 +134,6 @@ describe("bytes that are not JSON", () => {
     expect(decodeManifest(bytes)).toEqual(manifest);
     const short: Manifest = { ...manifest, namespace: { ...manifest.namespace, name: "\n".repeat(0x20) } };
     expect(decodeManifest(manifestHashInput(short))).toEqual(short);
-  });
-
-  it("are refused where they are both", () => {
-    const refusal = refusalOf(() => decodeManifest(bytesOfTwins()));
-    expect(refusal).toMatchObject({ code: "manifest", faults: AMBIGUOUS });
-    const envelope = refusalOf(() => decodeManifestEnvelope(join(bytesOfTwins(), new Uint8Array(8))));
-    expect(envelope).toMatchObject({ code: "manifest-envelope", faults: AMBIGUOUS });
   });
 });
 
@@ -411,54 +312,32 @@ describe("declaredManifestVersions", () => {
 
 /** Rules that every version's JSON keeps: the path of a member, a value for it, and the fault. */
 const MEMBER_RULES: [string, Json, string][] = [
-  ["namespace", undefined, "namespace: expected an object, got nothing"],
-  ["namespace", [], "namespace: expected an object, got an array"],
   ["namespace", null, "namespace: expected an object, got nothing"],
   ["namespace.name", undefined, "namespace.name: expected a string, got nothing"],
   ["namespace.name", 1, "namespace.name: expected a string, got a number"],
   ["namespace.nonce", undefined, "namespace.nonce: expected an integer of 0 to 4294967295, got nothing"],
-  ["namespace.nonce", -1, 'namespace.nonce: expected an integer of 0 to 4294967295, got "-1"'],
   ["namespace.nonce", 1.5, 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.5"'],
   ["namespace.nonce", 4294967296, 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
   ["namespace.nonce", "4294967296", 'namespace.nonce: expected an integer of 0 to 4294967295, got "4294967296"'],
-  ["namespace.nonce", "99999999999999999999", "namespace.nonce: "],
   ["namespace.nonce", "", 'namespace.nonce: expected an integer of 0 to 4294967295, got ""'],
   ["namespace.nonce", "007", 'namespace.nonce: expected an integer of 0 to 4294967295, got "007"'],
-  ["namespace.nonce", "+1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "+1"'],
-  ["namespace.nonce", "-0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "-0"'],
   ["namespace.nonce", "1.0", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1.0"'],
-  ["namespace.nonce", "1e3", 'namespace.nonce: expected an integer of 0 to 4294967295, got "1e3"'],
-  ["namespace.nonce", "0x1", 'namespace.nonce: expected an integer of 0 to 4294967295, got "0x1"'],
   ["namespace.nonce", " 1", 'namespace.nonce: expected an integer of 0 to 4294967295, got " 1"'],
-  ["namespace.nonce", "1\n", "namespace.nonce: "],
   ["namespace.nonce", "١", "namespace.nonce: "],
   ["namespace.nonce", true, "namespace.nonce: expected an integer of 0 to 4294967295, got a boolean"],
-  ["namespace.nonce", [1], "namespace.nonce: expected an integer of 0 to 4294967295, got an array"],
-  ["namespace.quorumKey", undefined, "namespace.quorumKey: expected hex, got nothing"],
   ["namespace.quorumKey", "0", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", "0g", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0X04", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", "0x0x04", "namespace.quorumKey: not hex"],
-  ["namespace.quorumKey", "04 ", "namespace.quorumKey: not hex"],
   ["namespace.quorumKey", [4], "namespace.quorumKey: expected hex, got an array"],
-  ["namespace.quorumKey", 4, "namespace.quorumKey: expected hex, got a number"],
-  ["pivot", undefined, "pivot: expected an object, got nothing"],
   ["pivot.hash", undefined, "pivot.hash: expected hex, got nothing"],
-  ["pivot.hash", "ab".repeat(31), "pivot.hash: 31 bytes, expected 32"],
   ["pivot.hash", "ab".repeat(33), "pivot.hash: 33 bytes, expected 32"],
-  ["pivot.hash", "", "pivot.hash: 0 bytes, expected 32"],
   ["pivot.restart", undefined, 'pivot.restart: expected "Never" or "Always"'],
   ["pivot.restart", "never", 'pivot.restart: expected "Never" or "Always"'],
   ["pivot.restart", "ALWAYS", 'pivot.restart: expected "Never" or "Always"'],
-  ["pivot.restart", "Sometimes", 'pivot.restart: expected "Never" or "Always"'],
-  ["pivot.restart", 1, 'pivot.restart: expected "Never" or "Always"'],
   ["pivot.args", undefined, "pivot.args: expected an array, got nothing"],
   ["pivot.args", "--flag", "pivot.args: expected an array, got a string"],
-  ["pivot.args", ["a", 1], "pivot.args[1]: expected a string, got a number"],
   ["pivot.args", [null], "pivot.args[0]: expected a string, got null"],
-  ["manifestSet", undefined, "manifestSet: expected an object, got nothing"],
   ["manifestSet.threshold", undefined, "manifestSet.threshold: expected an integer of 0 to 4294967295, got nothing"],
-  ["manifestSet.threshold", -1, 'manifestSet.threshold: expected an integer of 0 to 4294967295, got "-1"'],
   ["manifestSet.members", undefined, "manifestSet.members: expected an array, got nothing"],
   ["manifestSet.members", {}, "manifestSet.members: expected an array, got an object"],
   ["manifestSet.members", ["dev"], "manifestSet.members[0]: expected an object, got a string"],
@@ -467,9 +346,7 @@ const MEMBER_RULES: [string, Json, string][] = [
   ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: expected hex, got nothing"],
   ["manifestSet.members.0.pubKey", "xy", "manifestSet.members[0].pubKey: not hex"],
   ["shareSet", undefined, "shareSet: expected an object, got nothing"],
-  ["shareSet.threshold", "two", "shareSet.threshold: "],
   ["shareSet.members.0.pubKey", "0", "shareSet.members[0].pubKey: not hex"],
-  ["enclave", undefined, "enclave: expected an object, got nothing"],
   ["enclave.pcr0", undefined, "enclave.pcr0: expected hex, got nothing"],
   ["enclave.pcr1", "zz", "enclave.pcr1: not hex"],
   ["enclave.pcr2", 0, "enclave.pcr2: expected hex, got a number"],
@@ -534,16 +411,6 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
       "namespace.name: expected a string, got nothing",
     );
   });
-
-  it("1.0 and 1e0 are not integers", () => {
-    const text = JSON.stringify(manifestJson(version));
-    for (const spelling of ["31.0", "3.1e1", "31e0", "-0"]) {
-      expect(
-        faultsOf(() => decodeManifest(toUtf8(text.replace('"nonce":31', `"nonce":${spelling}`)))),
-        spelling,
-      ).toContain("namespace.nonce");
-    }
-  });
 });
 
 describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
@@ -556,15 +423,11 @@ describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
 
   it.each<[string, Json, string]>([
     [setName, undefined, `${setName}: expected an array, got nothing`],
-    [setName, {}, `${setName}: expected an array, got an object`],
     [setName, null, `${setName}: expected an array, got nothing`],
     [setName, ["a"], `${setName}[0]: expected an object, got a string`],
     [shareName, undefined, `${shareName}: expected an array, got nothing`],
     [shareName, "none", `${shareName}: expected an array, got a string`],
     [`${setName}.0.signature`, undefined, `${setName}[0].signature: expected hex, got nothing`],
-    [`${setName}.0.signature`, "xy", `${setName}[0].signature: not hex`],
-    [`${setName}.0.member`, undefined, `${setName}[0].member: expected an object, got nothing`],
-    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: expected a string, got nothing`],
     [`${setName}.0.member.pubKey`, "0", `${setName}[0].member.pubKey: not hex`],
     ["manifest", undefined, "manifest: expected an object, got nothing"],
     ["manifest", "v2", "manifest: expected an object, got a string"],
@@ -606,45 +469,12 @@ describe("properties", () => {
     );
   });
 
-  it("what is accepted as borsh is written in its one way", () => {
-    let accepted = 0;
-    fc.assert(
-      fc.property(fc.constantFrom(borshV0, borshTail, borshV1).chain(mutated), (bytes) => {
-        if (isRefused(() => decodeManifest(bytes))) return;
-        accepted++;
-        expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytes);
-      }),
-      { numRuns: 2000 },
-    );
-    expect(accepted).toBeGreaterThan(100);
-  });
-
   it("manifests that differ have encodings that differ", () => {
     fc.assert(
       fc.property(fc.tuple(manifests, manifests), ([a, b]) => {
         const same = JSON.stringify([a.version, asJson(a)]) === JSON.stringify([b.version, asJson(b)]);
         if (!same) expect(manifestHashInput(a)).not.toEqual(manifestHashInput(b));
       }),
-    );
-  });
-
-  it("arbitrary and mutated bytes are refused with a MalformedError, or read", () => {
-    const genuine = [
-      borshV0,
-      borshTail,
-      borshV1,
-      jsonBytes(envelopeJson("v0")),
-      jsonBytes(envelopeJson("v0-tail")),
-      jsonBytes(envelopeJson("v1")),
-      jsonBytes(manifestJson("v2")),
-      jsonBytes(manifestJson("v3")),
-    ];
-    fc.assert(
-      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...genuine).chain(mutated)), (bytes) => {
-        if (!isRefused(() => decodeManifest(bytes))) manifestHashInput(decodeManifest(bytes));
-        if (!isRefused(() => decodeManifestEnvelope(bytes))) manifestHashInput(decodeManifestEnvelope(bytes).manifest);
-      }),
-      { numRuns: 2000 },
     );
   });
 });

@@ -80,21 +80,12 @@ describe("borsh", () => {
 
   it.each<[string, Uint8Array, string]>([
     ["a restart of 2", v1({ restart: "02" }), "pivot.restart: variant 2"],
-    ["a restart of 2 in v0", v0({ restart: "02" }), "pivot.restart: variant 2"],
     ["a bridge of variant 2", v1({ bridgeConfig: "01000000 02 0100 00" }), "pivot.bridgeConfig[0]: variant 2"],
     ["a client host of option 2", v1({ bridgeConfig: "01000000 01 0100 02" }), "pivot.bridgeConfig[0].host: variant 2"],
     ["a debugMode of 2", v1({ debugMode: "02" }), "pivot.debugMode: variant 2"],
-    ["a debugMode of 255", v1({ debugMode: "ff" }), "pivot.debugMode: variant 255"],
     ["a name that is not UTF-8", v1({ name: "01000000 ff" }), "namespace.name: not UTF-8"],
-    [
-      "an alias that is not UTF-8",
-      v1({ manifestSet: "01000000 01000000 01000000 ff 00000000" }),
-      "manifestSet.members[0].alias: not UTF-8",
-    ],
     ["an argument that is not UTF-8", v1({ args: "01000000 01000000 80" }), "pivot.args[0]: not UTF-8"],
-    ["a commit that is not UTF-8", v0({ qosCommit: "01000000 80" }), "enclave.qosCommit: not UTF-8"],
     ["more members than bytes", v0({ patchSet: "00000000 ffffff00" }), "patchSet.members: 16777215 items"],
-    ["more arguments than bytes", v0({ args: "ffffffff" }), "pivot.args: 4294967295 items"],
     [
       "a hash that is cut",
       hex(`${FIELDS.name}${FIELDS.nonce}${FIELDS.quorumKey}abab`),
@@ -125,21 +116,11 @@ describe("JSON of v1", () => {
 
   it.each<[Json, string]>([
     [{ type: "Server", port: 1, host: "h" }, 'pivot.bridgeConfig[0].type: expected "server" or "client"'],
-    [{ type: "peer", port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
     [{ port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
-    [{ type: 0, port: 1, host: "h" }, "pivot.bridgeConfig[0].type"],
     [{ type: "server", host: "h" }, "pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got nothing"],
     [
       { type: "server", port: 65536, host: "h" },
       'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "65536"',
-    ],
-    [
-      { type: "server", port: "65536", host: "h" },
-      'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "65536"',
-    ],
-    [
-      { type: "server", port: -1, host: "h" },
-      'pivot.bridgeConfig[0].port: expected an integer of 0 to 65535, got "-1"',
     ],
     [{ type: "server", port: 1 }, "pivot.bridgeConfig[0].host: expected a string, got nothing"],
     [{ type: "server", port: 1, host: null }, "pivot.bridgeConfig[0].host: expected a string, got nothing"],
@@ -153,16 +134,7 @@ describe("JSON of v1", () => {
 
   it.each<["v0" | "v1", string, Json, string]>(
     (["v0", "v1"] as const).flatMap((version): ["v0" | "v1", string, Json, string][] => [
-      [version, "patchSet", undefined, "patchSet: expected an object, got nothing"],
-      [
-        version,
-        "patchSet.threshold",
-        undefined,
-        "patchSet.threshold: expected an integer of 0 to 4294967295, got nothing",
-      ],
-      [version, "patchSet.threshold", -1, 'patchSet.threshold: expected an integer of 0 to 4294967295, got "-1"'],
       [version, "patchSet.members", undefined, "patchSet.members: expected an array, got nothing"],
-      [version, "patchSet.members", ["a"], "patchSet.members[0]: expected an object, got a string"],
       [version, "patchSet.members.0.pubKey", undefined, "patchSet.members[0].pubKey: expected hex, got nothing"],
       [version, "patchSet.members.0.pubKey", "0", "patchSet.members[0].pubKey: not hex"],
     ]),
