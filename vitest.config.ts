@@ -60,6 +60,7 @@ export default defineConfig({
     // Only for what hangs: a busy machine is no fault.
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    setupFiles: ["test/support/equal-bytes.ts"],
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
     projects: PROJECTS.map(projectOf),

@@ -124,17 +124,6 @@ describe("appProofOf", () => {
     expect(decodeAppProof(appProofOf({ ...members, scheme: undefined } as never))).toEqual(decodeAppProof(proof));
   });
 
-  it("keeps another scheme and malformed values, which are faults of the proof", () => {
-    expect(appProofOf({ ...members, scheme: "P256" }).scheme).toBe("P256");
-    expect(faultsOf(() => decodeAppProof(appProofOf({ ...members, scheme: "P256" })))).toContain("scheme: ");
-    const broken = { publicKey: 7, signature: ["aa"], payload: { type: "x" } } as unknown as AppProofMembers;
-    expect(readAppProof(appProofOf(broken)).faults.map(({ path }) => path)).toEqual([
-      "publicKey",
-      "proofPayload",
-      "signature",
-    ]);
-  });
-
   it("leaves a missing member missing", () => {
     for (const [name, own] of Object.entries({
       publicKey: "publicKey",
@@ -148,13 +137,6 @@ describe("appProofOf", () => {
       }
     const notText = appProofOf({ ...members, payload: Uint8Array.of(0xff) });
     expect(readAppProof(notText).faults).toEqual([{ path: "proofPayload", message: "expected a string, got nothing" }]);
-  });
-
-  it("refuses names that it does not know, and what is not an object", () => {
-    for (const name of ["public_key", "proofPayload", "sig", "publickey"])
-      expect(() => appProofOf({ ...members, [name]: "x" })).toThrow(TypeError);
-    for (const value of [null, undefined, "x", [members]])
-      expect(() => appProofOf(value as unknown as AppProofMembers)).toThrow(TypeError);
   });
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BorshReader, BorshWriter, readBorsh } from "../../src/decode/borsh.js";
+import { BorshReader, readBorsh } from "../../src/decode/borsh.js";
 import { faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
-import { fc } from "../support/property.js";
 
 /** Reads, and wants nothing left over. */
 function whole<T>(bytes: string, read: (reader: BorshReader) => T): T {
@@ -102,50 +101,5 @@ describe("BorshReader refuses", () => {
   it("a long vector before it allocates memory", () => {
     const bytes = hex("00ffff7f" + "00".repeat(100));
     expect(faultOf(bytes, (input) => input.vector("a", () => 0))).toContain("more than the input holds");
-  });
-});
-
-describe("properties", () => {
-  const value = fc.record({
-    u8: fc.integer({ min: 0, max: 0xff }),
-    u16: fc.integer({ min: 0, max: 0xffff }),
-    u32: fc.integer({ min: 0, max: 0xffffffff }),
-    bool: fc.boolean(),
-    fixed: fc.uint8Array({ minLength: 32, maxLength: 32 }),
-    bytes: fc.uint8Array({ maxLength: 20 }),
-    string: fc.string({ unit: "grapheme", maxLength: 20 }),
-    option: fc.option(fc.string({ unit: "grapheme", maxLength: 5 })),
-    vector: fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 5 }),
-  });
-
-  it("what the writer writes, the reader reads", () => {
-    fc.assert(
-      fc.property(value, (input) => {
-        const writer = new BorshWriter();
-        writer.u8(input.u8);
-        writer.u16(input.u16);
-        writer.u32(input.u32);
-        writer.bool(input.bool);
-        writer.fixed(input.fixed);
-        writer.bytes(input.bytes);
-        writer.string(input.string);
-        writer.option(input.option, (text) => writer.string(text));
-        writer.vector(input.vector, (item) => writer.bytes(item));
-        const bytes = writer.finish();
-        const read = new BorshReader(bytes);
-        expect({
-          u8: read.u8(""),
-          u16: read.u16(""),
-          u32: read.u32(""),
-          bool: read.bool(""),
-          fixed: read.fixed(32, ""),
-          bytes: read.bytes(""),
-          string: read.string(""),
-          option: read.option("", () => read.string("")),
-          vector: read.vector("", () => read.bytes("")),
-        }).toEqual(input);
-        read.end();
-      }),
-    );
   });
 });

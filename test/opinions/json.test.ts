@@ -1,13 +1,11 @@
-/** Strict JSON beside JSON.parse, and canonical JSON beside an implementation of RFC 8785. */
+/** Canonical JSON beside an implementation of RFC 8785. Strict JSON stands beside JSON.parse in test/fuzz. */
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { fromUtf8, toUtf8 } from "../../src/bytes.js";
+import { fromUtf8 } from "../../src/bytes.js";
 import { JsonNumber, type JsonValue, parseJson } from "../../src/decode/json.js";
 import { type Manifest, manifestHashInput } from "../../src/decode/manifest/index.js";
 import { type QosJsonInput, canonicalQosJson } from "../../src/decode/qos-json.js";
 import { type Json, asJson, manifestV2, manifestV3 } from "../support/manifest.js";
-import { mutated } from "../support/property.js";
-import { bootProofVectors, readVectorText } from "../support/vectors.js";
 import {
   Comparison,
   type Difference,
@@ -22,129 +20,11 @@ import {
   theirs,
 } from "./support.js";
 
-/** How deep a value is nested. */
-function depth(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depth));
-}
-
-function count(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 1;
-  return Object.values(value).reduce<number>((sum, item) => sum + count(item), 1);
-}
-
 function someText(value: unknown, isIt: (text: string) => boolean): boolean {
   if (typeof value === "string") return isIt(value);
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, item]) => isIt(name) || someText(item, isIt));
 }
-
-const PARSE: readonly Difference<string>[] = [
-  refusedHere({
-    name: "a member that appears twice",
-    why: "The last one wins in JSON.parse, the first one elsewhere: two readers of one text see two values.",
-    example: '{"a":1,"\\u0061":2}',
-    reason: /appears twice/,
-    // Written again, what was thrown away is missing.
-    confirmed: (text, value) => members(text) > writtenMembers(value),
-  }),
-  refusedHere({
-    name: "a lone surrogate",
-    why: "It has no UTF-8, so that the text could not be hashed or signed as it is.",
-    example: '"\\ud800"',
-    reason: /a lone surrogate/,
-    // Or it stood in a member that was thrown away.
-    confirmed: (text, value) => someText(value, isLone) || members(text) > writtenMembers(value),
-  }),
-  refusedHere({
-    name: "nested deeper than 64",
-    why: "What is deeper costs stack and says nothing.",
-    example: "[".repeat(66) + "]".repeat(66),
-    reason: /nested deeper/,
-    confirmed: (_text, value) => depth(value) > 64,
-  }),
-  refusedHere({
-    name: "more than 250,000 values",
-    why: "Two bytes of text can take a hundred times as much once they are read.",
-    example: `[${"0,".repeat(249_999)}0]`,
-    reason: /more than 250000 values/,
-    confirmed: (_text, value) => count(value) > 250_000,
-  }),
-  refusedHere({
-    name: "a number that is too large for a double",
-    why: "It is Infinity there, and null once that is written again: two readers see two values.",
-    example: "1e999",
-    reason: /number/,
-    // Or it is in a member that was thrown away.
-    confirmed: (text, value) => hasInfinity(value) || members(text) > writtenMembers(value),
-  }),
-];
-
-function hasInfinity(value: unknown): boolean {
-  if (typeof value === "number") return !Number.isFinite(value);
-  return typeof value === "object" && value !== null && Object.values(value).some(hasInfinity);
-}
-
-/** The members of all objects of a text without strings that hold a colon in them. */
-function members(text: string): number {
-  return text.replace(/"(?:[^"\\]|\\[^])*"/g, '""').split(":").length - 1;
-}
-
-function writtenMembers(value: unknown): number {
-  return members(JSON.stringify(value));
-}
-
-const parse = new Comparison<string>({
-  name: "JSON.parse",
-  ours: (text) => ours(() => parseJson(text)),
-  theirs: (text) => theirs(() => JSON.parse(text)),
-  differences: PARSE,
-  show: (text) => JSON.stringify(text),
-});
-
-const white = fc.string({ unit: fc.constantFrom(" ", "\n", "\t", "\r"), maxLength: 2 });
-const tokens = fc.constantFrom(
-  ...["{", "}", "[", "]", ",", ":", '"', '"a"', '"\\u0061"', "1", "-0", "1e999", "01", ".5", "1.", "+1", "0x1", "-"],
-  ...["true", "null", "nul", "NaN", "Infinity", '"\\ud83d\\ude00"', '"\\ud800"', '"\ud800"', '"\\udc00\\ud800"'],
-  ...['"\\x"', '"\\u12"', '"\u0001"', '"\t"', "\u00a0", "\u2028", "\ufeff", "//", "/**/", "'a'", '"__proto__"', "\0"],
-  ...['{"a":1,"a":2}', '"\\/\\b\\f\\n\\r\\t\\\\"', "1E+2", "123456789012345678901234567890", "5e-324", "\v"],
-);
-const spaced = fc.tuple(white, tokens, white).map((parts) => parts.join(""));
-const { value: tree } = fc.letrec<{ value: string }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 4 },
-    fc.jsonValue().map((value) => JSON.stringify(value)),
-    spaced,
-    fc.array(tie("value"), { maxLength: 4 }).map((items) => `[${items.join(",")}]`),
-    fc
-      .array(fc.tuple(fc.constantFrom('"a"', '"b"', '"__proto__"', '"constructor"', '"\\u0062"'), tie("value")), {
-        maxLength: 4,
-      })
-      .map((list) => `{${list.map(([name, item]) => `${name} : ${item}`).join(",")}}`),
-  ),
-}));
-const genuine = bootProofVectors().flatMap((vector) => [...vector.bootProofs, ...vector.appProofs].map(readVectorText));
-const damaged = fc
-  .oneof(tree, fc.constantFrom(...genuine))
-  .chain((text) => mutated(toUtf8(text)))
-  .map((bytes) => fromUtf8(bytes) ?? Buffer.from(bytes).toString("latin1"));
-
-it("texts, damaged texts, tokens in any order: JSON.parse", { timeout: TIMEOUT }, () => {
-  const texts = fc.oneof(
-    tree,
-    damaged,
-    fc.array(tokens, { maxLength: 8 }).map((list) => list.join("")),
-    fc.json({ stringUnit: "binary" }),
-  );
-  const before = [parse.agreed, parse.refusedByBoth];
-  fc.assert(
-    fc.property(texts, (text) => parse.hold(text)),
-    runs(1500),
-  );
-  for (const text of genuine) parse.hold(text);
-  expect(parse.agreed - before[0]!).toBeGreaterThan(150);
-  expect(parse.refusedByBoth - before[1]!).toBeGreaterThan(150);
-});
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);

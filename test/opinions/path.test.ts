@@ -31,8 +31,7 @@ import { PATH_CHECKS, checkCertificatePath } from "../../src/verify/certificate-
 import { SignatureCache } from "../../src/verify/signature-cache.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { derNull } from "../support/der.js";
-import { mutated } from "../support/property.js";
-import { TIMEOUT, fc, runs, tellAfterwards } from "./support.js";
+import { tellAfterwards } from "./support.js";
 
 const AT = new Date("2026-03-04T05:06:07Z");
 const after = (seconds: number): Date => new Date(AT.getTime() + 1000 * seconds);
@@ -341,10 +340,6 @@ const names = Object.keys(OPINIONS) as Name[];
 const counts = new Map<string, number>();
 tellAfterwards("paths", counts);
 
-function counted(what: string): void {
-  counts.set(what, (counts.get(what) ?? 0) + 1);
-}
-
 describe("each alteration alone", () => {
   it("a path without any", async () => {
     expect(await oursOf(issue([]))).toBe("");
@@ -396,77 +391,4 @@ describe("the list of certificates", () => {
     const answers = await Promise.all(names.map((who) => accepts(who, path)));
     expect(names.filter((_, at) => answers[at])).toEqual(names.filter((who) => SEARCHED[name]?.includes(who)));
   });
-});
-
-/** At most one alteration of each certificate, so that none undoes another. */
-const several: fc.Arbitrary<Alteration[]> = fc
-  .tuple(
-    ...Object.values(CHAIN).map((place) => {
-      const here = (list: readonly Alteration[]): Alteration[] => list.filter((each) => each.place === place);
-      return fc.oneof(
-        { weight: 4, arbitrary: fc.constant(undefined) },
-        { weight: 3, arbitrary: fc.constantFrom(...here(ACCEPTED)) },
-        { weight: 2, arbitrary: fc.constantFrom(...here(REFUSED)) },
-      );
-    }),
-  )
-  .map((list) => list.filter((each) => each !== undefined));
-
-/** What each has to answer follows from the single alterations: one that is refused is enough. */
-async function holdSeveral(applied: readonly Alteration[], who: readonly Name[]): Promise<void> {
-  const path = issue(applied);
-  const isRefused = applied.some((each) => REFUSED.includes(each));
-  expect((await oursOf(path)) !== "").toBe(isRefused);
-  for (const name of who) {
-    const expected = applied.every((each) =>
-      REFUSED.includes(each) ? has(LAX, name, each.name) : !has(STRICTER, name, each.name),
-    );
-    expect([name, await accepts(name, path)]).toEqual([name, expected]);
-    counted(`${name}: ${expected ? "accepts" : "refuses"}, ours ${isRefused ? "refuses" : "accepts"}`);
-  }
-}
-
-it("several alterations together", { timeout: TIMEOUT }, async () => {
-  await fc.assert(
-    fc.asyncProperty(several, (applied) => holdSeveral(applied, LIBRARIES)),
-    runs(25, 0.1),
-  );
-});
-
-it.skipIf(!hasOpenssl)("several alterations together: openssl", { timeout: TIMEOUT }, async () => {
-  await fc.assert(
-    fc.asyncProperty(several, (applied) => holdSeveral(applied, ["openssl"])),
-    runs(6, 0.01),
-  );
-});
-
-/** Bytes that no signature covers: what others accept of a damaged certificate differs from ours in these alone. */
-const DAMAGED: readonly { readonly name: string; readonly reason: RegExp; readonly who: readonly Name[] }[] = [
-  { name: "bytes after a certificate", reason: /^decoding: .*bytes after the certificate/, who: LIBRARIES },
-];
-
-it("a damaged certificate in a good path", { timeout: TIMEOUT }, async () => {
-  const good = issue([]);
-  const damaged = fc
-    .nat({ max: CHAIN.leaf - 1 })
-    .chain((above) =>
-      mutated(good[above + 1]!).map((der) => good.map((old, place) => (place === above + 1 ? der : old))),
-    );
-  await fc.assert(
-    fc.asyncProperty(damaged, async (path) => {
-      fc.pre(!path.every((der, place) => equalBytes(der, good[place]!)));
-      const fault = await oursOf(path);
-      expect(fault).not.toBe("");
-      for (const who of LIBRARIES) {
-        const isAccepted = await accepts(who, path);
-        if (!isAccepted) counted(`${who}: damaged, refused`);
-        if (!isAccepted) continue;
-        const row = DAMAGED.find((each) => each.who.includes(who) && each.reason.test(fault));
-        if (row === undefined)
-          throw new Error(`${who} accepts, unexplained; ours: ${fault}\n${path.map(certificatePem).join("")}`);
-        counted(`${who}: damaged, ${row.name}`);
-      }
-    }),
-    runs(25, 0.1),
-  );
 });

@@ -1,5 +1,5 @@
 /** Suites that others wrote, where they are on this machine: test-vectors/README.md, "Suites that are not copied". */
-import { spawnSync } from "node:child_process";
+
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -11,9 +11,8 @@ import { NO_POLICY_ANY_ENCLAVE, verifyAttestation } from "../../src/index.js";
 import { checkReleases } from "../../src/release/check.js";
 import { readReleaseFolder } from "../../src/release/node.js";
 import { verifySignatures } from "../../src/verify/signatures.js";
-import { ROOT } from "../tracked.mjs";
 import { IMPLEMENTATIONS, libraryOver } from "../verify/implementations.js";
-import { decisions, placesOf, suites } from "./elsewhere.js";
+import { decisions, placesOf } from "./elsewhere.js";
 
 const bytes = (hex: string): Uint8Array => fromHex(hex)!;
 const jsonIn = <T>(...path: readonly string[]): T => JSON.parse(readFileSync(join(...path), "utf8")) as T;
@@ -224,28 +223,6 @@ describe.skipIf(awsnitroverifier === null)(`awsnitroverifier${absent("awsnitrove
   });
 });
 
-describe("what was not run", () => {
-  const variables = Object.values(suites).flatMap((suite) => Object.keys(suite.variables));
-  const without = Object.fromEntries(Object.entries(process.env).filter(([name]) => !variables.includes(name)));
-  const toldOf = (env: Readonly<Record<string, string | undefined>>): string =>
-    spawnSync(process.execPath, [join(ROOT, "test/run.mjs"), "suites"], { env, encoding: "utf8" }).stderr;
-
-  it("is told of each suite that is not here, with the variables that name it", () => {
-    const told = toldOf(without).trim().split("\n");
-    expect(told).toHaveLength(Object.keys(suites).length);
-    for (const [index, { what, variables: its }] of Object.values(suites).entries())
-      for (const part of [`not run: ${what}`, ...Object.entries(its).flat()]) expect(told[index]).toContain(part);
-  });
-
-  it("has no suite that is here", () => {
-    const all = Object.fromEntries(variables.map((variable) => [variable, "/somewhere"]));
-    expect(toldOf({ ...without, ...all })).toBe("");
-    expect(toldOf({ ...without, ...all, BOOTPROOF_SIGSTORE_ROOT: "" })).toMatch(
-      /^not run: [^\n]*SIGSTORE_ROOT[^\n]*\n$/,
-    );
-  });
-
-  it("each difference has a reason", () => {
-    for (const { because } of Object.values(decisions).flat()) expect(because).toMatch(/^\S.{6,}\.$/);
-  });
+it("each difference has a reason", () => {
+  for (const { because } of Object.values(decisions).flat()) expect(because).toMatch(/^\S.{6,}\.$/);
 });

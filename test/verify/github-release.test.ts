@@ -1,10 +1,8 @@
 /** Immutable releases of GitHub as provenance: genuine statements, what is proven, and what is not. */
 import { describe, expect, it } from "vitest";
 import {
-  type PolicyFile,
   type Report,
   type Verification,
-  parsePolicy,
   pinProvenance,
   renderText,
   requireVerified,
@@ -12,7 +10,6 @@ import {
 } from "../../src/index.js";
 import { uriName } from "../../src/lab/sigstore.js";
 import { LabSigstore, labProvenancePin, labReleasePin } from "../../src/lab/index.js";
-import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { decodeProvenanceBundle, sigstoreVerifier } from "../../src/provenance/index.js";
 import {
   GENUINE_RELEASES,
@@ -90,24 +87,6 @@ describe.each(GENUINE_RELEASES)("a genuine statement of version $version", (of) 
     expect(text.indexOf(proven)).toBeLessThan(text.indexOf("Which source and which build"));
   });
 
-  it("is not the statement on the tag's commit, or on another file", async () => {
-    const other = { ...of, evidence: GENUINE_RELEASES.find((each) => each !== of)!.evidence };
-    const policy = parsePolicy(JSON.stringify(anyBinary(other)), { readFile: () => ROOT });
-    const given = { bootProofs: [other.evidence.bootProof], provenance: [of.text] };
-    const verification = await verifyEvidence(given, { policy, now: NOW, provenanceVerifier });
-    const [failure, ...others] = failures(verification);
-    expect(others).toEqual([]);
-    expect(failure![0]).toContain("provenance.subject: no subject of the statement has the SHA-256");
-    expect(failure![2]).toMatch(/^no sha256\n[0-9a-f]{64}/);
-  });
-
-  function anyBinary(other: GenuineRelease): PolicyFile {
-    const { lab, evidence } = { ...other, lab: GENUINE_RELEASES.find((each) => each !== of)!.lab };
-    return labPolicy(evidence.anchorPem, [
-      { ...labDeployment(lab), provenance: [releaseDemand(of) as never] },
-    ]) as never;
-  }
-
   it("shows all differences of the predicate at once", async () => {
     const demand = releaseDemand(of, { repository: "a/b", repositoryId: "1", tag: "x" });
     const [failure, ...others] = failures(await judged(of, [demand]));
@@ -135,26 +114,6 @@ function timeless(): object {
 }
 
 describe("the two kinds of demand", () => {
-  it("accept no bundle of the other kind", async () => {
-    const { text, release } = NEWER;
-    // Everything that a demand on a build can name of the statement, and the name in its certificate.
-    const asBuild = {
-      issuer: "https://dotcom.releases.github.com",
-      identity: "https://dotcom.releases.github.com",
-      predicateTypes: "https://in-toto.io/attestation/release/v0.2",
-      trustedRoot: { file: "root.json" },
-    };
-    for (const demand of [asBuild, { ...asBuild, repository: release.repository, repositoryId: release.repositoryId }])
-      expect(failures(await judged(NEWER, [demand]))[0]![0]).toContain("provenance.signer: another issuer (.8)");
-    const ofBuild = { ...DEMAND, repository: `https://github.com/${release.repository}` };
-    expect(failures(await judged(NEWER, [ofBuild], [text])).map(([detail]) => detail.split(":")[0])).toEqual([
-      "provenance.signer",
-      "provenance.subject",
-    ]);
-    const [build] = failures(await judged(NEWER, [releaseDemand(NEWER)], [GENUINE]));
-    expect(build![0]).toContain("provenance.bundle: a log entry, which no release of GitHub has");
-  });
-
   it("are decided by the form before the signature, whatever a verifier accepts", async () => {
     const given = { bootProofs: [NEWER.evidence.bootProof], provenance: [timeless()] };
     const policy = releasePolicy(NEWER, releaseDemand(NEWER));

@@ -134,21 +134,7 @@ describe("values that JSON text cannot be", () => {
   };
   const places: [name: string, of: (value: JsonValue) => Parameters<typeof verifyEvidence>[0]][] = [
     ["the boot proof", (value) => ({ bootProofs: [value] })],
-    ["a field of the boot proof", (value) => ({ bootProofs: [{ ...whole.bootProof, createdAt: value }] })],
-    ["an app proof", (value) => ({ bootProofs: [whole.bootProof], appProofs: [value] })],
     ["the activity", (value) => ({ bootProofs: [whole.bootProof], activity: value })],
-    [
-      "the activity's result",
-      (value) => ({ bootProofs: [whole.bootProof], activity: put("result", { deep: value })(whole.activity) }),
-    ],
-    [
-      "the activity's intent",
-      (value) => ({ bootProofs: [whole.bootProof], activity: put("intent", { deep: value })(whole.activity) }),
-    ],
-    [
-      "the activity's app proofs",
-      (value) => ({ bootProofs: [whole.bootProof], activity: put("appProofs", [value])(whole.activity) }),
-    ],
     [
       "the app proofs of an activity that is repeated",
       (value) => ({

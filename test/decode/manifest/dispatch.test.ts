@@ -439,21 +439,6 @@ describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
 describe("properties", () => {
   const manifests = fc.oneof(manifestV0, manifestV0Tail, manifestV1, manifestV2, manifestV3);
 
-  it("what is encoded as borsh decodes to the same", () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(manifestV0, manifestV0Tail, manifestV1),
-        approvals,
-        approvals,
-        (manifest, manifestSetApprovals, shareSetApprovals) => {
-          expect(decodeManifest(manifestHashInput(manifest))).toEqual(manifest);
-          const envelope = { manifest, manifestSetApprovals, shareSetApprovals };
-          expect(decodeManifestEnvelope(encodeBorshEnvelope(envelope))).toEqual(envelope);
-        },
-      ),
-    );
-  });
-
   it("what is written as JSON decodes to the same, and hashes the same", () => {
     fc.assert(
       fc.property(manifests, approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
