@@ -19,8 +19,6 @@ const { values } = parseArgs({
     executions: { type: "string" },
     seed: { type: "string", default: "1" },
     guided: { type: "boolean", default: false },
-    /** Another file of layers: for the tests of this one. */
-    layers: { type: "string", default: "test/fuzz/layers.ts" },
   },
 });
 /** Less than a large input through everything takes; what needs more is a finding. */
@@ -45,12 +43,6 @@ await build({
   target: "node20.19",
   packages: "external",
   logLevel: "error",
-  plugins: [
-    {
-      name: "layers",
-      setup: ({ onResolve }) => onResolve({ filter: /^\.\/layers\.js$/ }, () => ({ path: join(ROOT, values.layers) })),
-    },
-  ],
 });
 
 /** What a child answers; or what it left behind, where it ended before that. */

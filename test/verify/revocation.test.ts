@@ -89,10 +89,6 @@ describe("lists of all issuers that the path needs", () => {
 
   it.each<[string, Uint8Array[]]>([
     ["with entries of others", [ofRoot({ serials: [Uint8Array.of(1)] }), ofRegion({ serials: [leaf.serial] })]],
-    [
-      "with their distribution points",
-      [ofRoot({ extensions: [issuingPoint(REGION_URL)] }), ofRegion({ extensions: [issuingPoint(ZONE_URL)] })],
-    ],
     ["of version 1", [ofRoot({ version: null }), ofRegion({ version: null, serials: [Uint8Array.of(3)] })]],
     [
       "with a list number and reasons",
@@ -191,11 +187,6 @@ const INCOMPLETE: readonly (readonly [name: string, list: Uint8Array, why: strin
   ["indirect", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(4))] }), "partial (indirectCRL)"],
   ["of users only", ofRegion({ extensions: [issuingPoint(ZONE_URL, flagged(1))] }), "partial (onlyContainsUserCerts)"],
   [
-    "of CAs only, without a point",
-    ofRegion({ extensions: [issuingPoint(null, flagged(2))] }),
-    "partial (onlyContainsCACerts)",
-  ],
-  [
     "of some reasons",
     ofRegion({ extensions: [issuingPoint(ZONE_URL, der(0x83, Uint8Array.of(1, 6)))] }),
     "partial (onlySomeReasons)",
@@ -204,11 +195,6 @@ const INCOMPLETE: readonly (readonly [name: string, list: Uint8Array, why: strin
   [
     "of another distribution point",
     ofRegion({ extensions: [issuingPoint(REGION_URL)] }),
-    "is not that of the certificate",
-  ],
-  [
-    "a point that is not critical, of another",
-    ofRegion({ extensions: [{ ...issuingPoint(REGION_URL), critical: false }] }),
     "is not that of the certificate",
   ],
   ["an unknown critical extension", ofRegion({ extensions: [UNKNOWN] }), "critical extension 1.2.3.4"],
