@@ -69,6 +69,10 @@ const TIERS = {
 /** What has no limit of time. */
 const RELEASE = [
   { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
+  {
+    ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch"),
+    env: { BOOTPROOF_SIMULATIONS: "whole" },
+  },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
   { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },
   ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),

@@ -138,7 +138,7 @@ describe("an entry", () => {
   });
 
   it("has a maximal size", async () => {
-    const long = new Uint8Array(MAX_ENTRY_BYTES + 1).fill(0x20);
+    const long = new Uint8Array(MAX_ENTRY_BYTES + 1).fill(0x7d).fill(0x7b, 0, 2);
     expect(readEntry(long)).toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
     expect(readEntry(long.subarray(1))).not.toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
   });
@@ -147,15 +147,15 @@ describe("an entry", () => {
     const whole: number[] = [];
     const { exec } = RegExp.prototype;
     RegExp.prototype.exec = function (text) {
-      if (String(text).length > 1_000_000) whole.push(text.length);
+      if (String(text).length > 100_000) whole.push(text.length);
       return exec.call(this, text);
     };
     try {
       for (const text of [" ", "ab", "Zm9v", "a\n", "a: b\r\n", "-", "é"])
-        readEntry(toUtf8(text.repeat(1_200_000 / text.length)));
+        readEntry(toUtf8(text.repeat(120_000 / text.length)));
       expect(whole).toEqual([]);
-      expect(/a/.test("b".repeat(1_200_000))).toBe(false);
-      expect(whole).toEqual([1_200_000]);
+      expect(/a/.test("b".repeat(120_000))).toBe(false);
+      expect(whole).toEqual([120_000]);
     } finally {
       RegExp.prototype.exec = exec;
     }

@@ -18,9 +18,9 @@ import { parsePolicy } from "../../src/appraise/policy.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { Forge, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { testFolder } from "../support/folder.js";
+import { fastTestFolder } from "../support/folder.js";
 
-const folder = testFolder();
+const folder = fastTestFolder();
 let count = 0;
 const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
 

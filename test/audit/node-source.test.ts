@@ -7,9 +7,9 @@ import { describe, expect, it } from "vitest";
 import { type InputBatch, type InputOptions, inputBatches } from "../../src/audit/node.js";
 import { inputBytes } from "../../src/audit/node-inputs.js";
 import { LineCutter } from "../../src/audit/lines.js";
-import { testFolder } from "../support/folder.js";
+import { fastTestFolder } from "../support/folder.js";
 
-const folder = testFolder();
+const folder = fastTestFolder();
 let count = 0;
 const fileOf = (content: string | Uint8Array): string => {
   const path = join(folder, `lines-${count++}`);

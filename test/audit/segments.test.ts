@@ -1,6 +1,6 @@
 /** The segments of an audit with a state: nights, growth, kills, other options, ends that nobody reported. */
 import { createHash } from "node:crypto";
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
@@ -16,7 +16,7 @@ import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type * as Whole from "../../src/disk/whole.js";
-import { testFolder } from "../support/folder.js";
+import { fastTestFolder } from "../support/folder.js";
 
 /** Called after each write of a state. */
 let onSaved: (path: string) => void = () => {};
@@ -34,7 +34,7 @@ vi.spyOn(performance, "now").mockImplementation(() => (milliseconds += 1000));
 const version = vi.hoisted(() => ({ name: "bootproof", version: "1.0.0" }));
 vi.mock("../../src/version.js", () => ({ TOOL: version }));
 
-const folder = testFolder();
+const folder = fastTestFolder();
 let count = 0;
 const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
 const nightOf = (day: number): string => `2026-01-${String(day).padStart(2, "0")}T03:17:00.000Z`;
@@ -246,8 +246,10 @@ describe("a night that resumes an audit", () => {
       for (const [at, moment] of moments.entries()) {
         // As a kill in the middle of a write leaves it.
         appendFileSync(moment.out, '{"n":99,"verd');
+        writeFileSync(`${moment.state}.new`, "{");
         const again = await audited(moment, 9);
         expect(readFileSync(moment.out, "utf8")).toBe(readFileSync(run.out, "utf8"));
+        expect(existsSync(`${moment.state}.lock`)).toBe(false);
         // The last write says that the end was reported.
         const isReported = at === moments.length - 1;
         expect(again.added).toEqual(isReported ? NO_ENTRIES : added);
@@ -322,6 +324,7 @@ describe("an audit that would judge otherwise than before", () => {
   it("is refused with options that are not of a segment, also after its end", async () => {
     const run = runOf("one\n");
     await audited(run, 1);
+    const found = [run.state, run.out].map((path) => readFileSync(path, "utf8"));
     for (const [more, name] of [
       [{ onlyFailures: true }, "--only-failures"],
       [{ failFast: true }, "--fail-fast"],
@@ -333,6 +336,7 @@ describe("an audit that would judge otherwise than before", () => {
       await expect(audited({ ...run, inputs: [...run.inputs] }, 2, more as Partial<AuditFilesOptions>)).rejects.toThrow(
         `other options: ${name}. `,
       );
+    expect([run.state, run.out].map((path) => readFileSync(path, "utf8"))).toEqual(found);
   });
 
   it("judges by a given present only what no unfinished segment has", async () => {

@@ -3,14 +3,8 @@ import { bundleFromJSON } from "@sigstore/bundle";
 import { TrustedRoot } from "@sigstore/protobuf-specs";
 import { Verifier, toSignedEntity, toTrustMaterial } from "@sigstore/verify";
 import { describe, expect, it } from "vitest";
-import { toBase64 } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import {
-  LabSigstore,
-  type ProvenanceAlterations,
-  type ProvenanceOptions,
-  rawSigstoreExtension,
-} from "../../src/lab/sigstore.js";
+import { LabSigstore, type ProvenanceOptions } from "../../src/lab/sigstore.js";
 import { sha256 } from "../../src/lab/qos.js";
 import { GENUINE_RELEASES } from "../support/github-releases.js";
 
@@ -28,8 +22,6 @@ function verify(bundle: string, { trustedRoot }: LabSigstore, demands = {}): str
   return new Verifier(material, thresholds).verify(entity).identity?.subjectAlternativeName;
 }
 
-const altered = (alter: ProvenanceAlterations): ProvenanceOptions => ({ ...OPTIONS, alter });
-
 describe.each(kinds)("an instance of the kind %s", (kind) => {
   const sigstore = instances[kind];
 
@@ -38,12 +30,6 @@ describe.each(kinds)("an instance of the kind %s", (kind) => {
       expect(verify(sigstore.attest(OPTIONS), sigstore)).toBe(
         "https://github.com/acme/oracle/.github/workflows/release.yml@refs/tags/v1.2.3",
       );
-  });
-
-  it("is refused under the root of another", () => {
-    const other = new LabSigstore({ kind });
-    expect(() => verify(sigstore.attest(OPTIONS), other)).toThrow(/verif/);
-    expect(verify(other.attest(OPTIONS), other)).toBeDefined();
   });
 
   it("is the same instance once saved", () => {
@@ -58,27 +44,6 @@ describe.each(kinds)("an instance of the kind %s", (kind) => {
     for (const minutes of [-1, 11])
       expect(() => verify(sigstore.attest({ ...OPTIONS, signedAt: after(minutes) }), sigstore)).toThrow(/certificate/);
   });
-
-  it("signs what a test altered, so that only the alteration is wrong", () => {
-    const alterations: ProvenanceAlterations[] = [
-      { statement: (statement) => ({ ...statement, predicateType: "https://example.com/other" }) },
-      { payload: () => Uint8Array.of(0x7b) },
-      { payloadType: "text/plain" },
-      { extensions: (all) => [...all, rawSigstoreExtension(9, "https://example.com/again")] },
-      { certificate: (spec) => ({ ...spec, serial: Uint8Array.of(1) }) },
-      { text: (text) => ` ${text} ` },
-    ];
-    for (const alter of alterations) expect(verify(sigstore.attest(altered(alter)), sigstore)).toBeDefined();
-  });
-
-  it("refuses a bundle that was altered once signed", () => {
-    const payload = toBase64(new TextEncoder().encode("{}"));
-    const bundle = (json: JsonObject): JsonObject => ({
-      ...json,
-      dsseEnvelope: { ...(json["dsseEnvelope"] as JsonObject), payload },
-    });
-    expect(() => verify(sigstore.attest(altered({ bundle })), sigstore)).toThrow(/hash mismatch|signature/);
-  });
 });
 
 describe("a release", () => {
@@ -87,12 +52,6 @@ describe("a release", () => {
     const { dsseEnvelope } = JSON.parse(bundle) as { dsseEnvelope: { payload: string } };
     return JSON.parse(Buffer.from(dsseEnvelope.payload, "base64").toString()) as JsonObject;
   };
-
-  it("verifies, by the name of GitHub's releases or of a tenant's", () => {
-    expect(verify(sigstore.attest({ ...OPTIONS, release: {} }), sigstore)).toBe("https://dotcom.releases.github.com");
-    const ofTenant = sigstore.attest({ ...OPTIONS, release: { tenant: "acme" } });
-    expect(verify(ofTenant, sigstore)).toBe("https://acme.releases.github.com");
-  });
 
   it("has the members of the genuine statements", () => {
     const [, genuine] = GENUINE_RELEASES;
@@ -105,17 +64,6 @@ describe("a release", () => {
       subject: [{ uri: "pkg:github/acme/oracle@v1.2.3" }, { name: "oracle" }],
     });
   });
-});
-
-it("refuses an entry of the log for another signature", () => {
-  const entry = (json: JsonObject): JsonObject => {
-    const {
-      signatures: [one],
-      ...spec
-    } = json["spec"] as { signatures: JsonObject[] } & JsonObject;
-    return { ...json, spec: { ...spec, signatures: [{ ...one!, signature: "AAAA" }] } };
-  };
-  expect(() => verify(instances.public.attest(altered({ entry })), instances.public)).toThrow(/signature mismatch/);
 });
 
 it("has no logs in a private instance, and says so where one is demanded", () => {

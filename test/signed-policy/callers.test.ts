@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { SignedPolicyError } from "../../src/index.js";
 import { fileState } from "../../src/signed-policy/node.js";
 import { TEAM, feedOf, stateOf, versionsOf } from "../support/policy-feeds.js";
-import { PINNED, World, refusal } from "./support.js";
+import { World, refusal } from "./support.js";
 
 const FOUR = versionsOf([{}, {}, {}, {}]);
 const OTHER = versionsOf([{ name: "prod/other" }, { name: "prod/other" }]);
@@ -42,13 +42,6 @@ describe("a state of another name", () => {
     world.feed = new Error("offline");
     expect((await refusal(world.open())).code).toBe("state");
     expect([signed.version, world.kept]).toEqual([2, kept]);
-  });
-
-  it("is not another set of the same name, which starts anew", async () => {
-    const world = new World(FOUR);
-    world.kept = stateOf(FOUR[1]!, "00".repeat(32));
-    expect((await world.open({ signers: PINNED })).version).toBe(4);
-    expect(JSON.parse(world.kept)).toEqual(JSON.parse(stateOf(FOUR[3]!)));
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * A year of a client: 30 versions, 3 rotations, 5 outages of the feed, an attack of each kind, and restarts in the
- * middle of all of it. The oracle knows days and numbers of versions, and nothing of signatures or feeds.
+ * middle of all of it. The oracle knows days and numbers of versions, and nothing of signatures or feeds. The client
+ * is asked on the days on which something begins or ends, and with `BOOTPROOF_SIMULATIONS=whole` on each half day.
  */
 import { describe, expect, it } from "vitest";
 import type { SignedPolicy } from "../../src/index.js";
@@ -141,6 +142,17 @@ const attackOn = (day: number): Attack | undefined =>
   Object.values(ATTACKS).find(({ day: from, days }) => from <= day && day < from + days);
 const isOutage = (day: number): boolean => OUTAGES.some(([from, to]) => from <= day && day < to);
 
+/** When the client is asked. */
+function askedOn(): number[] {
+  const halfDays = Array.from({ length: 2 * 365 }, (_, half) => half / 2);
+  if (process.env["BOOTPROOF_SIMULATIONS"] === "whole") return halfDays;
+  const issued = CHANGES.map((_, index) => issuedOn(index + 1));
+  const attacks = Object.values(ATTACKS).flatMap(({ day, days }) => [day, day + days]);
+  const expired = issued.map((day) => day + VALID);
+  const days = new Set([...issued, ...expired, ...attacks, ...OUTAGES.flat(), ...RESTARTS]);
+  return halfDays.filter((day) => days.has(day) || days.has(day + 0.5));
+}
+
 /** What a client has to say at each time: the version under which it says yes, or null for no. */
 class Oracle {
   #version = 0;
@@ -178,7 +190,7 @@ describe("a year of a client", () => {
     const oracle = new Oracle();
     let client: SignedPolicy | null = null;
     const [said, wanted]: [string[], string[]] = [[], []];
-    for (let day = 0; day < 365; day += 0.5) {
+    for (const day of askedOn()) {
       world.now = START + day * DAY;
       const restarts = day === 0 || RESTARTS.includes(day);
       const newest = published(day);

@@ -3,17 +3,7 @@
  * a poll, a write or a delivery. The service fails in each way, the enclave restarts, and the policy changes once.
  */
 import { generateKeyPairSync } from "node:crypto";
-import {
-  appendFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
@@ -28,7 +18,6 @@ import {
   type UnrecordedFinding,
   type LogLine,
   isFinding,
-  lineAt,
   watchedName,
 } from "../../src/watch/entry.js";
 import {
@@ -47,7 +36,7 @@ import {
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
-import { LogError, type OpenedLog, openLog, readLog } from "../../src/watch/node.js";
+import { type OpenedLog, openLog, readLog } from "../../src/watch/node.js";
 import { fastTestFolder } from "../support/folder.js";
 import { NEVER, START, SimulatedClock } from "./support.js";
 
@@ -543,75 +532,5 @@ describe("a month of a watch", () => {
     expect(long.length).toBeGreaterThanOrEqual(2);
     expect(signs.filter(({ event }) => event === "heartbeat").length).toBeGreaterThan(6 * 22);
     expect(signs.filter(({ event }) => event === "started").length).toBe(DAYS + 1);
-  });
-});
-
-describe("the log of that month", () => {
-  /** A copy, which is changed. */
-  function changed(): string {
-    const folder = mkdtempSync(join(root, "changed-"));
-    cpSync(OWN, folder, { recursive: true });
-    return folder;
-  }
-
-  /** Without the last lines, and what is empty then. */
-  function cut(folder: string, lines: number): void {
-    for (const file of filesIn(folder).reverse()) {
-      const text = readFileSync(file, "utf8").split("\n").slice(0, -1);
-      const kept = text.slice(0, Math.max(0, text.length - lines));
-      lines -= text.length - kept.length;
-      if (kept.length > 0) return writeFileSync(file, kept.map((line) => `${line}\n`).join(""));
-      rmSync(file);
-    }
-  }
-
-  /** One file with a chain of its own and more entries, in which nothing was rejected. */
-  async function writeAnew(folder: string): Promise<void> {
-    for (const file of filesIn(folder)) rmSync(file);
-    const findings = entries.filter(isFinding);
-    let [end, text] = [{ entries: 0, head: "0".repeat(64) }, ""];
-    for (let n = 0; n < entries.length + 3; n++) {
-      const entry = { ...findings[n % findings.length]!, verdict: "verified", failed: [] } as const;
-      const { bytes, hash } = await lineAt(end, entry);
-      end = { entries: n + 1, head: hash };
-      text += `${Buffer.from(bytes).toString("utf8")}\n`;
-    }
-    writeFileSync(join(folder, LOG), text);
-  }
-
-  const SHORT_LOG = /the log ends with entry \d+, and the checkpoint is of entry \d+: its last lines are missing/;
-  const ANOTHER_LOG = /entry \d+ has the hash [0-9a-f]{64}, and the checkpoint has [0-9a-f]{64}: the log was rewritten/;
-
-  it("is the one of its checkpoint, and goes on", async () => {
-    const folder = changed();
-    const [before, note] = [entries.length, readFileSync(NOTE)];
-    const log = await opened({ folder });
-    expect(log.tail().entries).toBe(before);
-    await log.close();
-    expect(readFileSync(NOTE)).toEqual(note);
-  });
-
-  it.each<[string, (folder: string) => unknown, RegExp]>([
-    ["was cut by its last line", (folder) => cut(folder, 1), SHORT_LOG],
-    ["was cut by a week", (folder) => cut(folder, 40), SHORT_LOG],
-    ["was written anew", writeAnew, ANOTHER_LOG],
-  ])("if it %s, is found by its checkpoint alone, and at the next start", async (_, change, sentence) => {
-    const folder = changed();
-    await change(folder);
-    expect(await verifiedIn(folder)).toMatchObject({ intact: true, fault: null });
-    const found = await verifiedIn(folder, { checkpoint: readFileSync(NOTE), key });
-    expect(found).toMatchObject({
-      intact: false,
-      fault: { kind: "checkpoint", message: expect.stringMatching(sentence) },
-    });
-    const before = textIn(folder);
-    for (const state of [true, false]) {
-      if (!state) rmSync(join(folder, `${LOG}.state`));
-      const start = opened({ folder });
-      await expect(start).rejects.toBeInstanceOf(LogError);
-      await expect(start).rejects.toThrow(/^it is not the log of its signed checkpoint: /);
-      await expect(start).rejects.toThrow(sentence);
-    }
-    expect(textIn(folder)).toBe(before);
   });
 });

@@ -23,10 +23,10 @@ import { type LogLine, MAX_LINE_BYTES, lineAfter } from "../../src/watch/entry.j
 import { thisProcess } from "../../src/disk/lock.js";
 import { LogError, LogInUseError, type OpenedLog, openLog } from "../../src/watch/node.js";
 import type { Delivered } from "../../src/watch/outages.js";
-import { testFolder } from "../support/folder.js";
+import { fastTestFolder } from "../support/folder.js";
 import { finding, textOf } from "./support.js";
 
-const folder = testFolder();
+const folder = fastTestFolder();
 const ID = "00000000-0000-4000-8000-000000000000";
 let count = 0;
 const newPath = (): string => join(folder, `log-${count++}.jsonl`);
@@ -325,16 +325,6 @@ describe("one process a log", () => {
     expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
   });
 
-  it("replaces the lock of one that was killed while it replaced a lock", async () => {
-    const path = newPath();
-    const gone = { ...here, pid: ended };
-    const other = ID.replaceAll("0", "1");
-    writeFileSync(`${path}.lock`, JSON.stringify({ ...gone, id: ID }));
-    writeFileSync(`${path}.lock.${ID}`, JSON.stringify({ ...gone, id: other }));
-    await (await openLog(path)).close();
-    expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
-  });
-
   it("writes no more without its lock", async () => {
     const path = newPath();
     const log = await openLog(path);
@@ -388,20 +378,6 @@ describe("one process a log", () => {
     await add(log, 2);
     await log.close();
     expect(existsSync(`${path}.lock`)).toBe(false);
-  });
-
-  it("removes what killed processes left beside the lock of a log, and nothing else", async () => {
-    const path = newPath();
-    const gone = JSON.stringify({ ...here, pid: ended, id: ID });
-    const left = [`.lock.${ID}`, `.lock.${ID}.${ID}`, `.lock.${ID}.tmp`].map((suffix) => path + suffix);
-    for (const file of left) writeFileSync(file, gone);
-    const others = [`${path}.lock.mine`, `${path}.lock.${ID}.txt`, `${path}2.lock.${ID}`];
-    for (const file of others) writeFileSync(file, gone);
-    const log = await openLog(path);
-    expect(left.filter((file) => existsSync(file))).toEqual([]);
-    expect(others.filter((file) => existsSync(file))).toEqual(others);
-    await log.close();
-    for (const file of others) rmSync(file);
   });
 });
 

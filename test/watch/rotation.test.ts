@@ -25,10 +25,10 @@ import {
   readLog,
 } from "../../src/watch/node.js";
 import type { Delivered } from "../../src/watch/outages.js";
-import { testFolder } from "../support/folder.js";
+import { fastTestFolder } from "../support/folder.js";
 import { EVENTS, START, finding, textOf } from "./support.js";
 
-const root = testFolder();
+const root = fastTestFolder();
 let count = 0;
 /** `boots.jsonl` in a folder of its own. */
 function newPath(): string {
@@ -166,7 +166,9 @@ describe("a log that turns over", () => {
     const [first, second] = [readFileSync(path), readFileSync(nameOf(path, 2))];
     const end = first.lastIndexOf("\n", first.length - 2) + 1;
     const cuts: [number, number | null][] = [];
-    for (let at = end; at <= first.length; at++) cuts.push([at, null]);
+    const stride = process.env["BOOTPROOF_SIMULATIONS"] === "whole" ? 1 : 9;
+    for (let at = end; at < first.length; at += stride) cuts.push([at, null]);
+    cuts.push([first.length, null]);
     for (let at = 0; at <= second.length; at += 13) cuts.push([first.length, at]);
     for (const [ofFirst, ofSecond] of cuts) {
       writeFileSync(path, first.subarray(0, ofFirst));

@@ -18,7 +18,6 @@ import {
   type WatchPoll,
   askService,
   isFinding,
-  memoryStore,
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
@@ -257,25 +256,6 @@ describe("a watch", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("has an interval after a good poll, and waits of its own after failures", async () => {
-    const down = failing(new Error("down"));
-    const { waits, messages } = await watched(Array<() => never>(9).fill(down), { intervalMs: 7000 });
-    expect(waits.slice(0, 9)).toEqual([3750, 7500, 15_000, 30_000, 60_000, 120_000, 225_000, 225_000, 225_000]);
-    expect(messages).toMatchObject([{ watched: [{ app: "signer" }], message: "down" }]);
-    const good = await watched([() => ({ boot: 1 }), () => ({ boot: 1 })], { intervalMs: 7000 });
-    expect(good.waits.slice(0, 2)).toEqual([7000, 7000]);
-  });
-
-  it("reports every hour that nothing is watched, if waiting does not help", async () => {
-    const refused = failing(new FetchError("credentials", "HTTP 401"));
-    const answers = [() => ({ boot: 1 }), ...Array<() => never>(40).fill(refused)];
-    const { messages, summary } = await watched(answers);
-    const hours = messages.map((message) => message.event === "outage" && message.again);
-    expect(hours).toEqual([false, true, true]);
-    expect(summary.unfetched).toMatchObject([{ watched: { app: "signer" }, kind: "credentials" }]);
-    expect(summary.refused).toEqual([{ app: "signer" }]);
-  });
-
   it("ends at once if the whole first poll is refused for its credentials", async () => {
     const refused = failing(new FetchError("credentials", "HTTP 401"));
     await expect(watched([refused, refused])).rejects.toThrow(FetchError);
@@ -326,32 +306,10 @@ describe("a watch", () => {
     interference = undefined;
   });
 
-  it("ends although a request does not", async () => {
-    const stop = new AbortController();
-    const hanging = new Promise<never>(() => {});
-    const watching = watched([() => null], { newest: () => hanging, signal: stop.signal });
-    setTimeout(() => stop.abort(), 20);
-    expect((await watching).summary).toMatchObject({ recorded: 0, polls: 0 });
-    const again = new AbortController();
-    const handing = watched([() => ({ boot: 1 })], { onRefusal: () => hanging, signal: again.signal });
-    setTimeout(() => again.abort(), 200);
-    expect((await handing).summary).toMatchObject({ recorded: 1, waiting: true });
-  });
-
   it("reports why a refusal was not delivered, for any thrown value", async () => {
     const onRefusal = (): Promise<never> => Promise.reject("no address" as unknown as Error);
     const { messages } = await watched([() => ({ boot: 1 })], { once: true, onRefusal });
     expect(messages.map((message) => "message" in message && message.message)).toEqual(["no address", "no address"]);
-  });
-
-  it("ends before the next poll if another process has its log, also where nothing is new", async () => {
-    let polls = 0;
-    const check = async (): Promise<void> => {
-      if (polls === 2) throw Object.assign(new Error("it is another's now"), { name: "LogInUseError" });
-    };
-    const same = Array.from({ length: 9 }, () => () => (polls++, { boot: 1 }));
-    await expect(watched(same, { log: { ...memoryStore(), check } })).rejects.toThrow("it is another's now");
-    expect(polls).toBe(2);
   });
 
   it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
