@@ -70,7 +70,7 @@ const TIERS = {
 const RELEASE = [
   { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
   {
-    ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch"),
+    ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch", "test/lab/store"),
     env: { BOOTPROOF_SIMULATIONS: "whole" },
   },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },

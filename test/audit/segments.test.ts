@@ -118,13 +118,13 @@ async function* streamOf(content: string | Uint8Array): AsyncGenerator<Uint8Arra
 }
 
 describe("a night that resumes an audit", () => {
-  it("judges what was added by its own present, for a week, and old entries never again", async () => {
+  it("judges what was added by its own present, and old entries never again", async () => {
     const lab = new Forge();
     const proofAt = (at: string): string => JSON.stringify(forgeEvidence({ lab, at: new Date(at) }).bootProof);
     const { anchorPem } = forgeEvidence({ lab, at: new Date(nightOf(1)) });
     const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(lab)], { maxAge: "2h" })));
     const run = runOf("");
-    for (let day = 1; day <= 7; day++) {
+    for (let day = 1; day <= 3; day++) {
       const fresh = proofAt(nightOf(day).replace("T03", "T02"));
       const stale = proofAt(nightOf(day).replace("T03", "T00"));
       appendFileSync(run.input, `${fresh}\n${stale}\n`);
@@ -134,11 +134,11 @@ describe("a night that resumes an audit", () => {
       });
       expect([added.entries, added.verdicts.verified, added.stale, summary.entries]).toEqual([2, 1, 1, 2 * day]);
     }
-    expect(firstsOf(run)).toEqual([1, 3, 5, 7, 9, 11, 13]);
+    expect(firstsOf(run)).toEqual([1, 3, 5]);
     // The state is written again and again, so a night costs it little.
     const later = savedOf(run).segments.slice(1);
-    expect(later.map((segment) => Object.keys(segment).join())).toEqual(Array(6).fill("first,now,results"));
-    expect(readFileSync(run.state).length).toBeLessThan(4500 + 6 * 300);
+    expect(later.map((segment) => Object.keys(segment).join())).toEqual(Array(2).fill("first,now,results"));
+    expect(readFileSync(run.state).length).toBeLessThan(4500 + 2 * 300);
   });
 
   it("makes no segment if nothing was added, and none of empty lines", async () => {

@@ -3,19 +3,7 @@ import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest
 import { CHECK_IDS } from "../../src/checks.js";
 import { FAULTS, type FaultName, type Lab, type LabOptions, startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
-import { LAB_OPERATIONS } from "../../src/lab/operations.js";
-import {
-  EVIDENCE_FAULTS,
-  completed,
-  failing,
-  judge,
-  query,
-  renameWallet,
-  requestFor,
-  send,
-  shown,
-  submit,
-} from "./support.js";
+import { EVIDENCE_FAULTS, completed, failing, judge, query, renameWallet, send, shown, submit } from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -76,28 +64,6 @@ describe("a lab with faults", () => {
       expect(failing(await judge(lab, (await shown(lab, fault)).activity))).toEqual([]);
     },
   );
-
-  const ofSignatures = FAULTS.filter(({ fails }) => fails.includes("activity.signature")).flatMap((fault) =>
-    fault.needs!.filter((need) => need !== VERIFIED_CALLS).map((need) => [fault.name, need, fault.fails] as const),
-  );
-
-  it.each(ofSignatures)("%s of %s: refused for what was submitted", async (name, need, fails) => {
-    const { name: operation, parameters } = await requestFor(lab, { needs: [need] });
-    lab.setFault(name);
-    const { type } = LAB_OPERATIONS[operation];
-    const activity = await completed(submit(lab, operation, parameters, { generateAppProofs: true }));
-    const report = await judge(lab, activity, undefined, undefined, null, { type, parameters });
-    expect(failing(report)).toEqual([...fails].sort());
-    // Without the type the parameters decide, whatever type the service states.
-    const other = { ...activity, type: "ACTIVITY_TYPE_OTHER" };
-    expect(failing(await judge(lab, other, undefined, undefined, null, { parameters }))).toEqual(fails);
-    lab.setFault(null);
-    const honest = await completed(submit(lab, operation, parameters, { generateAppProofs: true }));
-    const good = await judge(lab, honest, undefined, undefined, null, { type, parameters });
-    expect(good.verdict).toBe("verified");
-    expect(good.claims?.activity?.signatures?.map(({ open }) => open)).not.toContain(expect.any(String));
-    expect(good.claims?.activity?.resultWithoutProof).toEqual([]);
-  });
 
   it("returns no activity, and lists genuine app proofs of another organization", async () => {
     lab.setFault("no-activity-answer");

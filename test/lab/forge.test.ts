@@ -78,7 +78,6 @@ describe("an enclave that commits", () => {
 
 describe("the document", () => {
   const evidence = forgeEvidence({ lab, at: AT });
-  const document = decodeAttestationDocument(evidence.document);
   it("starts at the same root at any time", () => {
     const later = forgeEvidence({ lab, at: new Date("2027-01-01T00:00:00Z") });
     expect(later.anchorPem).toBe(evidence.anchorPem);

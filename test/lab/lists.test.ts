@@ -1,5 +1,5 @@
 /** Lists of wallets, accounts, keys, activities and sub-organizations: pages, settings, and what moves keys. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Lab, type ServiceSettings, startLab } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import {
@@ -115,15 +115,17 @@ describe("settings", () => {
   });
 
   it("limit the rate of requests, with Retry-After", async () => {
-    lab.setSettings({ rateLimit: { requests: 2, perMs: 1500 } });
+    lab.setSettings({ rateLimit: { requests: 2, perMs: 30_000 } });
     const body = JSON.stringify({ organizationId });
     for (let request = 0; request < 2; request++)
       expect((await send(lab, "query/list_wallets", body)).status).toBe(200);
     const refused = await fetch(`${lab.baseUrl}/public/v1/query/list_wallets`, { method: "POST", body });
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
-    expect(await refused.json()).toMatchObject({ code: 8, message: "too many requests: wait 2 s" });
-    await new Promise((resolve) => setTimeout(resolve, 1600));
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "30"]);
+    expect(await refused.json()).toMatchObject({ code: 8, message: "too many requests: wait 30 s" });
+    const later = performance.now() + 30_000;
+    const clock = vi.spyOn(performance, "now").mockReturnValue(later);
     expect((await send(lab, "query/list_wallets", body)).status).toBe(200);
+    clock.mockRestore();
   });
 
   it("list_activities without app proofs, which list_app_proofs still has", async () => {
@@ -327,8 +329,8 @@ describe("many accounts", () => {
     const many: Lab = await startLab();
     try {
       const started = performance.now();
-      const walletId = await many.addAccounts({ count: 10_000 });
-      expect(performance.now() - started).toBeLessThan(20_000);
+      const walletId = await many.addAccounts({ count: 4000 });
+      expect(performance.now() - started).toBeLessThan(10_000);
       const page = await query(many, "list_activities", { paginationOptions: { limit: "100" } });
       const activities = page.body["activities"] as Json[];
       const made = activities.filter((one) => JSON.stringify(one["result"]).includes("addresses"));

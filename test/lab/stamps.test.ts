@@ -1,11 +1,7 @@
 /** Authentication: both kinds of stamp, made by openssl, node and a software passkey; sessions; invalid stamps. */
-import { execFileSync } from "node:child_process";
-import { createECDH, createHash, createPrivateKey } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { createECDH, createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fromHex, toHex } from "../../src/bytes.js";
+import { toHex } from "../../src/bytes.js";
 import { type ApiKeyPair, SoftwarePasskey, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { openByHand } from "../client/hpke-by-hand.js";
@@ -41,31 +37,6 @@ function decoded(text = BODY, key: ApiKeyPair = lab.apiKey): Json {
 }
 
 describe("X-Stamp", () => {
-  it("may be made by openssl", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "bootproof-stamp-"));
-    try {
-      const sec1 = fromHex(`30310201010420${lab.apiKey.privateKey}a00a06082a8648ce3d030107`)!;
-      writeFileSync(
-        join(folder, "key.pem"),
-        createPrivateKey({ key: Buffer.from(sec1), format: "der", type: "sec1" }).export({
-          type: "pkcs8",
-          format: "pem",
-        }),
-      );
-      writeFileSync(join(folder, "body"), BODY);
-      const signature = execFileSync(
-        "openssl",
-        ["dgst", "-sha256", "-sign", join(folder, "key.pem"), join(folder, "body")],
-        { encoding: "hex" },
-      );
-      expect(
-        await ask(encoded({ publicKey: lab.apiKey.publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature })),
-      ).toMatchObject({ status: 200 });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-
   it("names the public key that belongs to the private one", () => {
     const ecdh = createECDH("prime256v1");
     ecdh.setPrivateKey(lab.apiKey.privateKey, "hex");

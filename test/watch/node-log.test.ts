@@ -345,28 +345,13 @@ describe("one process a log", () => {
     rmSync(`${path}.lock`);
   });
 
-  it("says that its lock was removed", async () => {
-    const path = newPath();
-    const log = await openLog(path);
-    rmSync(`${path}.lock`);
-    await expect(log.check()).rejects.toMatchObject({
-      name: "LogInUseError",
-      message: `its lock, ${path}.lock, was removed, so this process writes no more: another process may use it now`,
-    });
-    await log.close();
-  });
-
-  it.each<[string, (path: string) => void]>([
-    ["a folder", (path) => mkdirSync(path)],
-    // To read a pipe may take forever, and would keep the process from ending.
-    ["a pipe", (path) => spawnSync("mkfifo", [path])],
-  ])("needs to read its lock only to write: %s", async (_, replace) => {
+  it("needs to read its lock only to write", async () => {
     const path = newPath();
     const log = await openLog(path);
     await add(log, 1);
     const lock = readFileSync(`${path}.lock`);
     rmSync(`${path}.lock`);
-    replace(`${path}.lock`);
+    mkdirSync(`${path}.lock`);
     await log.check();
     await expect(add(log, 2)).rejects.toMatchObject({ name: "LogError", message: "not a regular file" });
     // A lock that cannot be read hides no change of the log.
