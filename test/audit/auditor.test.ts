@@ -25,9 +25,8 @@ import { AT, type Attack, NOW, after, forge, lab, manifest, optionsOf, put } fro
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { Remembered } from "../../src/verify/approved-manifests.js";
 import type { CheckedBootProof } from "../../src/verify/boot-proof.js";
-import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { auditorOf, entry, expected, judged, line, whole } from "./support.js";
+import { auditorOf, entry, expected, judged, whole } from "./support.js";
 
 const verifier = await sigstoreVerifier();
 
@@ -211,33 +210,6 @@ describe("a cached result", () => {
       expect(result.verdict, row.name).toBe("rejected");
       expect(await judged(await auditorOf(), evidence.bootProof), row.name).toEqual(result);
     }
-  });
-
-  it("does not replace checks of time, anchors and policy", async () => {
-    const long = after(400 * 86_400);
-    const text = JSON.stringify({ bootProofs: [whole.bootProof], appProofs: [app] });
-    const anchor = { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] } as const;
-    const rows = [
-      [{ at: "now", now: long }, ["chain.validity"]],
-      [{ policy: NO_POLICY_ANY_ENCLAVE }, ["chain.anchor"]],
-      [{ ...anchor, at: AT }, []],
-    ] as const;
-    for (const [options, failed] of rows) {
-      const auditor = await auditorOf({ ...options, bootProofs: [boot] });
-      // Twice, and with the boot proof of the setting: what was verified before is not an answer.
-      for (const value of [text, text, JSON.stringify(app)])
-        expect((await judged(auditor, value)).failed, JSON.stringify(failed)).toEqual(
-          expect.arrayContaining([...failed]),
-        );
-    }
-  });
-
-  it("gives the second entry of a boot proof the same line as the first", async () => {
-    const auditor = await auditorOf();
-    const text = { bootProofs: [whole.bootProof], appProofs: [app] };
-    const first = await line(auditor, text);
-    const lines = await Promise.all(Array.from({ length: 20 }, () => line(auditor, text)));
-    expect(new Set([first, ...lines]).size).toBe(1);
   });
 });
 

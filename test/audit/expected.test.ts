@@ -119,17 +119,6 @@ describe("an auditor with an expectation", async () => {
     expect(await judged({ bootProofs: [two.bootProof], appProofs: two.appProofs }, undefined)).toBe("verified");
   });
 
-  it("compares app proofs under the setting's boot proofs", async () => {
-    const under = await Auditor.of({ ...setting, bootProofs: [JSON.stringify(one.bootProof)] });
-    for (const [id, verdict] of [
-      ["1", "verified"],
-      ["2", "rejected"],
-    ] as const) {
-      const bytes = toUtf8(JSON.stringify(one.appProofs[0]));
-      expect((await under.judge(1, bytes, payloadOf(id) as never)).verdict).toBe(verdict);
-    }
-  });
-
   it("finds the setting's boot proof of a signing half", async () => {
     const boots = [one, two].map(({ bootProof }) => JSON.stringify(bootProof));
     const under = await Auditor.of({ ...setting, bootProofs: boots });
@@ -326,30 +315,6 @@ describe("an audit of files with expectations", () => {
     const { end } = await audited([first, second], expected, { failFast: true });
     expect([end.end, end.unmet]).toEqual(["failed", null]);
     await expect(audited([first], {} as never)).rejects.toThrow("options.expected: expected an ExpectedEntries");
-  });
-
-  it("knows which lines entries had before an interruption", async () => {
-    const lines: [string, unknown][] = [
-      [first, payloadOf("1")],
-      [second, payloadOf("2")],
-      ["x", payloadOf("3")],
-    ];
-    const expected = await expectedOf(...lines);
-    const input = inputOf(first, second, "");
-    const options = { inputs: [input], setting, batchEntries: 1, out: pathOf("out"), state: pathOf("state"), judge };
-    const controller = new AbortController();
-    const broken = await auditFiles({
-      ...options,
-      expected,
-      signal: controller.signal,
-      onProgress: () => controller.abort(),
-    });
-    expect([broken.end, broken.unmet]).toEqual(["aborted", null]);
-    const end = await auditFiles({ ...options, expected });
-    expect([end.end, end.before, end.summary.entries]).toEqual(["done", broken.summary.entries, 2]);
-    expect(end.unmet).toEqual({ count: 1, first: [{ line: 3, entry: digestOf("x") }] });
-    writeFileSync(input, "x\n", { flag: "a" });
-    expect((await auditFiles({ ...options, expected })).unmet!.count).toBe(0);
   });
 });
 

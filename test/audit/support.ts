@@ -37,7 +37,3 @@ export function expected({ verdict, stale, checks, claims }: Report): Omit<Audit
     ...(names.length > 0 && { deployments: [...new Set(names)] }),
   };
 }
-
-export async function line(auditor: Auditor, value: unknown): Promise<string> {
-  return resultLine(await auditor.judge(1, entry(value)));
-}

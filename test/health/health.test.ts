@@ -494,7 +494,8 @@ describe("the metrics", () => {
     pass(10);
     health.poll(poll(SIGNER, null, { ...more, polls: 2 }));
     health.poll(poll(OTHER, "missing", { isRefused: null, polls: 2 }));
-    health.status({ ...WELL, undelivered: { count: 2, oldest: new Date(START + 15_000) } });
+    const undelivered = { count: 2, oldest: new Date(START + 15_000) };
+    health.status({ ...WELL, undelivered, policyExpiresAt: new Date(START + 15_000), isFeedContradicted: true });
     health.checkpoint({ entries: 7, at: now() });
     pass(5);
     const expected = {
@@ -503,7 +504,8 @@ describe("the metrics", () => {
       bootproof_watch_setting_refused: 0,
       bootproof_watch_setting_read_timestamp_seconds: START / 1000,
       'bootproof_watch_policy_info{policy_digest="91ab"}': 1,
-      bootproof_watch_policy_feed_refused: 0,
+      bootproof_watch_policy_expires_seconds: -100,
+      bootproof_watch_policy_feed_refused: 1,
       bootproof_watch_log_writable: 1,
       bootproof_watch_undelivered: 2,
       bootproof_watch_undelivered_age_seconds: 100,
@@ -528,6 +530,7 @@ describe("the metrics", () => {
     clock -= 86_400_000;
     expect(await metricsOf(health)).toEqual({
       ...expected,
+      bootproof_watch_policy_expires_seconds: 86_300,
       bootproof_watch_undelivered_age_seconds: 0,
       'bootproof_watch_evidence_age_seconds{app="signer"}': 0,
     });

@@ -3,8 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { activitySchema } from "../../src/client/activity-shapes.js";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { type Shape, readShape } from "../../src/decode/shapes.js";
-import { startLab, stampWithApiKey } from "../../src/lab/index.js";
-import { generateApiKey } from "../../src/lab/api-key.js";
+import { startLab } from "../../src/lab/index.js";
 import { sha256 } from "../../src/lab/qos.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type Json, completed, envelope, query, send, statusOf, submit } from "./support.js";
@@ -308,19 +307,5 @@ describe("organizations", () => {
     expect(await statusOf(query(other, "get_activity", { activityId: other.child.walletActivityId }))).toBe(404);
     expect(body["activity"].organizationId).toBe(other.childOrganizationId);
     await other.close();
-  });
-
-  it("are not found under unknown ids", async () => {
-    const refused = await query(lab, "get_oauth_providers", {}, { organizationId: "nowhere" });
-    expect(refused).toMatchObject({ status: 404, body: { details: [{ turnkeyErrorCode: "ORGANIZATION_NOT_FOUND" }] } });
-  });
-
-  it("refuse unknown keys", async () => {
-    const key = generateApiKey();
-    expect(stampWithApiKey(key, "x")).not.toContain("=");
-    expect(await query(lab, "get_oauth_providers", {}, { key })).toMatchObject({
-      status: 401,
-      body: { details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] },
-    });
   });
 });

@@ -26,7 +26,7 @@ import {
 } from "../../src/watch/node.js";
 import type { Delivered } from "../../src/watch/outages.js";
 import { fastTestFolder } from "../support/folder.js";
-import { EVENTS, START, finding, textOf } from "./support.js";
+import { EVENTS, START, finding } from "./support.js";
 
 const root = fastTestFolder();
 let count = 0;
@@ -696,13 +696,4 @@ describe("with a key, a log that has entries, but no state and no checkpoint tha
   it("is not one without entries: there is nothing to adopt", async () => {
     await expect(openLog(newPath(), adopting("0".repeat(64)))).rejects.toThrow("there is nothing to adopt");
   });
-});
-
-it("shows lines in the order of the files", async () => {
-  const path = newPath();
-  const lines: LogLine[] = [];
-  const log = await openLog(path, SMALL);
-  for (let n = 0; n < 2; n++) lines.push(await add(log));
-  await log.close();
-  expect(readFileSync(path, "utf8").startsWith(textOf(lines))).toBe(true);
 });

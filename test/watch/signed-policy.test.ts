@@ -1,7 +1,6 @@
 /** A watch under a signed policy: its feed grows, cannot be reached, is rolled back or forked, and expires. */
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
-import { type Health, startHealth } from "../../src/health/node.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { openSignedPolicy } from "../../src/index.js";
 import type { EventEntry, LogEntry, LogLine } from "../../src/watch/entry.js";
@@ -158,11 +157,6 @@ describe("a watch under a signed policy", () => {
     expect(await verified(textOf(lines))).toMatchObject({ intact: true });
   });
 
-  it("records a renewed policy, too, since it is another version", async () => {
-    const { entries } = await watched(20, { 7: ({ publish }) => publish(GOOD) });
-    expect(wordsOf(entries)).toEqual(["verified", "setting-changed", "verified"]);
-  });
-
   it("fetches the feed when it is asked, as by SIGHUP", async () => {
     const { entries, fetches, messages } = await watched(5, {
       2: ({ publish, ask }) => {
@@ -295,39 +289,5 @@ describe("a watch under a signed policy", () => {
     } as never);
     expect(wordsOf(entries)).toEqual(["verified", "setting-changed", "rejected"]);
     expect(fetches).toHaveLength(4);
-  });
-
-  it("has its expiry and a contradicted feed among the metrics", async () => {
-    const { statuses } = await watched(30, {
-      1: ({ publish, ask }) => {
-        publish(GOOD);
-        ask();
-      },
-      7: (world) => (world.shown = world.feed.text(1, 1)),
-    });
-    let now = START;
-    const health: Health = await startHealth({
-      subject: { command: "watch", watched: [{ app: "signer" }] },
-      metrics: { host: "127.0.0.1", port: 0 },
-      now: () => now,
-    });
-    const metricsAt = async (at: Date): Promise<string[]> => {
-      now = at;
-      const text = await (await fetch(`${health.url!}/metrics`)).text();
-      return text.split("\n").filter((line) => /^bootproof_watch_policy_(?:expires|feed)/.test(line));
-    };
-    health.status(statuses[0]!);
-    expect(await metricsAt(START)).toEqual([
-      `bootproof_watch_policy_expires_seconds ${14 * 86_400}`,
-      "bootproof_watch_policy_feed_refused 0",
-    ]);
-    health.status(statuses.at(-1)!);
-    expect(await metricsAt(new Date(START.getTime() + MINUTE + 15 * DAY))).toEqual([
-      "bootproof_watch_policy_expires_seconds -86400",
-      "bootproof_watch_policy_feed_refused 1",
-    ]);
-    health.status({ ...statuses[0]!, policyExpiresAt: null });
-    expect(await metricsAt(START)).toEqual(["bootproof_watch_policy_feed_refused 0"]);
-    await health.close();
   });
 });
