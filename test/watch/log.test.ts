@@ -254,7 +254,7 @@ describe("a line", () => {
           expect(Buffer.from(bytes).toString("utf8")).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
