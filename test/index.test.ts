@@ -8,7 +8,6 @@ import {
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
   RejectedError,
-  SignatureCache,
   type VerifyOptions,
   parsePolicy,
   requireAuthentic,
@@ -22,24 +21,7 @@ import {
 } from "../src/index.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
 import type { Report } from "../src/report/report.js";
-import { BOOT_PROOF_ATTACKS } from "./attacks/boot-proof.table.js";
-import {
-  type Given,
-  type Judgement,
-  NOW,
-  forge,
-  idsOf,
-  judge,
-  lab,
-  optionsOf,
-  put,
-  reportOf,
-  withActivity,
-} from "./attacks/support.js";
-import { APP_PROOF_ATTACKS } from "./attacks/app-proof.table.js";
-import { CHAIN_ATTACKS } from "./attacks/chain.table.js";
-import { DOCUMENT_ATTACKS } from "./attacks/document.table.js";
-import { POLICY_ATTACKS } from "./attacks/policy.table.js";
+import { type Given, type Judgement, NOW, forge, judge, lab, optionsOf, put, withActivity } from "./attacks/support.js";
 import { REPORT_MEMBERS } from "./report/reports.js";
 
 const whole = forge();
@@ -247,45 +229,6 @@ describe("a report", () => {
 });
 
 describe("a verdict", () => {
-  const rows = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_ATTACKS, ...APP_PROOF_ATTACKS, ...POLICY_ATTACKS];
-
-  it("is never good where a check failed, or one that is asked of all was skipped", async () => {
-    const required = [
-      ...bootIds({}).filter((id) => id !== "chain.revocation"),
-      ...idsOfRoom("app").filter((id) => id !== "app.request"),
-      "activity.decode",
-      "activity.claims",
-      "activity.coverage",
-      "policy.deployment",
-    ];
-    const reports = [
-      ...(await Promise.all(cases.map(({ how, evidence = whole }) => judge(evidence, how)))),
-      ...(await Promise.all(rows.filter((_, index) => index % 3 === 0).map(reportOf))),
-    ];
-    for (const report of reports) {
-      const good = report.verdict !== "rejected";
-      if (good)
-        expect(
-          report.checks.filter(({ id, status }) => status === "fail" || (status === "skip" && required.includes(id))),
-        ).toEqual([]);
-      else expect(report.checks.some(({ status }) => status === "fail")).toBe(true);
-      expect(report.claims !== null).toBe(good);
-    }
-    expect(reports.filter(({ verdict }) => verdict !== "rejected").length).toBeGreaterThanOrEqual(5);
-  });
-
-  it.each<[name: string, given: Given]>([
-    ["app proofs", { bootProofs: [], appProofs: whole.appProofs }],
-    ["an activity", { bootProofs: [], activity: whole.activity }],
-  ])("is a rejection where there is no boot proof, but %s", async (_, given) => {
-    for (const how of [options, authentic]) {
-      const { report } = await verifyEvidence(given, how);
-      expect(report.verdict).toBe("rejected");
-      expect(idsOf(report, "fail")).toEqual(["app.key"]);
-      expectShape(report);
-    }
-  });
-
   it("is that of all evidence together: one bad app proof rejects it", async () => {
     const changed = { ...whole.appProofs[0], proofPayload: "{}" };
     const { report, appProofs } = await verifyAppProofs(
@@ -295,18 +238,6 @@ describe("a verdict", () => {
     );
     expect(report.verdict).toBe("rejected");
     expect(appProofs.map((proof) => proof !== null)).toEqual([true, false, true]);
-  });
-
-  it("does not change when it is verified again, or with a cache", async () => {
-    const cache = new SignatureCache();
-    const expected = (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options))
-      .report;
-    for (let round = 0; round < 3; round++) {
-      expect(
-        (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, cache }))
-          .report,
-      ).toEqual(expected);
-    }
   });
 });
 
@@ -395,18 +326,6 @@ describe("options", () => {
     expect(typeof NO_POLICY_ANY_ENCLAVE).toBe("symbol");
     expect(String(NO_POLICY_ANY_ENCLAVE)).toContain("any enclave of anybody");
     expect(Symbol.keyFor(NO_POLICY_ANY_ENCLAVE)).toBeUndefined();
-  });
-
-  it("allow debug mode only by true", async () => {
-    const debug = forge({
-      alterManifest: { manifest: (value) => ({ ...value, pivot: { ...value.pivot, debugMode: true } }) },
-    });
-    expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: false })).report, "fail")).toEqual(
-      ["mode.debug"],
-    );
-    expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe(
-      "authentic",
-    );
   });
 
   it("with the key that was asked for hold it against each boot proof", async () => {

@@ -75,6 +75,10 @@ const RELEASE = [
   },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
   { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },
+  {
+    ...vitest("more at random", "test/conformance/join.test.ts", "test/appraise/pin.test.ts"),
+    env: { BOOTPROOF_RUNS: "long" },
+  },
   ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),
   { name: "half an hour of fuzzing", command: npm("test:fuzz", "--", "--seconds", "1800") },
 ];

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { fromHex, toHex } from "../../src/bytes.js";
 import type { Namespace } from "../../src/decode/manifest/model.js";
-import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
@@ -130,36 +129,6 @@ describe("a policy pinned from a genuine pair", async () => {
     expect(pinnedSecond.deployments).toEqual(pinnedFirst.deployments);
     expect((await judged(pinnedFirst, second)).verdict).toBe("verified");
   });
-
-  it.each<[pin: string, value: JsonValue, fails: CheckId]>([
-    ["pcrs.0", "ab".repeat(48), "policy.pcrs"],
-    ["pcrs.3", "ab".repeat(48), "policy.pcrs"],
-    ["pivotHash", "ab".repeat(32), "policy.pivot"],
-    ["namespace", "prod/signer", "policy.namespace"],
-    ["minNonce", 4294967295, "policy.nonce"],
-    ["quorumKey", "ab".repeat(130), "policy.quorum-key"],
-    ["manifestSet.members.0", "ab".repeat(130), "policy.manifest-set"],
-    ["commitment", "live", "policy.commitment"],
-  ])("with another %s refuses that pair", async (pin, value, fails) => {
-    const policy = put(`deployments.0.${pin}`, value)(pinnedFirst as unknown as JsonObject) as unknown as PolicyFile;
-    expect(idsOf(await judged(policy, first), "fail")).toEqual(["policy.deployment", fails].sort());
-  });
-
-  it("refuses the pair with its app proofs exchanged", async () => {
-    expect(idsOf(await judged(pinnedFirst, { ...first, appProof: second.appProof }), "fail")).toEqual(["app.key"]);
-  });
-
-  it("refuses evidence of the lab, and the lab's policy refuses it", async () => {
-    const evidence = forge({ version: "v0", generation: "legacy" });
-    const foreign = await judged(pinnedFirst, {
-      bootProof: evidence.bootProof,
-      appProof: evidence.appProofs[0]!,
-      now: NOW,
-    });
-    expect(idsOf(foreign, "fail")).toContain("chain.anchor");
-    const { report } = await verifyEvidence({ bootProofs: [first.bootProof] }, optionsOf(evidence));
-    expect(idsOf(report, "fail")).toContain("chain.anchor");
-  });
 });
 
 describe("a policy pinned from the lab", () => {
@@ -229,48 +198,6 @@ describe("a policy pinned from the lab", () => {
     const policy = throughFile(pinPolicy(await verified(proof.bootProof, optionsOf(proof, { noPolicy: true }))));
     expect(policy.deployments[0]!.manifestHash).toEqual([toHex(proof.manifestHash)]);
     expect((await verifyBootProof(proof.bootProof, { ...optionsOf(proof), policy })).report.verdict).toBe("verified");
-  });
-
-  const others: [name: string, alterations: Alterations, fails: CheckId[]][] = [
-    [
-      "another image",
-      {
-        ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48).fill(1) } })),
-        ...pcrs((map) => map.set(0, new Uint8Array(48).fill(1))),
-      },
-      ["policy.pcrs"],
-    ],
-    [
-      "another role",
-      {
-        ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: new Uint8Array(48).fill(1) } })),
-        ...pcrs((map) => map.set(3, new Uint8Array(48).fill(1))),
-      },
-      ["policy.pcrs"],
-    ],
-    ["another binary", manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32) } })), ["policy.pivot"]],
-    ["another namespace", inNamespace({ name: "lab/signer/2" }), ["policy.namespace"]],
-    ["an older manifest", inNamespace({ nonce: 6 }), ["policy.nonce"]],
-    ["another quorum key", inNamespace({ quorumKey: generateQosKeyPair().publicKey }), ["policy.quorum-key"]],
-    [
-      "a member fewer",
-      manifest(() => ({ manifestSet: memberSet(2, lab.manifestMembers.slice(0, 2)) })),
-      ["policy.manifest-set"],
-    ],
-    [
-      "a lower threshold",
-      manifest(() => ({ manifestSet: memberSet(1, lab.manifestMembers) })),
-      ["policy.manifest-set"],
-    ],
-    ["other arguments", manifest(({ pivot }) => ({ pivot: { ...pivot!, args: ["--other"] } })), ["policy.args"]],
-    ["another environment", manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map() } })), ["policy.args"]],
-    ["no commitment", { generation: "legacy" }, ["policy.commitment"]],
-    ["the commitment of its setup", { generation: "setup", payloads: [] }, ["policy.commitment"]],
-  ];
-  it.each(others)("refuses %s", async (_, alterations, fails) => {
-    const policy = throughFile(await pinned());
-    const { report } = await verifyEvidence({ bootProofs: [forge(alterations).bootProof] }, { policy, now: NOW });
-    expect(idsOf(report, "fail")).toEqual(["policy.deployment", ...fails].sort());
   });
 
   const same: [name: string, alterations: Alterations][] = [
@@ -387,21 +314,6 @@ describe("policyFromRelease", () => {
     expect(of(0)).toBe("x: not in this release, which has nothing");
     expect(of(2)).toBe("x: not in this release, which has app-0, app-1");
     expect(of(1000)).toMatch(/which has app-0, .*, and \d+ more$/);
-  });
-
-  it("is of five applications", () => {
-    expect(apps.length).toBe(5);
-  });
-
-  it("holds a genuine boot proof against its release", async () => {
-    const [{ bootProofs, now }] = bootProofVectors() as [ReturnType<typeof bootProofVectors>[number]];
-    const options = { policy: throughFile(policyFromRelease(release, "signer")), now: new Date(now) };
-    const { report } = await verifyEvidence({ bootProofs: [readVectorJson(bootProofs[0]!)] }, options);
-    const differing = idsOf(report, "fail");
-    // The pair was made by the release before, by a legacy enclave: every difference is one of these.
-    expect(
-      differing.filter((id) => !["policy.deployment", "policy.pcrs", "policy.pivot", "policy.commitment"].includes(id)),
-    ).toEqual([]);
   });
 
   it("verifies the enclave that a release of the lab describes, and no other", async () => {
@@ -680,7 +592,7 @@ describe("pinning always answers", () => {
           expect(report.verdict).toBe("verified");
         },
       ),
-      { numRuns: 60 },
+      { numRuns: process.env["BOOTPROOF_RUNS"] === "long" ? 60 : 20 },
     );
   });
 

@@ -388,11 +388,6 @@ describe("PCRs", () => {
     expect(errorOf(() => add(demanding, absent)).refusals[0]!.message).toContain("but the new value is absent");
   });
 
-  it("of another role are refused", () => {
-    const other = { ...OLD, pcrs: { ...OLD.pcrs, "3": OTHER_PCR } };
-    expect(refusalsOf(() => add(other, NEW_MADE))).toEqual(["demand-unmet pcrs.3"]);
-  });
-
   it("are demanded of each image of the new deployment, or of its manifest", () => {
     const images = [own.pcrs, { ...own.pcrs, "8": OTHER_PCR }];
     const old = { ...OLD, pcrs: with8(eight) };
@@ -419,11 +414,6 @@ describe("PCRs", () => {
     const demanded = either(OTHER_PCR, "98".repeat(48));
     const says = `${demanded} is demanded, but the new value is ${either(eight, "97".repeat(48))}`;
     expect([message, advice]).toEqual([says, "To add the deployment without this demand: --drop pcrs.8"]);
-  });
-
-  it("of the version have to be pinned all", () => {
-    const pins = { ...own, pcrs: { "0": OTHER_PCR, "1": OTHER_PCR } };
-    expect(refusalsOf(() => add(OLD, handMade(pins)))).toEqual(["demand-unmet pcrs"]);
   });
 });
 
@@ -566,11 +556,6 @@ describe("what is there already", () => {
     const again = addToPolicy(policy, NEW_MADE);
     expect([again.added, again.text]).toEqual([[], policy]);
     expect(addToPolicy(policy, NEW_MADE, { drop: ["quorumKey"] }).text).toBe(policy);
-  });
-
-  it("is found once it has its siblings' demands", () => {
-    const policy = add({ ...OLD, shareSet: keysOf(shareSet) }, NEW_MADE).text;
-    expect(addToPolicy(policy, NEW_MADE)).toMatchObject({ added: [], text: policy });
   });
 });
 

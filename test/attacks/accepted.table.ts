@@ -37,6 +37,7 @@ import {
   pcrs,
   put,
   withActivity,
+  named,
 } from "./support.js";
 
 const ZERO_PCR = new Uint8Array(48);
@@ -138,56 +139,40 @@ const withoutEnv: Alterations = {
 };
 
 const manifests: Accepted[] = [
-  { name: "v2 with white space", forge: json((text) => JSON.stringify(JSON.parse(text), null, 2)) },
-  {
-    name: "v2 with its members in another order",
-    forge: json((text) => JSON.stringify(reversed(JSON.parse(text) as JsonValue))),
-  },
-  {
-    name: "v2 with escapes",
-    forge: json((text) => text.replace('"signer', '"\\u0073igner').replace("lab/signer", "lab\\/signer")),
-  },
-  {
-    name: "v2 with an IPv6 address in full",
-    forge: json((text) => text.replace("fd00:ec2::253", "FD00:0ec2:0:0:0:0:0:0253")),
-  },
-  { name: "v2 without env and dns", forge: withoutEnv },
-  {
-    name: "v2 with an empty env",
-    forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("pivot.env", {}) } },
-  },
-  { name: "v2 with dns null", forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("dns", null) } } },
-  {
-    name: "v2 with text beyond ASCII",
-    forge: inManifest("pivot", { args: ["é", "𝔸", "\u2028", '\u0000\u001f"\\/'] }),
-  },
-  {
-    name: "v2 whose env is named like a member of objects",
-    forge: inManifest("pivot", {
-      env: new Map([
-        ["__proto__", "x"],
-        ["constructor", "y"],
-      ]),
-    }),
-  },
-  {
-    name: "v2 with 512 entries of env, one of 64 KiB",
-    forge: inManifest("pivot", {
-      env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])),
-    }),
-  },
-  {
-    name: "v2 without bridges and arguments",
-    forge: inManifest("pivot", { bridgeConfig: [], args: [] }),
-  },
-  {
-    name: "v1 without bridges and arguments",
-    forge: { version: "v1", ...inManifest("pivot", { bridgeConfig: [], args: [] }) },
-  },
-  {
-    name: "v0 without arguments",
-    forge: { version: "v0", ...inManifest("pivot", { args: [] }) },
-  },
+  ...named<Accepted>({
+    "v2 with white space": { forge: json((text) => JSON.stringify(JSON.parse(text), null, 2)) },
+    "v2 with its members in another order": {
+      forge: json((text) => JSON.stringify(reversed(JSON.parse(text) as JsonValue))),
+    },
+    "v2 with escapes": {
+      forge: json((text) => text.replace('"signer', '"\\u0073igner').replace("lab/signer", "lab\\/signer")),
+    },
+    "v2 with an IPv6 address in full": {
+      forge: json((text) => text.replace("fd00:ec2::253", "FD00:0ec2:0:0:0:0:0:0253")),
+    },
+    "v2 without env and dns": { forge: withoutEnv },
+    "v2 with an empty env": { forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("pivot.env", {}) } } },
+    "v2 with dns null": { forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("dns", null) } } },
+    "v2 with text beyond ASCII": { forge: inManifest("pivot", { args: ["é", "𝔸", "\u2028", '\u0000\u001f"\\/'] }) },
+    "v2 whose env is named like a member of objects": {
+      forge: inManifest("pivot", {
+        env: new Map([
+          ["__proto__", "x"],
+          ["constructor", "y"],
+        ]),
+      }),
+    },
+    "v2 with 512 entries of env, one of 64 KiB": {
+      forge: inManifest("pivot", {
+        env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])),
+      }),
+    },
+    "v2 without bridges and arguments": { forge: inManifest("pivot", { bridgeConfig: [], args: [] }) },
+    "v1 without bridges and arguments": {
+      forge: { version: "v1", ...inManifest("pivot", { bridgeConfig: [], args: [] }) },
+    },
+    "v0 without arguments": { forge: { version: "v0", ...inManifest("pivot", { args: [] }) } },
+  }),
   ...(["v0", "V0", "0"] as const).map((declared): Accepted => ({
     name: `v0-tail declared as ${declared}`,
     forge: { version: "v0-tail", bootProof: put("qosManifestVersion", declared) },
@@ -209,79 +194,68 @@ const manifests: Accepted[] = [
     name: `${version} with an envelope in camel case`,
     forge: { version, encoding: "json", alterManifest: { envelopeJson: inCamelCase } },
   })),
-  {
-    name: "v1 with a client bridge to a host",
-    forge: {
-      version: "v1",
-      ...inManifest("pivot", { bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] }),
+  ...named<Accepted>({
+    "v1 with a client bridge to a host": {
+      forge: {
+        version: "v1",
+        ...inManifest("pivot", { bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] }),
+      },
     },
-  },
-  {
-    name: "a nonce of 32 bits",
-    forge: inManifest("namespace", { nonce: 4294967295 }),
-  },
-  {
-    name: "a newer manifest than pinned",
-    forge: inManifest("namespace", { nonce: 8 }),
-  },
+    "a nonce of 32 bits": { forge: inManifest("namespace", { nonce: 4294967295 }) },
+    "a newer manifest than pinned": { forge: inManifest("namespace", { nonce: 8 }) },
+  }),
 ];
 
 const approvals: Accepted[] = [
-  {
-    name: "all members approved",
-    forge: { alterManifest: { approvals: (list, hash) => [...list, approve(hash, carol)] } },
-  },
-  {
-    name: "the last two members approved, in turned order",
-    forge: { alterManifest: { approvals: (_, hash) => [approve(hash, carol), approve(hash, bob)] } },
-  },
-  {
-    name: "a threshold of all",
-    forge: {
-      alterManifest: {
-        manifest: (value) => ({ ...value, manifestSet: memberSet(3, lab.manifestMembers) }),
-        approvals: (list, hash) => [...list, approve(hash, carol)],
+  ...named<Accepted>({
+    "all members approved": {
+      forge: { alterManifest: { approvals: (list, hash) => [...list, approve(hash, carol)] } },
+    },
+    "the last two members approved, in turned order": {
+      forge: { alterManifest: { approvals: (_, hash) => [approve(hash, carol), approve(hash, bob)] } },
+    },
+    "a threshold of all": {
+      forge: {
+        alterManifest: {
+          manifest: (value) => ({ ...value, manifestSet: memberSet(3, lab.manifestMembers) }),
+          approvals: (list, hash) => [...list, approve(hash, carol)],
+        },
       },
     },
-  },
-  {
-    name: "a set of one",
-    forge: {
-      alterManifest: {
-        manifest: (value) => ({ ...value, manifestSet: memberSet(1, [alice]) }),
-        approvals: ([first]) => [first!],
+    "a set of one": {
+      forge: {
+        alterManifest: {
+          manifest: (value) => ({ ...value, manifestSet: memberSet(1, [alice]) }),
+          approvals: ([first]) => [first!],
+        },
+      },
+      judge: { noPolicy: true },
+    },
+    "an approver's signature with a high S": {
+      forge: {
+        alterManifest: {
+          approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })),
+        },
       },
     },
-    judge: { noPolicy: true },
-  },
-  {
-    name: "an approver's signature with a high S",
-    forge: {
-      alterManifest: {
-        approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })),
-      },
+    "no share approvals": { forge: { alterManifest: { shareApprovals: () => [] } } },
+    "a share approval by one member twice": {
+      forge: { alterManifest: { shareApprovals: ([first, second]) => [first!, second!, first!] } },
+      warns: ["envelope.shares"],
     },
-  },
-  { name: "no share approvals", forge: { alterManifest: { shareApprovals: () => [] } } },
-  {
-    name: "a share approval by one member twice",
-    forge: { alterManifest: { shareApprovals: ([first, second]) => [first!, second!, first!] } },
-    warns: ["envelope.shares"],
-  },
-  {
-    name: "fewer share approvals than the share set's threshold",
-    forge: { alterManifest: { shareApprovals: ([first]) => [first!] } },
-  },
-  {
-    name: "the same person in manifest set and share set",
-    forge: {
-      alterManifest: {
-        manifest: (value) => ({ ...value, shareSet: memberSet(1, [alice]) }),
-        shareApprovals: (_, hash) => [approve(hash, alice)],
-      },
+    "fewer share approvals than the share set's threshold": {
+      forge: { alterManifest: { shareApprovals: ([first]) => [first!] } },
     },
-    judge: { noPolicy: true },
-  },
+    "the same person in manifest set and share set": {
+      forge: {
+        alterManifest: {
+          manifest: (value) => ({ ...value, shareSet: memberSet(1, [alice]) }),
+          shareApprovals: (_, hash) => [approve(hash, alice)],
+        },
+      },
+      judge: { noPolicy: true },
+    },
+  }),
 ];
 
 /** The payload padded to the size with an unknown key. */
@@ -292,70 +266,61 @@ function filledUp(payload: Uint8Array, size: number): Uint8Array {
 }
 
 const documents: Accepted[] = [
-  { name: "a signature with a high S", forge: document({ signature: (signature) => withS("high", signature) }) },
-  { name: "a signature with a low S", forge: document({ signature: (signature) => withS("low", signature) }) },
-  { name: "tag 18 around the COSE_Sign1", forge: document({ items: (items) => withTag(18, items) }) },
-  { name: "an outermost map of indefinite length", forge: document({ indefinite: true }) },
-  {
-    name: "an outermost map of indefinite length, tag 18, v0",
-    forge: { version: "v0", ...document({ indefinite: true, items: (items) => withTag(18, items) }) },
-  },
-  { name: "an unknown text key", forge: field("extra", "text"), warns: ["doc.structure"] },
-  {
-    name: "an unknown key with a value of every kind",
-    forge: field("extra", [1, -1, null, true, "x", ZERO_PCR, new Map([[1, 2]])]),
-    warns: ["doc.structure"],
-  },
-  {
-    name: "a payload of 16384 bytes",
-    forge: document({ payload: (payload) => filledUp(payload, 16384) }),
-    warns: ["doc.structure"],
-  },
-  { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
-  { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
-  { name: "a time that is not a whole second", forge: { at: new Date(AT.getTime() + 789) } },
-  {
-    name: "a current list of the region beside one past its nextUpdate",
-    judge: { crls: [ofRegion(), ofRegion({ nextUpdate: after(1) })] },
-  },
-  {
-    name: "a zone that names a distribution point, where only the list of its region's issuer was given",
-    forge: certificate(CHAIN.zone, ({ extensions }) => ({
-      extensions: [...extensions, distributionPoints("http://crl.lab/zone.crl")],
-    })),
-    judge: { crls: [revocationList({ issuer: lab.pki.rootSpec, thisUpdate: AT })] },
-    warns: ["chain.revocation"],
-  },
-  { name: "a document dated five minutes ahead", forge: { payloads: [] }, judge: { now: JUST_BEHIND } },
-  {
-    name: "a document dated 4 minutes 59 seconds ahead, under a maxAge",
-    forge: { payloads: [] },
-    judge: { now: after(-299), policy: { maxAge: "1m" } },
-  },
-  {
-    name: "a document of a year ago, whose certificates are validated at a time an hour before it",
-    forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2 * 3600) })),
-    judge: { now: after(365 * 86_400), validAt: after(-3600) },
-  },
-  {
-    name: "a live commitment beside the setup key's",
-    forge: pcr(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey)),
-  },
-  {
-    name: "other PCRs that an application extended",
-    forge: pcrs((map) => map.set(19, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))),
-  },
-  {
-    name: "another PCR18 than a commitment to the manifest",
-    forge: pcr(18, new Uint8Array(48).fill(9)),
-    warns: ["bind.commitment"],
-  },
-  { name: "a nonce of no byte", forge: field("nonce", new Uint8Array()) },
-  {
-    name: "the nonce that was asked for",
-    forge: field("nonce", Uint8Array.of(1, 2, 3)),
-    judge: { nonce: Uint8Array.of(1, 2, 3) },
-  },
+  ...named<Accepted>({
+    "a signature with a high S": { forge: document({ signature: (signature) => withS("high", signature) }) },
+    "a signature with a low S": { forge: document({ signature: (signature) => withS("low", signature) }) },
+    "tag 18 around the COSE_Sign1": { forge: document({ items: (items) => withTag(18, items) }) },
+    "an outermost map of indefinite length": { forge: document({ indefinite: true }) },
+    "an outermost map of indefinite length, tag 18, v0": {
+      forge: { version: "v0", ...document({ indefinite: true, items: (items) => withTag(18, items) }) },
+    },
+    "an unknown text key": { forge: field("extra", "text"), warns: ["doc.structure"] },
+    "an unknown key with a value of every kind": {
+      forge: field("extra", [1, -1, null, true, "x", ZERO_PCR, new Map([[1, 2]])]),
+      warns: ["doc.structure"],
+    },
+    "a payload of 16384 bytes": {
+      forge: document({ payload: (payload) => filledUp(payload, 16384) }),
+      warns: ["doc.structure"],
+    },
+    "the map's keys in another order": { forge: document({ fields: (map) => new Map([...map].reverse()) }) },
+    "the PCRs in another order": { forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
+    "a time that is not a whole second": { forge: { at: new Date(AT.getTime() + 789) } },
+    "a current list of the region beside one past its nextUpdate": {
+      judge: { crls: [ofRegion(), ofRegion({ nextUpdate: after(1) })] },
+    },
+    "a zone that names a distribution point, where only the list of its region's issuer was given": {
+      forge: certificate(CHAIN.zone, ({ extensions }) => ({
+        extensions: [...extensions, distributionPoints("http://crl.lab/zone.crl")],
+      })),
+      judge: { crls: [revocationList({ issuer: lab.pki.rootSpec, thisUpdate: AT })] },
+      warns: ["chain.revocation"],
+    },
+    "a document dated five minutes ahead": { forge: { payloads: [] }, judge: { now: JUST_BEHIND } },
+    "a document dated 4 minutes 59 seconds ahead, under a maxAge": {
+      forge: { payloads: [] },
+      judge: { now: after(-299), policy: { maxAge: "1m" } },
+    },
+    "a document of a year ago, whose certificates are validated at a time an hour before it": {
+      forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2 * 3600) })),
+      judge: { now: after(365 * 86_400), validAt: after(-3600) },
+    },
+    "a live commitment beside the setup key's": {
+      forge: pcr(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey)),
+    },
+    "other PCRs that an application extended": {
+      forge: pcrs((map) => map.set(19, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))),
+    },
+    "another PCR18 than a commitment to the manifest": {
+      forge: pcr(18, new Uint8Array(48).fill(9)),
+      warns: ["bind.commitment"],
+    },
+    "a nonce of no byte": { forge: field("nonce", new Uint8Array()) },
+    "the nonce that was asked for": {
+      forge: field("nonce", Uint8Array.of(1, 2, 3)),
+      judge: { nonce: Uint8Array.of(1, 2, 3) },
+    },
+  }),
 ];
 
 const exactly = (place: number, notBefore: Date, notAfter: Date): Alterations =>
@@ -368,72 +333,65 @@ const paths: Accepted[] = [
     { name: `the ${name} begins at the very time`, forge: exactly(place, AT, after(3600)) },
     { name: `the ${name} ends at the very time`, forge: exactly(place, after(-3600), AT) },
   ]),
-  { name: "the leaf valid for one instant", forge: exactly(CHAIN.leaf, AT, AT) },
-  {
-    name: "an end after 2050",
-    forge: exactly(CHAIN.root, new Date("2020-01-01T00:00:00Z"), new Date("2055-06-07T08:09:10Z")),
-  },
-  { name: "only root and leaf", forge: pathOf(CHAIN.root, CHAIN.leaf) },
-  { name: "only root, instance and leaf", forge: pathOf(CHAIN.root, CHAIN.instance, CHAIN.leaf) },
-  {
-    name: "a longer path, pathLen exactly met",
-    forge: document({
-      certificates: ([root, region, zone, instance, leaf]) => [
-        root!,
-        {
-          ...region!,
-          key: generateKeyPair("secp384r1"),
-          extensions: [basicConstraints(true, 3), region!.extensions[1]!],
-        },
-        region!,
-        zone!,
-        instance!,
-        leaf!,
-      ],
-    }),
-  },
-  {
-    name: "a region without pathLen",
-    forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true), spec.extensions[1]!] })),
-  },
-  {
-    name: "a region with more pathLen than it needs",
-    forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true, 100), spec.extensions[1]!] })),
-  },
-  {
-    name: "an unknown extension that is not critical",
-    forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(0)] })),
-  },
-  {
-    name: "a keyUsage that allows more",
-    forge: certificate(CHAIN.instance, (spec) => ({
-      extensions: [
-        spec.extensions[0]!,
-        keyUsage(true, KEY_USAGE.digitalSignature, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign),
-      ],
-    })),
-  },
-  {
-    name: "a critical keyUsage in the leaf",
-    forge: certificate(CHAIN.leaf, (spec) => ({
-      extensions: [spec.extensions[0]!, keyUsage(true, KEY_USAGE.digitalSignature)],
-    })),
-  },
-  {
-    name: "a leaf of nearly 1024 bytes",
-    forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(300)] })),
-  },
-  { name: "asked for now, within the leaf's life", judge: { validAt: "now" } },
-  {
-    name: "a document of the last millisecond of the path's last second",
-    forge: {
-      at: new Date(AT.getTime() + 999),
-      ...document({ certificates: (specs) => specs.map((spec) => ({ ...spec, notAfter: AT })) }),
+  ...named<Accepted>({
+    "the leaf valid for one instant": { forge: exactly(CHAIN.leaf, AT, AT) },
+    "an end after 2050": {
+      forge: exactly(CHAIN.root, new Date("2020-01-01T00:00:00Z"), new Date("2055-06-07T08:09:10Z")),
     },
-  },
-  { name: "a leaf without a name", forge: certificate(CHAIN.leaf, () => ({ subject: derSequence() })) },
-  { name: "asked for the leaf's last second", judge: { validAt: after(3 * 3600 - 1) } },
-  { name: "months later, at the document's time", judge: { now: after(200 * 86_400) } },
+    "only root and leaf": { forge: pathOf(CHAIN.root, CHAIN.leaf) },
+    "only root, instance and leaf": { forge: pathOf(CHAIN.root, CHAIN.instance, CHAIN.leaf) },
+    "a longer path, pathLen exactly met": {
+      forge: document({
+        certificates: ([root, region, zone, instance, leaf]) => [
+          root!,
+          {
+            ...region!,
+            key: generateKeyPair("secp384r1"),
+            extensions: [basicConstraints(true, 3), region!.extensions[1]!],
+          },
+          region!,
+          zone!,
+          instance!,
+          leaf!,
+        ],
+      }),
+    },
+    "a region without pathLen": {
+      forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true), spec.extensions[1]!] })),
+    },
+    "a region with more pathLen than it needs": {
+      forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true, 100), spec.extensions[1]!] })),
+    },
+    "an unknown extension that is not critical": {
+      forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(0)] })),
+    },
+    "a keyUsage that allows more": {
+      forge: certificate(CHAIN.instance, (spec) => ({
+        extensions: [
+          spec.extensions[0]!,
+          keyUsage(true, KEY_USAGE.digitalSignature, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign),
+        ],
+      })),
+    },
+    "a critical keyUsage in the leaf": {
+      forge: certificate(CHAIN.leaf, (spec) => ({
+        extensions: [spec.extensions[0]!, keyUsage(true, KEY_USAGE.digitalSignature)],
+      })),
+    },
+    "a leaf of nearly 1024 bytes": {
+      forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(300)] })),
+    },
+    "asked for now, within the leaf's life": { judge: { validAt: "now" } },
+    "a document of the last millisecond of the path's last second": {
+      forge: {
+        at: new Date(AT.getTime() + 999),
+        ...document({ certificates: (specs) => specs.map((spec) => ({ ...spec, notAfter: AT })) }),
+      },
+    },
+    "a leaf without a name": { forge: certificate(CHAIN.leaf, () => ({ subject: derSequence() })) },
+    "asked for the leaf's last second": { judge: { validAt: after(3 * 3600 - 1) } },
+    "months later, at the document's time": { judge: { now: after(200 * 86_400) } },
+  }),
 ];
 
 /** They are unsigned, and deployed services leave some out. */
@@ -450,97 +408,92 @@ const debugPivot = inManifest("pivot", { debugMode: true });
 const withoutPcrs = (all: JsonObject): JsonObject[] => [drop("pcrs")(all)];
 
 const debug: Accepted[] = [
-  {
-    name: "debug mode that the policy allows",
-    forge: debugPivot,
-    judge: { policy: { allowDebug: true } },
-    warns: ["mode.debug"],
-  },
-  { name: "debug mode that the caller allows", forge: debugPivot, judge: { allowDebug: true }, warns: ["mode.debug"] },
-  {
-    name: "a debug enclave that the policy allows",
-    forge: debugPcrs,
-    judge: { policy: { allowDebug: true }, deployments: withoutPcrs },
-    warns: ["mode.debug", "policy.scope"],
-  },
-  {
-    name: "a debug enclave that the caller allows, without a policy",
-    forge: debugPcrs,
-    judge: { allowDebug: true, noPolicy: true },
-    warns: ["mode.debug"],
-  },
-  { name: "no debug mode, where it would be allowed", judge: { allowDebug: true } },
+  ...named<Accepted>({
+    "debug mode that the policy allows": {
+      forge: debugPivot,
+      judge: { policy: { allowDebug: true } },
+      warns: ["mode.debug"],
+    },
+    "debug mode that the caller allows": { forge: debugPivot, judge: { allowDebug: true }, warns: ["mode.debug"] },
+    "a debug enclave that the policy allows": {
+      forge: debugPcrs,
+      judge: { policy: { allowDebug: true }, deployments: withoutPcrs },
+      warns: ["mode.debug", "policy.scope"],
+    },
+    "a debug enclave that the caller allows, without a policy": {
+      forge: debugPcrs,
+      judge: { allowDebug: true, noPolicy: true },
+      warns: ["mode.debug"],
+    },
+    "no debug mode, where it would be allowed": { judge: { allowDebug: true } },
+  }),
 ];
 
 const wire: Accepted[] = [
-  {
-    name: "the deployed service's name of the document",
-    forge: {
-      bootProof: ({ cloudAttestationDocB64, ...rest }) => ({ ...rest, awsAttestationDocB64: cloudAttestationDocB64! }),
-    },
-  },
-  {
-    name: "the document under both names, the same",
-    forge: { bootProof: (value) => ({ ...value, awsAttestationDocB64: value["cloudAttestationDocB64"]! }) },
-  },
-  {
-    name: "the key in upper case",
-    forge: {
-      bootProof: (value) => ({
-        ...value,
-        ephemeralPublicKeyHex: (value["ephemeralPublicKeyHex"] as string).toUpperCase(),
-      }),
-    },
-  },
-  { name: "a member that the interface does not name", forge: { bootProof: put("region", "lab-1") } },
-  {
-    name: "a createdAt that is not the document's time",
-    forge: { bootProof: put("createdAt", { seconds: "1", nanos: "999999999" }) },
-  },
-  {
-    name: "the boot proof in its wrapper",
-    judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [{ bootProof }], appProofs }) },
-  },
-  {
-    name: "all of it as JSON text",
-    judge: {
-      given: ({ bootProof, appProofs, activity }) => ({
-        bootProofs: [JSON.stringify({ bootProof })],
-        appProofs: appProofs.map((proof) => JSON.stringify(proof)),
-        activity: JSON.stringify({ activity }, null, 2),
-      }),
-    },
-  },
-  { name: "the key that was asked for", judge: { ephemeralKey: lab.ephemeralKey.publicKey } },
-  {
-    name: "two boot proofs with app proofs of each, in turned order",
-    judge: {
-      given: ({ bootProof, appProofs }) => {
-        const other = forge({ ephemeralKey: otherKey, version: "v1" });
-        return { bootProofs: [bootProof, other.bootProof], appProofs: [...other.appProofs, ...appProofs] };
+  ...named<Accepted>({
+    "the deployed service's name of the document": {
+      forge: {
+        bootProof: ({ cloudAttestationDocB64, ...rest }) => ({
+          ...rest,
+          awsAttestationDocB64: cloudAttestationDocB64!,
+        }),
       },
     },
-  },
-  {
-    name: "setup and live of one enclave, each pinned, an app proof of the live one",
-    judge: {
-      given: ({ bootProof, appProofs }) => ({
-        bootProofs: [forge({ ephemeralKey: otherKey, generation: "setup" }).bootProof, bootProof],
-        appProofs,
-      }),
-      deployments: (all) => [
-        { ...all, commitment: "live" },
-        { ...all, name: "its setup", commitment: "setup" },
-      ],
+    "the document under both names, the same": {
+      forge: { bootProof: (value) => ({ ...value, awsAttestationDocB64: value["cloudAttestationDocB64"]! }) },
     },
-    warns: ["policy.age"],
-  },
-  {
-    name: "provisioning details of a legacy enclave, pinned as such",
-    forge: { generation: "legacy", payloads: [], bootProof: (proof) => detailsOf(proof, "file") },
-    judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "legacy" }] },
-    warns: ["bind.commitment", "policy.scope"],
-  },
+    "the key in upper case": {
+      forge: {
+        bootProof: (value) => ({
+          ...value,
+          ephemeralPublicKeyHex: (value["ephemeralPublicKeyHex"] as string).toUpperCase(),
+        }),
+      },
+    },
+    "a member that the interface does not name": { forge: { bootProof: put("region", "lab-1") } },
+    "a createdAt that is not the document's time": {
+      forge: { bootProof: put("createdAt", { seconds: "1", nanos: "999999999" }) },
+    },
+    "the boot proof in its wrapper": {
+      judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [{ bootProof }], appProofs }) },
+    },
+    "all of it as JSON text": {
+      judge: {
+        given: ({ bootProof, appProofs, activity }) => ({
+          bootProofs: [JSON.stringify({ bootProof })],
+          appProofs: appProofs.map((proof) => JSON.stringify(proof)),
+          activity: JSON.stringify({ activity }, null, 2),
+        }),
+      },
+    },
+    "the key that was asked for": { judge: { ephemeralKey: lab.ephemeralKey.publicKey } },
+    "two boot proofs with app proofs of each, in turned order": {
+      judge: {
+        given: ({ bootProof, appProofs }) => {
+          const other = forge({ ephemeralKey: otherKey, version: "v1" });
+          return { bootProofs: [bootProof, other.bootProof], appProofs: [...other.appProofs, ...appProofs] };
+        },
+      },
+    },
+    "setup and live of one enclave, each pinned, an app proof of the live one": {
+      judge: {
+        given: ({ bootProof, appProofs }) => ({
+          bootProofs: [forge({ ephemeralKey: otherKey, generation: "setup" }).bootProof, bootProof],
+          appProofs,
+        }),
+        deployments: (all) => [
+          { ...all, commitment: "live" },
+          { ...all, name: "its setup", commitment: "setup" },
+        ],
+      },
+      warns: ["policy.age"],
+    },
+    "provisioning details of a legacy enclave, pinned as such": {
+      forge: { generation: "legacy", payloads: [], bootProof: (proof) => detailsOf(proof, "file") },
+      judge: { deployments: (all) => [{ ...withoutLabels(all), commitment: "legacy" }] },
+      warns: ["bind.commitment", "policy.scope"],
+    },
+  }),
   ...["AWAITING_PROVISION", "PROVISIONED", "OF_TOMORROW"].map((state): Accepted => ({
     name: `provisioning details whose deployment is ${state}`,
     forge: {
@@ -564,19 +517,18 @@ const bareOutcome = (payload: JsonObject): JsonObject =>
     payload,
   );
 const appProofs: Accepted[] = [
-  {
-    name: "an app proof made a year before the document of a live enclave",
-    warns: ["app.time"],
-    forge: { alterAppProof: { payload: put("timestampMs", String(AT.getTime() - 365 * 86_400_000)) } },
-  },
-  {
-    name: "app proofs of the organization and address that were asked for",
-    judge: { expected: { ...request, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
-  },
-  {
-    name: "an app proof a minute older than the request",
-    judge: { expected: { ...request, requestedAt: new Date(at.getTime() + 60_000) } },
-  },
+  ...named<Accepted>({
+    "an app proof made a year before the document of a live enclave": {
+      warns: ["app.time"],
+      forge: { alterAppProof: { payload: put("timestampMs", String(AT.getTime() - 365 * 86_400_000)) } },
+    },
+    "app proofs of the organization and address that were asked for": {
+      judge: { expected: { ...request, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
+    },
+    "an app proof a minute older than the request": {
+      judge: { expected: { ...request, requestedAt: new Date(at.getTime() + 60_000) } },
+    },
+  }),
   ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map(
     (name): Accepted => ({
       name: `an outcome without its ${name}, which was empty`,
@@ -606,56 +558,44 @@ const appProofs: Accepted[] = [
     name: `a payload with the number ${number}`,
     forge: appProof({ text: (text) => text.replace("{", `{"note":[${number}],`) }),
   })),
-  {
-    name: "an address without wallet and path",
-    forge: address((value) =>
-      drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value)),
-    ),
-  },
-  {
-    name: "an address whose wallet and path are empty",
-    forge: address((value) =>
-      put("addressDerivationProof.walletId", "")(put("addressDerivationProof.derivationPath", "")(value)),
-    ),
-  },
-  { name: "a payload with more members", forge: address(put("addressDerivationProof.note", "x")) },
-  {
-    name: "a payload with white space",
-    forge: appProof({ text: (text) => `${JSON.stringify(JSON.parse(text), null, 2)}\n` }),
-  },
-  {
-    name: "a payload with escapes and text beyond ASCII",
-    forge: appProof({ payload: put("note", "\u{1d538}é\n"), text: (text) => text.replace('"type"', '"t\\u0079pe"') }),
-  },
-  {
-    name: "a payload with a member called __proto__",
-    forge: appProof({ text: (text) => text.replace("{", '{"__proto__":{"type":"x"},') }),
-  },
-  { name: "an app proof with a high S", forge: appProof({ signature: (signature) => withS("high", signature) }) },
-  { name: "an app proof with a low S", forge: appProof({ signature: (signature) => withS("low", signature) }) },
-  {
-    name: "an app proof's key in upper case",
-    forge: appProof({ json: (value) => ({ ...value, publicKey: (value["publicKey"] as string).toUpperCase() }) }),
-  },
-  {
-    name: "an app proof a minute before the document",
-    forge: address(put("timestampMs", String(after(-60).getTime()))),
-  },
-  { name: "an app proof a minute in the future", forge: address(put("timestampMs", String(NOW.getTime() + 60_000))) },
-  {
-    name: "an app proof of a legacy enclave",
-    forge: { generation: "legacy" },
-    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
-    warns: ["bind.commitment", "policy.scope"],
-  },
-  {
-    name: "twenty app proofs",
-    forge: { payloads: Array.from({ length: 20 }, (_, index) => customPayload(after(index))) },
-  },
-  {
-    name: "one app proof twice",
-    judge: { given: ({ bootProof, appProofs: [proof] }) => ({ bootProofs: [bootProof], appProofs: [proof, proof] }) },
-  },
+  ...named<Accepted>({
+    "an address without wallet and path": {
+      forge: address((value) =>
+        drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value)),
+      ),
+    },
+    "an address whose wallet and path are empty": {
+      forge: address((value) =>
+        put("addressDerivationProof.walletId", "")(put("addressDerivationProof.derivationPath", "")(value)),
+      ),
+    },
+    "a payload with more members": { forge: address(put("addressDerivationProof.note", "x")) },
+    "a payload with white space": {
+      forge: appProof({ text: (text) => `${JSON.stringify(JSON.parse(text), null, 2)}\n` }),
+    },
+    "a payload with escapes and text beyond ASCII": {
+      forge: appProof({ payload: put("note", "\u{1d538}é\n"), text: (text) => text.replace('"type"', '"t\\u0079pe"') }),
+    },
+    "a payload with a member called __proto__": {
+      forge: appProof({ text: (text) => text.replace("{", '{"__proto__":{"type":"x"},') }),
+    },
+    "an app proof with a high S": { forge: appProof({ signature: (signature) => withS("high", signature) }) },
+    "an app proof with a low S": { forge: appProof({ signature: (signature) => withS("low", signature) }) },
+    "an app proof's key in upper case": {
+      forge: appProof({ json: (value) => ({ ...value, publicKey: (value["publicKey"] as string).toUpperCase() }) }),
+    },
+    "an app proof a minute before the document": { forge: address(put("timestampMs", String(after(-60).getTime()))) },
+    "an app proof a minute in the future": { forge: address(put("timestampMs", String(NOW.getTime() + 60_000))) },
+    "an app proof of a legacy enclave": {
+      forge: { generation: "legacy" },
+      judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+      warns: ["bind.commitment", "policy.scope"],
+    },
+    "twenty app proofs": { forge: { payloads: Array.from({ length: 20 }, (_, index) => customPayload(after(index))) } },
+    "one app proof twice": {
+      judge: { given: ({ bootProof, appProofs: [proof] }) => ({ bootProofs: [bootProof], appProofs: [proof, proof] }) },
+    },
+  }),
 ];
 
 const result = (value: JsonObject): NonNullable<Alterations["activity"]> =>
@@ -854,64 +794,57 @@ const policies: Accepted[] = [
     all,
   ]),
   pinned("live, pinned as such", (all) => [{ ...all, commitment: "live" }]),
-  {
-    name: "policy: legacy, pinned as such",
-    forge: { generation: "legacy" },
-    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
-    warns: ["bind.commitment", "policy.scope"],
-  },
-  { name: "policy: exactly as old as allowed", judge: { policy: { maxAge: "5m" } } },
-  { name: "policy: exactly as old as the caller allows", judge: { maxAgeMs: 300_000 } },
-  { name: "policy: of an age that policy and caller allow", judge: { policy: { maxAge: "5m" }, maxAgeMs: 86_400_000 } },
-  {
-    name: "policy: a setup document of an age that the caller allows",
-    forge: { generation: "setup", payloads: [] },
-    judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 300_000 },
-  },
-  {
-    name: "policy: an app proof exactly as old as allowed",
-    judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } },
-  },
-  {
-    name: "the image that was given",
-    judge: { measurements: { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 } },
-  },
-  {
-    name: "the image that was given, signed by nobody, as a document says it",
-    judge: { measurements: { 0: lab.measurements.pcr0, 8: ZERO_PCR }, noPolicy: true },
-  },
-  { name: "policy: none, and none wanted", judge: { noPolicy: true } },
+  ...named<Accepted>({
+    "policy: legacy, pinned as such": {
+      forge: { generation: "legacy" },
+      judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+      warns: ["bind.commitment", "policy.scope"],
+    },
+    "policy: exactly as old as allowed": { judge: { policy: { maxAge: "5m" } } },
+    "policy: exactly as old as the caller allows": { judge: { maxAgeMs: 300_000 } },
+    "policy: of an age that policy and caller allow": { judge: { policy: { maxAge: "5m" }, maxAgeMs: 86_400_000 } },
+    "policy: a setup document of an age that the caller allows": {
+      forge: { generation: "setup", payloads: [] },
+      judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 300_000 },
+    },
+    "policy: an app proof exactly as old as allowed": {
+      judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } },
+    },
+    "the image that was given": {
+      judge: { measurements: { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 } },
+    },
+    "the image that was given, signed by nobody, as a document says it": {
+      judge: { measurements: { 0: lab.measurements.pcr0, 8: ZERO_PCR }, noPolicy: true },
+    },
+    "policy: none, and none wanted": { judge: { noPolicy: true } },
+  }),
 ];
 
 /** Now is 2026-03-04T05:11:07Z. */
 const signed: readonly Accepted[] = [
-  {
-    name: "a signed policy with more than a tenth of its validity left",
-    judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07.001Z" } },
-  },
-  {
-    name: "a signed policy in the last tenth of its validity",
-    judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07Z" } },
-    warns: ["policy.current"],
-  },
-  {
-    name: "a signed policy of 400 days with more than 14 days left",
-    judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07.001Z" } },
-  },
-  {
-    name: "a signed policy of 400 days with 14 days left",
-    judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07Z" } },
-    warns: ["policy.current"],
-  },
-  {
-    name: "a signed policy a millisecond before it expires",
-    judge: { signed: { issuedAt: "2026-02-04T05:11:07Z", expiresAt: "2026-03-04T05:11:07.001Z" } },
-    warns: ["policy.current"],
-  },
-  {
-    name: "a signed policy issued five minutes from now",
-    judge: { signed: { issuedAt: "2026-03-04T05:16:07Z", expiresAt: "2026-04-04T05:11:07Z" } },
-  },
+  ...named<Accepted>({
+    "a signed policy with more than a tenth of its validity left": {
+      judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07.001Z" } },
+    },
+    "a signed policy in the last tenth of its validity": {
+      judge: { signed: { issuedAt: "2026-02-23T05:11:07Z", expiresAt: "2026-03-05T05:11:07Z" } },
+      warns: ["policy.current"],
+    },
+    "a signed policy of 400 days with more than 14 days left": {
+      judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07.001Z" } },
+    },
+    "a signed policy of 400 days with 14 days left": {
+      judge: { signed: { issuedAt: "2025-03-01T00:00:00Z", expiresAt: "2026-03-18T05:11:07Z" } },
+      warns: ["policy.current"],
+    },
+    "a signed policy a millisecond before it expires": {
+      judge: { signed: { issuedAt: "2026-02-04T05:11:07Z", expiresAt: "2026-03-04T05:11:07.001Z" } },
+      warns: ["policy.current"],
+    },
+    "a signed policy issued five minutes from now": {
+      judge: { signed: { issuedAt: "2026-03-04T05:16:07Z", expiresAt: "2026-04-04T05:11:07Z" } },
+    },
+  }),
 ];
 
 function ofRegion(more: Partial<ListSpec> = {}): Uint8Array {

@@ -24,6 +24,7 @@ import {
   otherLab,
   put,
   withActivity,
+  named,
 } from "./support.js";
 
 const key = lab.ephemeralKey.publicKey;
@@ -65,55 +66,41 @@ const notProofs: [string, unknown][] = [
   ["JSON text with text after it", `${JSON.stringify(whole)}x`],
 ];
 
-const signatures: [string, AppProofAlterations][] = [
-  ["of another key", { signer: otherKey }],
-  ["of the encryption key", { signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption } }],
-  ["with a bit of r turned over", { signature: (signature) => flip(signature, 0) }],
-  ["with a bit of s turned over", { signature: (signature) => flip(signature) }],
-  [
-    "with r and s exchanged",
-    { signature: (signature) => concatBytes(signature.subarray(32), signature.subarray(0, 32)) },
-  ],
-  ["of zeros", { signature: () => new Uint8Array(64) }],
-  [
-    "over the payload's hash",
-    {
-      json: (json) => ({
-        ...json,
-        signature: hex(qosSign(lab.ephemeralKey, sha256(toUtf8(json["proofPayload"] as string)))),
-      }),
-    },
-  ],
-  [
-    "by SHA-384",
-    {
-      json: (json) => ({
-        ...json,
-        signature: hex(signRaw(lab.ephemeralKey.signing, "sha384", toUtf8(json["proofPayload"] as string))),
-      }),
-    },
-  ],
-  [
-    "over other white space",
-    {
-      json: (json) => ({ ...json, proofPayload: JSON.stringify(JSON.parse(json["proofPayload"] as string), null, 1) }),
-    },
-  ],
-  [
-    "over a payload with another address",
-    {
-      json: (json) => ({
-        ...json,
-        proofPayload: (json["proofPayload"] as string).replace(LAB_ADDRESS.address, `0x${"0".repeat(40)}`),
-      }),
-    },
-  ],
-  [
-    "over a payload with a line break after it",
-    { json: (json) => ({ ...json, proofPayload: `${json["proofPayload"] as string}\n` }) },
-  ],
-  ["of another payload", { json: (json) => ({ ...json, signature: hex(qosSign(lab.ephemeralKey, toUtf8("{}"))) }) }],
-];
+const signatures: Readonly<Record<string, AppProofAlterations>> = {
+  "of another key": { signer: otherKey },
+  "of the encryption key": { signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption } },
+  "with a bit of r turned over": { signature: (signature) => flip(signature, 0) },
+  "with a bit of s turned over": { signature: (signature) => flip(signature) },
+  "with r and s exchanged": {
+    signature: (signature) => concatBytes(signature.subarray(32), signature.subarray(0, 32)),
+  },
+  "of zeros": { signature: () => new Uint8Array(64) },
+  "over the payload's hash": {
+    json: (json) => ({
+      ...json,
+      signature: hex(qosSign(lab.ephemeralKey, sha256(toUtf8(json["proofPayload"] as string)))),
+    }),
+  },
+  "by SHA-384": {
+    json: (json) => ({
+      ...json,
+      signature: hex(signRaw(lab.ephemeralKey.signing, "sha384", toUtf8(json["proofPayload"] as string))),
+    }),
+  },
+  "over other white space": {
+    json: (json) => ({ ...json, proofPayload: JSON.stringify(JSON.parse(json["proofPayload"] as string), null, 1) }),
+  },
+  "over a payload with another address": {
+    json: (json) => ({
+      ...json,
+      proofPayload: (json["proofPayload"] as string).replace(LAB_ADDRESS.address, `0x${"0".repeat(40)}`),
+    }),
+  },
+  "over a payload with a line break after it": {
+    json: (json) => ({ ...json, proofPayload: `${json["proofPayload"] as string}\n` }),
+  },
+  "of another payload": { json: (json) => ({ ...json, signature: hex(qosSign(lab.ephemeralKey, toUtf8("{}"))) }) },
+};
 
 /** Valid signatures, by a key that is not the attested one. */
 const foreignKeys: [string, Alterations, readonly CheckId[]][] = [
@@ -460,24 +447,23 @@ const activities: Attack[] = [
     judge: coverage,
   }),
   ...repeatedAddresses,
-  {
-    name: "activity: no proof of any address, where coverage is wanted",
-    forge: { payloads: [outcome] },
-    judge: { given: withActivity, ...coverage },
-    fails: ["activity.coverage"],
-  },
-  {
-    name: "activity: an address whose proof is not signed, where coverage is wanted",
-    forge: appProof({ signer: otherKey }),
-    judge: { given: withActivity, ...coverage },
-    fails: ["app.signature", "activity.coverage"],
-  },
-  {
-    name: "activity: an app proof inside with a bit turned over",
-    forge: appProof({ signature: flip }),
-    judge: { given: withActivity },
-    fails: ["app.signature"],
-  },
+  ...named<Attack>({
+    "activity: no proof of any address, where coverage is wanted": {
+      forge: { payloads: [outcome] },
+      judge: { given: withActivity, ...coverage },
+      fails: ["activity.coverage"],
+    },
+    "activity: an address whose proof is not signed, where coverage is wanted": {
+      forge: appProof({ signer: otherKey }),
+      judge: { given: withActivity, ...coverage },
+      fails: ["app.signature", "activity.coverage"],
+    },
+    "activity: an app proof inside with a bit turned over": {
+      forge: appProof({ signature: flip }),
+      judge: { given: withActivity },
+      fails: ["app.signature"],
+    },
+  }),
 ];
 
 /** By what the enclave signed. */
@@ -502,29 +488,28 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
     fails: ["app.decode"],
     judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], appProofs: [value] }) },
   })),
-  ...signatures.map(([name, alter]): Attack => ({
+  ...Object.entries(signatures).map(([name, alter]): Attack => ({
     name: `app proof: signature ${name}`,
     forge: appProof(alter),
     fails: ["app.signature"],
   })),
   ...foreignKeys.map(([name, alter, fails]): Attack => ({ name: `app proof: ${name}`, forge: alter, fails })),
-  {
-    name: "app proof: of an enclave that was only set up",
-    forge: { generation: "setup" },
-    judge: { noPolicy: true },
-    fails: ["app.key"],
-  },
-  {
-    name: "app proof: of an enclave that was only set up, where setup is pinned",
-    forge: { generation: "setup" },
-    judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
-    fails: ["app.key"],
-  },
-  {
-    name: "app proof: under the boot proof of another enclave",
-    judge: { given: ({ appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey }).bootProof], appProofs }) },
-    fails: ["app.key"],
-  },
+  ...named<Attack>({
+    "app proof: of an enclave that was only set up": {
+      forge: { generation: "setup" },
+      judge: { noPolicy: true },
+      fails: ["app.key"],
+    },
+    "app proof: of an enclave that was only set up, where setup is pinned": {
+      forge: { generation: "setup" },
+      judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
+      fails: ["app.key"],
+    },
+    "app proof: under the boot proof of another enclave": {
+      judge: { given: ({ appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey }).bootProof], appProofs }) },
+      fails: ["app.key"],
+    },
+  }),
   ...payloads.map(([name, what]): Attack => ({
     name: `payload: ${name}`,
     forge: payloadAttack(what),
@@ -536,36 +521,35 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
     fails: ["app.time"],
     ...(alter.generation === "legacy" && { judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] } }),
   })),
-  {
-    name: "app proof: a good one and a bad one",
-    judge: {
-      given: ({ bootProof, appProofs }) => ({
-        bootProofs: [bootProof],
-        appProofs: [...appProofs, put("signature", "00".repeat(64))(appProofs[0]!)],
-      }),
+  ...named<Attack>({
+    "app proof: a good one and a bad one": {
+      judge: {
+        given: ({ bootProof, appProofs }) => ({
+          bootProofs: [bootProof],
+          appProofs: [...appProofs, put("signature", "00".repeat(64))(appProofs[0]!)],
+        }),
+      },
+      fails: ["app.signature"],
     },
-    fails: ["app.signature"],
-  },
-  {
-    name: "app proof: one that only a rejected boot proof could vouch for, beside a good one",
-    judge: {
-      given: ({ bootProof, appProofs }) => ({
-        bootProofs: [bootProof, forge({ ephemeralKey: otherKey, ...field("nonce", Uint8Array.of(1)) }).bootProof],
-        appProofs: [...appProofs, ...forge({ ephemeralKey: otherKey }).appProofs],
-      }),
+    "app proof: one that only a rejected boot proof could vouch for, beside a good one": {
+      judge: {
+        given: ({ bootProof, appProofs }) => ({
+          bootProofs: [bootProof, forge({ ephemeralKey: otherKey, ...field("nonce", Uint8Array.of(1)) }).bootProof],
+          appProofs: [...appProofs, ...forge({ ephemeralKey: otherKey }).appProofs],
+        }),
+      },
+      fails: ["bind.nonce"],
     },
-    fails: ["bind.nonce"],
-  },
-  {
-    name: "app proof: of another authority's enclave with the same key",
-    judge: {
-      given: ({ appProofs }) => ({
-        bootProofs: [forge({ lab: otherLab, ephemeralKey: lab.ephemeralKey }).bootProof],
-        appProofs,
-      }),
+    "app proof: of another authority's enclave with the same key": {
+      judge: {
+        given: ({ appProofs }) => ({
+          bootProofs: [forge({ lab: otherLab, ephemeralKey: lab.ephemeralKey }).bootProof],
+          appProofs,
+        }),
+      },
+      fails: ["chain.anchor"],
     },
-    fails: ["chain.anchor"],
-  },
+  }),
   ...activities,
   ...OWN_APPLICATION_ATTACKS,
   ...SIGNATURE_ATTACKS,

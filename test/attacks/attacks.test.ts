@@ -36,7 +36,7 @@ describe.each(Object.entries(TABLES))("attacks: %s", (_, attacks) => {
     expectKnownDetails(report);
     await expectAgreement(report);
     expect(handedBack(answer)).toEqual([]);
-    for (const check of report.checks) expect(check.detail, check.id).not.toBe("");
+    expect(report.checks.filter(({ detail }) => detail === "")).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import { concatBytes } from "../../src/bytes.js";
 import {
   AT,
   BEHIND,
+  type Accepted,
   type Alterations,
   type Attack,
   JUST_BEHIND,
@@ -24,6 +25,7 @@ import {
   otherLab,
   pcr,
   pcrs,
+  named,
 } from "./support.js";
 import { CHAIN } from "../../src/lab/pki.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -44,86 +46,80 @@ const pcrsAlone: NonNullable<Judgement["deployments"]> = (all: JsonObject) => [{
 const keep = (...indexes: number[]): Alterations =>
   pcrs((map) => [...map.keys()].forEach((index) => indexes.includes(index) || map.delete(index)));
 
-const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: string[] }[] = [
-  { name: "as it is" },
-  { name: "user_data of no byte", forge: field("user_data", new Uint8Array()) },
-  { name: "nonce of no byte", forge: field("nonce", new Uint8Array()) },
-  { name: "public_key of no byte", forge: field("public_key", new Uint8Array()) },
-  {
-    name: "user_data, nonce and public_key null",
-    forge: document({ fields: (map) => map.set("user_data", null).set("nonce", null).set("public_key", null) }),
-  },
-  {
-    name: "user_data, nonce and public_key of 1024 bytes",
-    forge: document({
-      fields: (map) =>
-        map
-          .set("user_data", new Uint8Array(1024))
-          .set("nonce", new Uint8Array(1024))
-          .set("public_key", new Uint8Array(1024)),
-    }),
-  },
-  { name: "a nonce", forge: field("nonce", Uint8Array.of(1, 2, 3)) },
-  { name: "the nonce asked for", forge: { nonce: Uint8Array.of(1, 2) }, judge: { nonce: Uint8Array.of(1, 2) } },
-  { name: "the image that was given", judge: { measurements: GIVEN } },
-  { name: "PCR0 to 15", forge: { generation: "legacy" } },
-  { name: "PCR0 to 16", forge: { generation: "legacy", ...pcr(16, ZERO_PCR) } },
-  { name: "PCR0 to 2 alone", forge: keep(0, 1, 2) },
-  { name: "of an enclave in its setup", forge: { generation: "setup" } },
-  { name: "dated five minutes ahead", judge: { now: JUST_BEHIND } },
-  { name: "a map of indefinite length", forge: document({ indefinite: true }) },
-  { name: "an unknown key", forge: field("extra", 1), warns: ["doc.structure"] },
-  {
-    name: "debug mode that the caller allows",
-    forge: pcr(0, ZERO_PCR),
-    judge: { allowDebug: true },
-    warns: ["mode.debug"],
-  },
+const accepted: Accepted[] = [
+  ...named<Accepted>({
+    "as it is": {},
+    "user_data of no byte": { forge: field("user_data", new Uint8Array()) },
+    "nonce of no byte": { forge: field("nonce", new Uint8Array()) },
+    "public_key of no byte": { forge: field("public_key", new Uint8Array()) },
+    "user_data, nonce and public_key null": {
+      forge: document({ fields: (map) => map.set("user_data", null).set("nonce", null).set("public_key", null) }),
+    },
+    "user_data, nonce and public_key of 1024 bytes": {
+      forge: document({
+        fields: (map) =>
+          map
+            .set("user_data", new Uint8Array(1024))
+            .set("nonce", new Uint8Array(1024))
+            .set("public_key", new Uint8Array(1024)),
+      }),
+    },
+    "a nonce": { forge: field("nonce", Uint8Array.of(1, 2, 3)) },
+    "the nonce asked for": { forge: { nonce: Uint8Array.of(1, 2) }, judge: { nonce: Uint8Array.of(1, 2) } },
+    "the image that was given": { judge: { measurements: GIVEN } },
+    "PCR0 to 15": { forge: { generation: "legacy" } },
+    "PCR0 to 16": { forge: { generation: "legacy", ...pcr(16, ZERO_PCR) } },
+    "PCR0 to 2 alone": { forge: keep(0, 1, 2) },
+    "of an enclave in its setup": { forge: { generation: "setup" } },
+    "dated five minutes ahead": { judge: { now: JUST_BEHIND } },
+    "a map of indefinite length": { forge: document({ indefinite: true }) },
+    "an unknown key": { forge: field("extra", 1), warns: ["doc.structure"] },
+    "debug mode that the caller allows": {
+      forge: pcr(0, ZERO_PCR),
+      judge: { allowDebug: true },
+      warns: ["mode.debug"],
+    },
+  }),
 ];
 
 const rejected: Attack[] = [
-  { name: "a signature with a bit turned over", forge: document({ signature: flip }), fails: ["cose.signature"] },
-  {
-    name: "a byte after the end",
-    forge: document({ cose: (cose) => concatBytes(cose, Uint8Array.of(0)) }),
-    fails: ["cose.structure"],
-  },
-  { name: "another root", judge: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"] },
-  {
-    name: "a leaf that is over",
-    forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2), notAfter: after(-1) })),
-    fails: ["chain.validity"],
-  },
-  { name: "dated five minutes and a millisecond ahead", judge: { now: BEHIND }, fails: ["doc.time"] },
-  {
-    name: "another nonce than the one asked for",
-    forge: { nonce: Uint8Array.of(1, 2) },
-    judge: { nonce: Uint8Array.of(1, 3) },
-    fails: ["bind.nonce"],
-  },
-  {
-    name: "another image than the one that was given",
-    judge: { measurements: { ...GIVEN, 0: new Uint8Array(48).fill(7) } },
-    fails: ["bind.image"],
-  },
-  {
-    name: "no PCR8, where a signed image was given",
-    forge: keep(0, 1, 2),
-    judge: { measurements: { ...GIVEN, 8: new Uint8Array(48).fill(8) } },
-    fails: ["bind.image"],
-  },
-  { name: "user_data of 1025 bytes", forge: field("user_data", new Uint8Array(1025)), fails: ["doc.structure"] },
-  {
-    name: "user_data of 1025 bytes beside an unknown key",
-    forge: document({ fields: (map) => map.set("extra", 1).set("user_data", new Uint8Array(1025)) }),
-    fails: ["doc.structure"],
-  },
-  {
-    name: "a debug enclave",
-    forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
-    fails: ["mode.debug"],
-  },
-  { name: "PCR2 of zeros", forge: pcr(2, ZERO_PCR), fails: ["mode.debug"] },
+  ...named<Attack>({
+    "a signature with a bit turned over": { forge: document({ signature: flip }), fails: ["cose.signature"] },
+    "a byte after the end": {
+      forge: document({ cose: (cose) => concatBytes(cose, Uint8Array.of(0)) }),
+      fails: ["cose.structure"],
+    },
+    "another root": { judge: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"] },
+    "a leaf that is over": {
+      forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2), notAfter: after(-1) })),
+      fails: ["chain.validity"],
+    },
+    "dated five minutes and a millisecond ahead": { judge: { now: BEHIND }, fails: ["doc.time"] },
+    "another nonce than the one asked for": {
+      forge: { nonce: Uint8Array.of(1, 2) },
+      judge: { nonce: Uint8Array.of(1, 3) },
+      fails: ["bind.nonce"],
+    },
+    "another image than the one that was given": {
+      judge: { measurements: { ...GIVEN, 0: new Uint8Array(48).fill(7) } },
+      fails: ["bind.image"],
+    },
+    "no PCR8, where a signed image was given": {
+      forge: keep(0, 1, 2),
+      judge: { measurements: { ...GIVEN, 8: new Uint8Array(48).fill(8) } },
+      fails: ["bind.image"],
+    },
+    "user_data of 1025 bytes": { forge: field("user_data", new Uint8Array(1025)), fails: ["doc.structure"] },
+    "user_data of 1025 bytes beside an unknown key": {
+      forge: document({ fields: (map) => map.set("extra", 1).set("user_data", new Uint8Array(1025)) }),
+      fails: ["doc.structure"],
+    },
+    "a debug enclave": {
+      forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
+      fails: ["mode.debug"],
+    },
+    "PCR2 of zeros": { forge: pcr(2, ZERO_PCR), fails: ["mode.debug"] },
+  }),
 ];
 
 describe("a bare document is accepted", () => {

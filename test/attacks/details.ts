@@ -41,7 +41,9 @@ export function knownDetails(name: string, reports: number): (report: Report) =>
       const compared = expected === undefined ? "" : ` (expected ${expected}; actual ${actual})`;
       const [check, words] = [`${id} ${status}`, withoutChance(detail + compared)];
       seen.set(check, (seen.get(check) ?? new Set()).add(words));
-      if (process.env["BOOTPROOF_DETAILS"] !== "write") expect(known[check], check).toContain(words);
+      // An assertion for each of a hundred thousand would take longer than the verification.
+      if (process.env["BOOTPROOF_DETAILS"] === "write" || known[check]?.includes(words) === true) continue;
+      expect(known[check], check).toContain(words);
     }
   };
 }

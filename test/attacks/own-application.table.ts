@@ -23,6 +23,7 @@ import {
   lab,
   put,
   withActivity,
+  named,
 } from "./support.js";
 
 const at = after(60);
@@ -82,72 +83,61 @@ const inside = (change: (content: Uint8Array) => Uint8Array): Alterations =>
   signature((message) => change(inDer(qosSign(own, message)).subarray(2)));
 
 /** They are refused before anything is computed: DER has one encoding of each signature. */
-const malformed: [name: string, alter: Alterations][] = [
-  ["a zero before a positive r", encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s)))],
-  ["two zeros before r", encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true)],
-  ["a zero before s", encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s)))],
-  ["a negative r", encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true)],
-  [
-    "a negative s",
-    signature((message) => {
-      const [r, s] = halves(withS("high", qosSign(own, message)));
-      return derSequence(positiveInteger(r), integer(Uint8Array.from([s[0]! | 0x80, ...s.subarray(1)])));
-    }),
-  ],
-  ["r of zero", encoded((_, s) => derSequence(integer(ZERO), positiveInteger(s)))],
-  ["s of zero", encoded((r) => derSequence(positiveInteger(r), integer(ZERO)))],
-  ["an empty r", encoded((_, s) => derSequence(integer(), positiveInteger(s)))],
-  ["r alone", encoded((r) => derSequence(positiveInteger(r)))],
-  ["three integers", encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s)))],
-  ["bytes after it", signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO))],
-  [
-    "itself after it",
-    signature((message) => {
-      const whole = inDer(qosSign(own, message));
-      return concatBytes(whole, whole);
-    }),
-  ],
-  ["bytes after the integers", inside((content) => der(0x30, content, ZERO))],
-  ["a length in two bytes", inside((content) => concatBytes(Uint8Array.of(0x30, 0x81, content.length), content))],
-  ["a length in three bytes", inside((content) => concatBytes(Uint8Array.of(0x30, 0x82, 0, content.length), content))],
-  ["an indefinite length", inside((content) => concatBytes(Uint8Array.of(0x30, 0x80), content, Uint8Array.of(0, 0)))],
-  ["a length of r in two bytes", encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, positiveInteger(s)))],
-  ["a length that is too small", inside((content) => concatBytes(Uint8Array.of(0x30, content.length - 1), content))],
-  ["a length that is too large", inside((content) => concatBytes(Uint8Array.of(0x30, content.length + 1), content))],
-  ["cut off", signature((message) => inDer(qosSign(own, message)).subarray(0, -1))],
-  [
-    "73 bytes",
-    signature((message) =>
-      der(
-        0x30,
-        integer(ZERO, rawWith(true, message).subarray(0, 32)),
-        integer(ZERO, ZERO, rawWith(true, message).subarray(0, 32)),
-      ),
+const malformed: Readonly<Record<string, Alterations>> = {
+  "a zero before a positive r": encoded((r, s) => derSequence(integer(ZERO, r), positiveInteger(s))),
+  "two zeros before r": encoded((r, s) => derSequence(integer(ZERO, ZERO, r), positiveInteger(s)), true),
+  "a zero before s": encoded((r, s) => derSequence(positiveInteger(r), integer(ZERO, ...[0, 0].map(() => ZERO), s))),
+  "a negative r": encoded((r, s) => derSequence(integer(r), positiveInteger(s)), true),
+  "a negative s": signature((message) => {
+    const [r, s] = halves(withS("high", qosSign(own, message)));
+    return derSequence(positiveInteger(r), integer(Uint8Array.from([s[0]! | 0x80, ...s.subarray(1)])));
+  }),
+  "r of zero": encoded((_, s) => derSequence(integer(ZERO), positiveInteger(s))),
+  "s of zero": encoded((r) => derSequence(positiveInteger(r), integer(ZERO))),
+  "an empty r": encoded((_, s) => derSequence(integer(), positiveInteger(s))),
+  "r alone": encoded((r) => derSequence(positiveInteger(r))),
+  "three integers": encoded((r, s) => derSequence(positiveInteger(r), positiveInteger(s), positiveInteger(s))),
+  "bytes after it": signature((message) => concatBytes(inDer(qosSign(own, message)), ZERO)),
+  "itself after it": signature((message) => {
+    const whole = inDer(qosSign(own, message));
+    return concatBytes(whole, whole);
+  }),
+  "bytes after the integers": inside((content) => der(0x30, content, ZERO)),
+  "a length in two bytes": inside((content) => concatBytes(Uint8Array.of(0x30, 0x81, content.length), content)),
+  "a length in three bytes": inside((content) => concatBytes(Uint8Array.of(0x30, 0x82, 0, content.length), content)),
+  "an indefinite length": inside((content) => concatBytes(Uint8Array.of(0x30, 0x80), content, Uint8Array.of(0, 0))),
+  "a length of r in two bytes": encoded((r, s) => der(0x30, Uint8Array.of(2, 0x81, 32), r, positiveInteger(s))),
+  "a length that is too small": inside((content) => concatBytes(Uint8Array.of(0x30, content.length - 1), content)),
+  "a length that is too large": inside((content) => concatBytes(Uint8Array.of(0x30, content.length + 1), content)),
+  "cut off": signature((message) => inDer(qosSign(own, message)).subarray(0, -1)),
+  "73 bytes": signature((message) =>
+    der(
+      0x30,
+      integer(ZERO, rawWith(true, message).subarray(0, 32)),
+      integer(ZERO, ZERO, rawWith(true, message).subarray(0, 32)),
     ),
-  ],
-  ["an r of 33 bytes", encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), positiveInteger(s)))],
-  ["a SET in place of the SEQUENCE", inside((content) => der(0x31, content))],
-  ["ENUMERATED in place of an INTEGER", encoded((r, s) => derSequence(der(0x0a, r), positiveInteger(s)))],
-  ["inside an OCTET STRING", signature((message) => der(0x04, inDer(qosSign(own, message))))],
-  ["inside a BIT STRING", signature((message) => der(0x03, ZERO, inDer(qosSign(own, message))))],
-];
+  ),
+  "an r of 33 bytes": encoded((r, s) => derSequence(integer(Uint8Array.of(1), r), positiveInteger(s))),
+  "a SET in place of the SEQUENCE": inside((content) => der(0x31, content)),
+  "ENUMERATED in place of an INTEGER": encoded((r, s) => derSequence(der(0x0a, r), positiveInteger(s))),
+  "inside an OCTET STRING": signature((message) => der(0x04, inDer(qosSign(own, message)))),
+  "inside a BIT STRING": signature((message) => der(0x03, ZERO, inDer(qosSign(own, message)))),
+};
 
-const signatures: [name: string, alter: Alterations][] = [
-  ["of another payload", signature(() => inDer(qosSign(own, toUtf8("{}"))))],
-  ["of another key", signature((message) => inDer(qosSign(other, message)))],
-  ["of the encryption half", signature((message) => inDer(qosSign(byEncryptionHalf, message)))],
-  ["by SHA-384", signature((message) => signDer(own.signing, "sha384", message))],
-  ["r and s exchanged", encoded((r, s) => derSequence(positiveInteger(s), positiveInteger(r)))],
-  ["r and s of one", signature(() => derSequence(derInteger(1), derInteger(1)))],
-  [
-    "an r beyond the order",
-    encoded((_, s) => derSequence(integer(ZERO, new Uint8Array(32).fill(255)), positiveInteger(s))),
-  ],
-  [
-    "DER of 64 bytes, which is read as r and s",
-    signature(() => der(0x30, integer(new Uint8Array(28).fill(1)), integer(new Uint8Array(30).fill(1)))),
-  ],
-];
+const signatures: Readonly<Record<string, Alterations>> = {
+  "of another payload": signature(() => inDer(qosSign(own, toUtf8("{}")))),
+  "of another key": signature((message) => inDer(qosSign(other, message))),
+  "of the encryption half": signature((message) => inDer(qosSign(byEncryptionHalf, message))),
+  "by SHA-384": signature((message) => signDer(own.signing, "sha384", message)),
+  "r and s exchanged": encoded((r, s) => derSequence(positiveInteger(s), positiveInteger(r))),
+  "r and s of one": signature(() => derSequence(derInteger(1), derInteger(1))),
+  "an r beyond the order": encoded((_, s) =>
+    derSequence(integer(ZERO, new Uint8Array(32).fill(255)), positiveInteger(s)),
+  ),
+  "DER of 64 bytes, which is read as r and s": signature(() =>
+    der(0x30, integer(new Uint8Array(28).fill(1)), integer(new Uint8Array(30).fill(1))),
+  ),
+};
 
 const CHALLENGE = "q83vEjRWeJCrze8SNFZ4kA";
 const OTHER_CHALLENGE = "AAECAwQFBgcICQoLDA0ODw";
@@ -432,8 +422,10 @@ export const OWN_APPLICATION_ATTACKS: readonly Attack[] = [
     { noPolicy: true },
     ["app.key"],
   ),
-  ...malformed.map(([name, alter]) => attack(`own application: signature in DER, ${name}`, alter, {}, ["app.decode"])),
-  ...signatures.map(([name, alter]) =>
+  ...Object.entries(malformed).map(([name, alter]) =>
+    attack(`own application: signature in DER, ${name}`, alter, {}, ["app.decode"]),
+  ),
+  ...Object.entries(signatures).map(([name, alter]) =>
     attack(`own application: signature in DER, ${name}`, alter, {}, ["app.signature"]),
   ),
   ...names.map(([name, alter, judge, fails]) => attack(`own application: ${name}`, alter, judge, [fails].flat())),
@@ -472,122 +464,108 @@ const meeting: [name: string, values: ExpectedPayload["values"], forge?: Alterat
 ];
 
 export const OWN_APPLICATION_ACCEPTED: readonly Accepted[] = [
-  { name: "own application: the signing half as key", forge: asKey(signingHalf) },
-  {
-    name: "own application: the signing half as key, of a legacy enclave",
-    forge: { generation: "legacy", ...asKey(signingHalf) },
-    judge: { deployments: LEGACY },
-    warns: ["bind.commitment", "policy.scope"],
-  },
-  { name: "own application: a signature in DER", forge: signature((message) => inDer(qosSign(own, message))) },
-  {
-    name: "own application: the signing half as key, a signature in DER",
-    forge: appProof({
-      json: (json) => ({
-        ...json,
-        publicKey: hex(signingHalf),
-        signature: hex(inDer(qosSign(own, toUtf8(json["proofPayload"] as string)))),
+  ...named<Accepted>({
+    "own application: the signing half as key": { forge: asKey(signingHalf) },
+    "own application: the signing half as key, of a legacy enclave": {
+      forge: { generation: "legacy", ...asKey(signingHalf) },
+      judge: { deployments: LEGACY },
+      warns: ["bind.commitment", "policy.scope"],
+    },
+    "own application: a signature in DER": { forge: signature((message) => inDer(qosSign(own, message))) },
+    "own application: the signing half as key, a signature in DER": {
+      forge: appProof({
+        json: (json) => ({
+          ...json,
+          publicKey: hex(signingHalf),
+          signature: hex(inDer(qosSign(own, toUtf8(json["proofPayload"] as string)))),
+        }),
       }),
-    }),
-  },
+    },
+  }),
   ...(["high", "low"] as const).map((half): Accepted => ({
     name: `own application: a signature in DER with a ${half} S`,
     forge: signature((message) => inDer(withS(half, qosSign(own, message)))),
   })),
-  {
-    name: "own application: a signature in DER of 71 bytes or more",
-    forge: encoded((r, s) => inDer(concatBytes(r, s)), true),
-  },
-  {
-    name: "own application: key and signature in upper case",
-    forge: appProof({
-      json: (json) => ({
-        ...json,
-        publicKey: hex(signingHalf).toUpperCase(),
-        signature: hex(signDer(own.signing, "sha256", toUtf8(json["proofPayload"] as string))).toUpperCase(),
+  ...named<Accepted>({
+    "own application: a signature in DER of 71 bytes or more": {
+      forge: encoded((r, s) => inDer(concatBytes(r, s)), true),
+    },
+    "own application: key and signature in upper case": {
+      forge: appProof({
+        json: (json) => ({
+          ...json,
+          publicKey: hex(signingHalf).toUpperCase(),
+          signature: hex(signDer(own.signing, "sha256", toUtf8(json["proofPayload"] as string))).toUpperCase(),
+        }),
       }),
-    }),
-  },
-  { name: "own application: the template's members, mapped", forge: WHOLE, judge: mapped((members) => members) },
-  {
-    name: "own application: members in bytes, mapped",
-    forge: WHOLE,
-    judge: mapped(({ publicKey, payload, signature: signed }) => ({
-      publicKey: Buffer.from(publicKey as string, "hex"),
-      payload: toUtf8(payload as string),
-      signature: Buffer.from(signed as string, "hex"),
-    })),
-  },
+    },
+    "own application: the template's members, mapped": { forge: WHOLE, judge: mapped((members) => members) },
+    "own application: members in bytes, mapped": {
+      forge: WHOLE,
+      judge: mapped(({ publicKey, payload, signature: signed }) => ({
+        publicKey: Buffer.from(publicKey as string, "hex"),
+        payload: toUtf8(payload as string),
+        signature: Buffer.from(signed as string, "hex"),
+      })),
+    },
+  }),
   ...meeting.map(([name, values, alter = WHOLE]): Accepted => ({
     name: `own application: expected payload ${name}`,
     forge: alter,
     judge: { expected: expecting(values) },
   })),
-  {
-    name: "own application: an expected challenge",
-    forge: WHOLE,
-    judge: { expected: CHALLENGED },
-  },
-  {
-    name: "own application: an expected challenge of hex",
-    forge: placed(put("challenge", HEX_CHALLENGE)),
-    judge: { expected: HEX_CHALLENGED },
-  },
-  {
-    name: "own application: expected payloads, each met by a proof of its own",
-    forge: { payloads: [ORDER, ANOTHER] },
-    judge: { expected: both({ type: TYPE, values: { "/order/id": "43" } }) },
-  },
-  {
-    name: "own application: an expected payload beside a proof of a type that no expectation names",
-    forge: { payloads: [ORDER, forgedPayload()] },
-    judge: { expected: expecting(ID) },
-    skips: ["app.request"],
-  },
-  {
-    name: "own application: an expected payload beside an address of the expected organization",
-    forge: { payloads: [ORDER, forgedPayload()] },
-    judge: { expected: { ...ORGANIZATION, addresses: [LAB_ADDRESS.address], ...expecting(ID) } },
-  },
-  {
-    name: "own application: an expected payload beside an activity",
-    forge: { payloads: [forgedPayload(), ORDER] },
-    judge: { given: withActivity, expected: { ...ORGANIZATION, ...expecting(ID) } },
-    skips: ["app.request"],
-  },
-  {
-    name: "own application: untimed, of a type that the policy names",
-    forge: UNTIMED,
-    judge: { policy: untimed(TYPE) },
-    warns: ["app.time"],
-  },
-  {
-    name: "own application: untimed, as expected, but without a challenge",
-    forge: UNTIMED,
-    judge: { policy: untimed(TYPE), expected: expecting(ID) },
-    warns: ["app.time"],
-  },
-  {
-    name: "own application: untimed, with the expected challenge",
-    forge: UNTIMED,
-    judge: { policy: untimed(TYPE), expected: expecting({ "/challenge": CHALLENGE }, "/challenge") },
-    skips: ["app.time"],
-  },
-  {
-    name: "own application: untimed, with a time deeper inside",
-    forge: placed(drop("timestampMs"), put("order.timestampMs", "1")),
-    judge: { policy: { appProofs: { untimed: [TYPE], types: [TYPE] } } },
-    warns: ["app.time"],
-  },
-  {
-    name: "own application: untimed, beside the required one that has a time",
-    forge: { payloads: [drop("timestampMs")(ORDER), ANOTHER] },
-    judge: { policy: REQUIRED },
-    warns: ["app.time"],
-  },
-  {
-    name: "own application: a time all the same, of a type that may have none",
-    forge: WHOLE,
-    judge: { policy: { appProofs: { untimed: [TYPE], required: true, maxAge: "1d" } } },
-  },
+  ...named<Accepted>({
+    "own application: an expected challenge": { forge: WHOLE, judge: { expected: CHALLENGED } },
+    "own application: an expected challenge of hex": {
+      forge: placed(put("challenge", HEX_CHALLENGE)),
+      judge: { expected: HEX_CHALLENGED },
+    },
+    "own application: expected payloads, each met by a proof of its own": {
+      forge: { payloads: [ORDER, ANOTHER] },
+      judge: { expected: both({ type: TYPE, values: { "/order/id": "43" } }) },
+    },
+    "own application: an expected payload beside a proof of a type that no expectation names": {
+      forge: { payloads: [ORDER, forgedPayload()] },
+      judge: { expected: expecting(ID) },
+      skips: ["app.request"],
+    },
+    "own application: an expected payload beside an address of the expected organization": {
+      forge: { payloads: [ORDER, forgedPayload()] },
+      judge: { expected: { ...ORGANIZATION, addresses: [LAB_ADDRESS.address], ...expecting(ID) } },
+    },
+    "own application: an expected payload beside an activity": {
+      forge: { payloads: [forgedPayload(), ORDER] },
+      judge: { given: withActivity, expected: { ...ORGANIZATION, ...expecting(ID) } },
+      skips: ["app.request"],
+    },
+    "own application: untimed, of a type that the policy names": {
+      forge: UNTIMED,
+      judge: { policy: untimed(TYPE) },
+      warns: ["app.time"],
+    },
+    "own application: untimed, as expected, but without a challenge": {
+      forge: UNTIMED,
+      judge: { policy: untimed(TYPE), expected: expecting(ID) },
+      warns: ["app.time"],
+    },
+    "own application: untimed, with the expected challenge": {
+      forge: UNTIMED,
+      judge: { policy: untimed(TYPE), expected: expecting({ "/challenge": CHALLENGE }, "/challenge") },
+      skips: ["app.time"],
+    },
+    "own application: untimed, with a time deeper inside": {
+      forge: placed(drop("timestampMs"), put("order.timestampMs", "1")),
+      judge: { policy: { appProofs: { untimed: [TYPE], types: [TYPE] } } },
+      warns: ["app.time"],
+    },
+    "own application: untimed, beside the required one that has a time": {
+      forge: { payloads: [drop("timestampMs")(ORDER), ANOTHER] },
+      judge: { policy: REQUIRED },
+      warns: ["app.time"],
+    },
+    "own application: a time all the same, of a type that may have none": {
+      forge: WHOLE,
+      judge: { policy: { appProofs: { untimed: [TYPE], required: true, maxAge: "1d" } } },
+    },
+  }),
 ];

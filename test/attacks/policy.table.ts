@@ -18,6 +18,7 @@ import {
   pcr,
   put,
   withActivity,
+  named,
 } from "./support.js";
 
 const otherKey = generateQosKeyPair();
@@ -104,101 +105,85 @@ const noRole = (all: JsonObject): JsonObject => ({ ...all, pcrs: drop("3")(all["
 
 /** Genuine evidence of another party, and the pin that finds it. */
 const byStrangers: Attack[] = [
-  {
-    name: "a stranger's image, which shows the pinned binary, namespace and nonce",
-    forge: stranger({ measurements: ownImage }),
-    judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
-    fails: ["policy.deployment", "policy.pcrs"],
-  },
-  {
-    name: "a stranger's image, which shows the pinned binary and quorum key",
-    forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }),
-    judge: { deployments: only("manifestSet", "pivotHash", "quorumKey") },
-    fails: ["policy.deployment", "policy.manifest-set"],
-  },
-  {
-    name: "the same image in the same role, another application",
-    forge: stranger({ pivotHash: new Uint8Array(32).fill(1) }),
-    judge: { deployments: only("pcrs", "pivotHash") },
-    fails: ["policy.deployment", "policy.pivot"],
-  },
-  {
-    name: "another application that the same people approved",
-    forge: {
-      lab: new Forge({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }),
+  ...named<Attack>({
+    "a stranger's image, which shows the pinned binary, namespace and nonce": {
+      forge: stranger({ measurements: ownImage }),
+      judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
+      fails: ["policy.deployment", "policy.pcrs"],
     },
-    judge: { deployments: only("manifestSet", "namespace", "minNonce") },
-    fails: ["policy.deployment", "policy.namespace"],
-  },
-  {
-    name: "the same image and binary in a stranger's role",
-    forge: stranger({ measurements: ownRole }),
-    judge: { deployments: only("pcrs", "pivotHash") },
-    fails: ["policy.deployment", "policy.pcrs"],
-  },
-  {
-    name: "the same image and binary over a stranger's quorum key",
-    forge: stranger({ measurements: ownRole }),
-    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "quorumKey")(all)[0]!)] },
-    fails: ["policy.deployment", "policy.quorum-key"],
-  },
-  {
-    name: "the same image and binary, approved by strangers",
-    forge: stranger({ measurements: ownRole }),
-    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "manifestSet")(all)[0]!)] },
-    fails: ["policy.deployment", "policy.manifest-set"],
-  },
-  {
-    name: "a setup document over the pinned quorum key, which its enclave does not hold",
-    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "setup", payloads: [] }),
-    judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
-    fails: ["policy.deployment", "policy.commitment"],
-  },
-  {
-    name: "a legacy document that a stranger's application asked for, over the pinned binary and quorum key",
-    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "legacy" }),
-    judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
-    fails: ["policy.deployment", "policy.commitment"],
-  },
-  {
-    name: "a legacy document in no role over the pinned manifest, which any application of anybody can ask for",
-    forge: {
-      lab: new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }),
-      generation: "legacy",
+    "a stranger's image, which shows the pinned binary and quorum key": {
+      forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }),
+      judge: { deployments: only("manifestSet", "pivotHash", "quorumKey") },
+      fails: ["policy.deployment", "policy.manifest-set"],
     },
-    judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] },
-    fails: ["policy.deployment", "policy.scope"],
-  },
-  {
-    name: "a deployment of workloads pinned, a pivot runs",
-    judge: {
-      deployments: (all) => [{ ...drop("pivotHash")(all), workloads: { signer: `sha256:${"ab".repeat(32)}` } }],
+    "the same image in the same role, another application": {
+      forge: stranger({ pivotHash: new Uint8Array(32).fill(1) }),
+      judge: { deployments: only("pcrs", "pivotHash") },
+      fails: ["policy.deployment", "policy.pivot"],
     },
-    fails: ["policy.deployment", "policy.workloads"],
-  },
-  {
-    name: "a bare document with other user data",
-    judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, userData: "ab".repeat(32) }] },
-    fails: ["policy.deployment", "policy.user-data"],
-  },
-  {
-    name: "a bare document of another key",
-    judge: {
-      bare: true,
-      deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, publicKey: hex(otherKey.publicKey) }],
+    "another application that the same people approved": {
+      forge: {
+        lab: new Forge({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }),
+      },
+      judge: { deployments: only("manifestSet", "namespace", "minNonce") },
+      fails: ["policy.deployment", "policy.namespace"],
     },
-    fails: ["policy.deployment", "policy.public-key"],
-  },
-  {
-    name: "a bare document of the pinned deployment's",
-    judge: { bare: true },
-    fails: ["policy.deployment"],
-  },
-  {
-    name: "a boot proof, where a bare document is pinned",
-    judge: { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] },
-    fails: ["policy.deployment"],
-  },
+    "the same image and binary in a stranger's role": {
+      forge: stranger({ measurements: ownRole }),
+      judge: { deployments: only("pcrs", "pivotHash") },
+      fails: ["policy.deployment", "policy.pcrs"],
+    },
+    "the same image and binary over a stranger's quorum key": {
+      forge: stranger({ measurements: ownRole }),
+      judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "quorumKey")(all)[0]!)] },
+      fails: ["policy.deployment", "policy.quorum-key"],
+    },
+    "the same image and binary, approved by strangers": {
+      forge: stranger({ measurements: ownRole }),
+      judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "manifestSet")(all)[0]!)] },
+      fails: ["policy.deployment", "policy.manifest-set"],
+    },
+    "a setup document over the pinned quorum key, which its enclave does not hold": {
+      forge: stranger({ quorumKey: lab.quorumKey }, { generation: "setup", payloads: [] }),
+      judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+      fails: ["policy.deployment", "policy.commitment"],
+    },
+    "a legacy document that a stranger's application asked for, over the pinned binary and quorum key": {
+      forge: stranger({ quorumKey: lab.quorumKey }, { generation: "legacy" }),
+      judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+      fails: ["policy.deployment", "policy.commitment"],
+    },
+    "a legacy document in no role over the pinned manifest, which any application of anybody can ask for": {
+      forge: {
+        lab: new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }),
+        generation: "legacy",
+      },
+      judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] },
+      fails: ["policy.deployment", "policy.scope"],
+    },
+    "a deployment of workloads pinned, a pivot runs": {
+      judge: {
+        deployments: (all) => [{ ...drop("pivotHash")(all), workloads: { signer: `sha256:${"ab".repeat(32)}` } }],
+      },
+      fails: ["policy.deployment", "policy.workloads"],
+    },
+    "a bare document with other user data": {
+      judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, userData: "ab".repeat(32) }] },
+      fails: ["policy.deployment", "policy.user-data"],
+    },
+    "a bare document of another key": {
+      judge: {
+        bare: true,
+        deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, publicKey: hex(otherKey.publicKey) }],
+      },
+      fails: ["policy.deployment", "policy.public-key"],
+    },
+    "a bare document of the pinned deployment's": { judge: { bare: true }, fails: ["policy.deployment"] },
+    "a boot proof, where a bare document is pinned": {
+      judge: { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] },
+      fails: ["policy.deployment"],
+    },
+  }),
 ];
 
 /** Valid, approved and signed evidence of something else than what is pinned. */
@@ -270,97 +255,89 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     forge: alter,
     fails: ["policy.deployment", fails],
   })),
-  {
-    name: "runs: a legacy enclave, where live is pinned",
-    forge: { generation: "legacy" },
-    judge: { deployments: (all) => [{ ...all, commitment: "live" }] },
-    fails: ["policy.deployment", "policy.commitment"],
-  },
-  {
-    name: "several pins at once, all of them told",
-    forge: { generation: "legacy" },
-    judge: {
-      deployments: (all) => [
-        {
-          ...put("pcrs.2", hex(otherPcr))(put("namespace", "x")(put("minNonce", 9)(all))),
-          pivotHash: "ab".repeat(32),
-          commitment: "live",
-        },
+  ...named<Attack>({
+    "runs: a legacy enclave, where live is pinned": {
+      forge: { generation: "legacy" },
+      judge: { deployments: (all) => [{ ...all, commitment: "live" }] },
+      fails: ["policy.deployment", "policy.commitment"],
+    },
+    "several pins at once, all of them told": {
+      forge: { generation: "legacy" },
+      judge: {
+        deployments: (all) => [
+          {
+            ...put("pcrs.2", hex(otherPcr))(put("namespace", "x")(put("minNonce", 9)(all))),
+            pivotHash: "ab".repeat(32),
+            commitment: "live",
+          },
+        ],
+      },
+      fails: [
+        "policy.deployment",
+        "policy.pcrs",
+        "policy.namespace",
+        "policy.nonce",
+        "policy.pivot",
+        "policy.commitment",
       ],
     },
-    fails: [
-      "policy.deployment",
-      "policy.pcrs",
-      "policy.namespace",
-      "policy.nonce",
-      "policy.pivot",
-      "policy.commitment",
-    ],
-  },
-  {
-    name: "two deployments: the nearest one is told",
-    judge: {
-      deployments: (all) => [
-        put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)),
-        { ...put("quorumKey", hex(otherKey.publicKey))(all), name: "near" },
-      ],
+    "two deployments: the nearest one is told": {
+      judge: {
+        deployments: (all) => [
+          put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)),
+          { ...put("quorumKey", hex(otherKey.publicKey))(all), name: "near" },
+        ],
+      },
+      fails: ["policy.deployment", "policy.quorum-key"],
     },
-    fails: ["policy.deployment", "policy.quorum-key"],
-  },
-  {
-    name: "two deployments, each met in half",
-    judge: {
-      deployments: (all) => [
-        { ...drop("pivotHash")(all), pcrs: put("0", hex(otherPcr))(all["pcrs"] as JsonObject) },
-        { ...put("pivotHash", "ab".repeat(32))(drop("pcrs")(all)), name: "other" },
-      ],
+    "two deployments, each met in half": {
+      judge: {
+        deployments: (all) => [
+          { ...drop("pivotHash")(all), pcrs: put("0", hex(otherPcr))(all["pcrs"] as JsonObject) },
+          { ...put("pivotHash", "ab".repeat(32))(drop("pcrs")(all)), name: "other" },
+        ],
+      },
+      fails: ["policy.deployment"],
+      more: true,
     },
-    fails: ["policy.deployment"],
-    more: true,
-  },
-  {
-    name: "two images, each met in half",
-    judge: {
-      deployments: (all) => [
-        {
-          ...all,
-          pcrs: [
-            put("0", hex(otherPcr))(all["pcrs"] as JsonObject),
-            put("1", hex(otherPcr))(all["pcrs"] as JsonObject),
-          ],
-        },
-      ],
+    "two images, each met in half": {
+      judge: {
+        deployments: (all) => [
+          {
+            ...all,
+            pcrs: [
+              put("0", hex(otherPcr))(all["pcrs"] as JsonObject),
+              put("1", hex(otherPcr))(all["pcrs"] as JsonObject),
+            ],
+          },
+        ],
+      },
+      fails: ["policy.deployment", "policy.pcrs"],
     },
-    fails: ["policy.deployment", "policy.pcrs"],
-  },
-  { name: "a boot proof older than allowed", judge: { policy: { maxAge: "4m" } }, fails: ["policy.age"] },
-  {
-    name: "a boot proof of months ago",
-    judge: { policy: { maxAge: "30d" }, now: after(31 * 86_400) },
-    fails: ["policy.age"],
-  },
-  {
-    name: "a boot proof a millisecond older than allowed",
-    judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) },
-    fails: ["policy.age"],
-  },
-  { name: "a boot proof older than the caller allows", judge: { maxAgeMs: 240_000 }, fails: ["policy.age"] },
-  {
-    name: "a boot proof a millisecond older than the caller allows, under a policy that allows more",
-    judge: { policy: { maxAge: "30d" }, maxAgeMs: 300_000, now: new Date(after(300).getTime() + 1) },
-    fails: ["policy.age"],
-  },
-  {
-    name: "a boot proof older than the policy allows, where the caller allows more",
-    judge: { policy: { maxAge: "4m" }, maxAgeMs: 86_400_000 },
-    fails: ["policy.age"],
-  },
-  {
-    name: "a setup document older than the caller allows",
-    forge: { generation: "setup", payloads: [] },
-    judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 0 },
-    fails: ["policy.age"],
-  },
+    "a boot proof older than allowed": { judge: { policy: { maxAge: "4m" } }, fails: ["policy.age"] },
+    "a boot proof of months ago": {
+      judge: { policy: { maxAge: "30d" }, now: after(31 * 86_400) },
+      fails: ["policy.age"],
+    },
+    "a boot proof a millisecond older than allowed": {
+      judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) },
+      fails: ["policy.age"],
+    },
+    "a boot proof older than the caller allows": { judge: { maxAgeMs: 240_000 }, fails: ["policy.age"] },
+    "a boot proof a millisecond older than the caller allows, under a policy that allows more": {
+      judge: { policy: { maxAge: "30d" }, maxAgeMs: 300_000, now: new Date(after(300).getTime() + 1) },
+      fails: ["policy.age"],
+    },
+    "a boot proof older than the policy allows, where the caller allows more": {
+      judge: { policy: { maxAge: "4m" }, maxAgeMs: 86_400_000 },
+      fails: ["policy.age"],
+    },
+    "a setup document older than the caller allows": {
+      forge: { generation: "setup", payloads: [] },
+      judge: { deployments: (all) => [{ ...all, commitment: "setup" }], maxAgeMs: 0 },
+      fails: ["policy.age"],
+    },
+  }),
   rules("none, where one is required", { required: true }, { forge: { payloads: [] } }),
   {
     name: "app proofs: left out by the service, beside a good boot proof, where one is required",
@@ -400,27 +377,22 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     },
     fails: ["policy.app-proof"],
   },
-  ...(
-    [
-      ["one of two applications", (all) => [all, { ...all, name: "b", namespace: "lab/b" }]],
-      [
-        "an application beside the one that derives",
-        (all) => [
-          all,
-          { ...all, name: "b", namespace: "lab/b", appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
-        ],
-      ],
-      [
-        "one of two programs without a namespace",
-        (all) => [code(all), { ...code(all), name: "b", pivotHash: "ab".repeat(32) }],
-      ],
-      [
-        "an application beside one without a namespace",
-        (all) => [all, { ...code(all), name: "b", pivotHash: "ab".repeat(32) }],
-      ],
-      ["a deployment of two namespaces", (all) => [{ ...all, namespace: ["lab/b", all["namespace"]!] }]],
-    ] satisfies [string, Judgement["deployments"]][]
-  ).map(([by, deployments]): Attack => ({
+  ...Object.entries({
+    "one of two applications": (all) => [all, { ...all, name: "b", namespace: "lab/b" }],
+    "an application beside the one that derives": (all) => [
+      all,
+      { ...all, name: "b", namespace: "lab/b", appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+    ],
+    "one of two programs without a namespace": (all) => [
+      code(all),
+      { ...code(all), name: "b", pivotHash: "ab".repeat(32) },
+    ],
+    "an application beside one without a namespace": (all) => [
+      all,
+      { ...code(all), name: "b", pivotHash: "ab".repeat(32) },
+    ],
+    "a deployment of two namespaces": (all) => [{ ...all, namespace: ["lab/b", all["namespace"]!] }],
+  } satisfies Readonly<Record<string, Judgement["deployments"]>>).map(([by, deployments]): Attack => ({
     name: `app proofs: of an address, by ${by}, which the policy does not say to derive addresses`,
     judge: { deployments },
     fails: ["policy.app-proof"],

@@ -105,6 +105,11 @@ export interface Accepted {
   readonly skips?: readonly CheckId[];
 }
 
+/** Rows of a table by their names. */
+export function named<Row extends { readonly name: string }>(rows: Readonly<Record<string, Omit<Row, "name">>>): Row[] {
+  return Object.entries(rows).map(([name, row]) => ({ name, ...row }) as Row);
+}
+
 /** Rows of a table: altered evidence of which one check fails. */
 export function failing(
   fails: CheckId,

@@ -237,6 +237,16 @@ const one = (parts: Parts = {}): Parts => ({
   evidence: [made(W1, [[P0, A0]])],
   ...parts,
 });
+const TWO: readonly Place[] = [P0, P1].map((path, index) => [path, [A0, A1][index]!]);
+const FORMATS: readonly Place[] = [A0, "02ab"].map((address) => [P0, address]);
+const TWO_LISTED = [account(W1, P0, A0), account(W1, P1, A1)];
+const IMPORTED = { imported: true, exported: false };
+const EXPORTED = { imported: false, exported: true };
+const MADE = made(W1, [[P0, A0]]);
+const exportedKey = exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 });
+const exportAccount = (address: string): JoinEvidence => exportOf("EXPORT_WALLET_ACCOUNT", { address }, { address });
+const deletedWallet = deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT + 5000);
+const deletedAccount = deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, MADE_AT + 5000);
 const imported = made(W1, [[P0, A0]], [], "IMPORT_WALLET");
 const importedKey: JoinEvidence = {
   activity: activity("IMPORT_PRIVATE_KEY", { privateKeyName: "k", encryptedBundle: "sealed" }, keyResult(A0)),
@@ -263,26 +273,13 @@ export const JOIN_CASES: readonly JoinCase[] = [
   joinCase("a verified proof names organization, wallet, path and address", one(), row("derived", A0, W1, P0)),
   joinCase(
     "two accounts share a path and differ in format, each with its proof",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0), account(W1, P0, "02ab", "COMPRESSED")],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P0, "02ab"],
-        ]),
-      ],
-    },
+    one({ accounts: [account(W1, P0, A0), account(W1, P0, "02ab", "COMPRESSED")], evidence: [made(W1, FORMATS)] }),
     row("derived", A0, W1, P0),
     row("derived", "02ab", W1, P0),
   ),
   joinCase(
     "the accounts of a wallet were made by several activities",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0), account(W1, P1, A1)],
-      evidence: [made(W1, [[P0, A0]]), added(W1, [[P1, A1]])],
-    },
+    one({ accounts: TWO_LISTED, evidence: [MADE, added(W1, [[P1, A1]])] }),
     row("derived", A0, W1, P0),
     row("derived", A1, W1, P1),
   ),
@@ -301,11 +298,10 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "the case of letters is compared in base58",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [account(W1, HARDENED[0], SOL0!.toLowerCase(), "SOLANA", "ED25519")],
       evidence: [made(W1, [[HARDENED[0], SOL0!]])],
-    },
+    }),
     row("contradicted", SOL0!.toLowerCase(), W1, HARDENED[0]),
     missing("contradicted", SOL0!, W1, HARDENED[0]),
   ),
@@ -348,16 +344,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "a list has another address at a proven path, which has a proof elsewhere",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A1), account(W1, P1, A1)],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P1, A1],
-        ]),
-      ],
-    },
+    one({ accounts: [account(W1, P0, A1), account(W1, P1, A1)], evidence: [made(W1, TWO)] }),
     row("contradicted", A1, W1, P0),
     row("derived", A1, W1, P1),
     missing("contradicted", A0, W1, P0),
@@ -365,37 +352,23 @@ export const JOIN_CASES: readonly JoinCase[] = [
   joinCase("a list has another path", one({ accounts: [account(W1, P1, A0)] }), row("contradicted", A0, W1, P1)),
   joinCase(
     "a list exchanges the paths of two accounts",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P1, A0), account(W1, P0, A1)],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P1, A1],
-        ]),
-      ],
-    },
+    one({ accounts: [account(W1, P1, A0), account(W1, P0, A1)], evidence: [made(W1, TWO)] }),
     row("contradicted", A0, W1, P1),
     row("contradicted", A1, W1, P0),
   ),
   joinCase(
     "the only proof of a listed address is of another wallet",
-    { wallets: [wallet(W1), wallet(W2)], accounts: [account(W2, P0, A0)], evidence: [made(W1, [[P0, A0]])] },
+    { wallets: [wallet(W1), wallet(W2)], accounts: [account(W2, P0, A0)], evidence: [MADE] },
     row("contradicted", A0, W2, P0),
   ),
   joinCase(
     "the only proof of a listed private key's address is of a wallet",
-    { privateKeys: [privateKey(A0)], evidence: [made(W1, [[P0, A0]])] },
+    { privateKeys: [privateKey(A0)], evidence: [MADE] },
     keyRow("contradicted", A0),
   ),
   joinCase(
     "an account without a proof was imported again as a private key, whose proof contradicts it not",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0)],
-      privateKeys: [privateKey(A0)],
-      evidence: [without(made(W1, [[P0, A0]])), importedKey],
-    },
+    one({ accounts: [account(W1, P0, A0)], privateKeys: [privateKey(A0)], evidence: [without(MADE), importedKey] }),
     row("service", A0, W1, P0),
     keyRow("imported", A0),
   ),
@@ -408,9 +381,9 @@ export const JOIN_CASES: readonly JoinCase[] = [
   joinCase(
     "a seed of a wallet was imported again: a proof of the other wallet contradicts neither",
     {
-      wallets: [wallet(W1), wallet(W2, { imported: true, exported: false })],
+      wallets: [wallet(W1), wallet(W2, IMPORTED)],
       accounts: [account(W1, P0, A0), account(W2, P0, A0)],
-      evidence: [made(W1, [[P0, A0]]), made(W2, [[P0, A0]], [], "IMPORT_WALLET")],
+      evidence: [MADE, made(W2, [[P0, A0]], [], "IMPORT_WALLET")],
     },
     row("derived", A0, W1, P0),
     row("imported", A0, W2, P0),
@@ -418,16 +391,16 @@ export const JOIN_CASES: readonly JoinCase[] = [
   joinCase(
     "an imported wallet without a proof: a proof of another wallet does not contradict it",
     {
-      wallets: [wallet(W1), wallet(W2, { imported: true, exported: false })],
+      wallets: [wallet(W1), wallet(W2, IMPORTED)],
       accounts: [account(W1, P0, A0), account(W2, P0, A0)],
-      evidence: [made(W1, [[P0, A0]])],
+      evidence: [MADE],
     },
     row("derived", A0, W1, P0),
     row("service", A0, W2, P0),
   ),
   joinCase(
     "an imported wallet is contradicted by a proof of its own path",
-    one({ wallets: [wallet(W1, { imported: true, exported: false })], accounts: [account(W1, P0, A1)] }),
+    one({ wallets: [wallet(W1, IMPORTED)], accounts: [account(W1, P0, A1)] }),
     row("contradicted", A1, W1, P0),
     missing("contradicted", A0, W1, P0),
   ),
@@ -462,8 +435,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "one bad proof rejects itself, and not the others of its activity",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [account(W1, P0, A0), account(W1, P1, A1), account(W1, P2, A2)],
       evidence: [
         made(
@@ -476,14 +448,14 @@ export const JOIN_CASES: readonly JoinCase[] = [
           [{}, BAD_SIGNATURE, {}],
         ),
       ],
-    },
+    }),
     row("derived", A0, W1, P0),
     row("refused", A1, W1, P1),
     row("derived", A2, W1, P2),
   ),
   joinCase(
     "a good proof and a bad one of the same address: the worse counts",
-    one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P0, A0]], {}, [BAD_SIGNATURE])] }),
+    one({ evidence: [MADE, added(W1, [[P0, A0]], {}, [BAD_SIGNATURE])] }),
     row("refused", A0, W1, P0),
   ),
   joinCase(
@@ -493,39 +465,20 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "a bad proof of an imported wallet: refused is worse than imported",
-    one({
-      wallets: [wallet(W1, { imported: true, exported: false })],
-      evidence: [made(W1, [[P0, A0]], [BAD_SIGNATURE], "IMPORT_WALLET")],
-    }),
+    one({ wallets: [wallet(W1, IMPORTED)], evidence: [made(W1, [[P0, A0]], [BAD_SIGNATURE], "IMPORT_WALLET")] }),
     row("refused", A0, W1, P0),
   ),
   joinCase(
     "a bad proof that nothing listed is named by makes no row",
-    one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P1, A1]], {}, [BAD_SIGNATURE])] }),
+    one({ evidence: [MADE, added(W1, [[P1, A1]], {}, [BAD_SIGNATURE])] }),
     row("derived", A0, W1, P0),
   ),
 
   joinCase("no activity was found", one({ evidence: [] }), row("service", A0, W1, P0)),
-  joinCase(
-    "its activity has no proofs",
-    one({ evidence: [without(made(W1, [[P0, A0]]))] }),
-    row("service", A0, W1, P0),
-  ),
+  joinCase("its activity has no proofs", one({ evidence: [without(MADE)] }), row("service", A0, W1, P0)),
   joinCase(
     "its activity has proofs of other addresses only",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0), account(W1, P1, A1)],
-      evidence: [
-        {
-          ...made(W1, [
-            [P0, A0],
-            [P1, A1],
-          ]),
-          proofs: made(W1, [[P0, A0]]).proofs,
-        },
-      ],
-    },
+    one({ accounts: TWO_LISTED, evidence: [{ ...made(W1, TWO), proofs: MADE.proofs }] }),
     row("derived", A0, W1, P0),
     row("service", A1, W1, P1),
   ),
@@ -546,7 +499,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "its wallet is imported, and there is no proof",
-    one({ wallets: [wallet(W1, { imported: true, exported: false })], evidence: [] }),
+    one({ wallets: [wallet(W1, IMPORTED)], evidence: [] }),
     row("service", A0, W1, P0),
   ),
   joinCase("its wallet is in no list", one({ wallets: [wallet(W2)] }), row("service", A0, W1, P0)),
@@ -563,17 +516,13 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "the activity of another organization is set aside",
-    one({
-      evidence: [
-        without({ ...made(W1, [[P0, A0]]), activity: { ...made(W1, [[P0, A0]]).activity, organizationId: OTHER_ORG } }),
-      ],
-    }),
+    one({ evidence: [without({ ...MADE, activity: { ...MADE.activity, organizationId: OTHER_ORG } })] }),
     row("service", A0, W1, P0),
   ),
 
   joinCase(
     "its wallet is imported, as list and activity say",
-    one({ wallets: [wallet(W1, { imported: true, exported: false })], evidence: [imported] }),
+    one({ wallets: [wallet(W1, IMPORTED)], evidence: [imported] }),
     row("imported", A0, W1, P0),
   ),
   joinCase(
@@ -583,16 +532,12 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "its wallet is imported, as only the list says",
-    one({ wallets: [wallet(W1, { imported: true, exported: false })] }),
+    one({ wallets: [wallet(W1, IMPORTED)] }),
     row("imported", A0, W1, P0),
   ),
   joinCase(
     "an account that was added to an imported wallet",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0), account(W1, P1, A1)],
-      evidence: [imported, added(W1, [[P1, A1]])],
-    },
+    one({ accounts: TWO_LISTED, evidence: [imported, added(W1, [[P1, A1]])] }),
     row("imported", A0, W1, P0),
     row("imported", A1, W1, P1),
   ),
@@ -608,12 +553,12 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "a wallet is listed twice, and the lists differ: the worse counts",
-    one({ wallets: [wallet(W1, { imported: true, exported: false }), wallet(W1)] }),
+    one({ wallets: [wallet(W1, IMPORTED), wallet(W1)] }),
     row("imported", A0, W1, P0),
   ),
   joinCase(
     "a private key is listed twice, and the lists differ: the worse counts",
-    { privateKeys: [privateKey(A0), privateKey(A0, { imported: true, exported: false })], evidence: [madeKey(A0)] },
+    { privateKeys: [privateKey(A0), privateKey(A0, IMPORTED)], evidence: [madeKey(A0)] },
     keyRow("imported", A0),
     keyRow("imported", A0),
   ),
@@ -625,107 +570,81 @@ export const JOIN_CASES: readonly JoinCase[] = [
 
   joinCase(
     "its wallet was exported, as only the list says",
-    one({ wallets: [wallet(W1, { imported: false, exported: true })] }),
+    one({ wallets: [wallet(W1, EXPORTED)] }),
     row("exported", A0, W1, P0),
   ),
   joinCase(
     "its wallet was exported, as only the activity says",
-    one({ evidence: [made(W1, [[P0, A0]]), exportWallet()] }),
+    one({ evidence: [MADE, exportWallet()] }),
     row("exported", A0, W1, P0),
   ),
   ...["FAILED", "REJECTED", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED"].map((status) =>
     joinCase(
       `an export that did not happen: ${status}`,
-      one({ evidence: [made(W1, [[P0, A0]]), exportWallet({ status: `ACTIVITY_STATUS_${status}`, result: {} })] }),
+      one({ evidence: [MADE, exportWallet({ status: `ACTIVITY_STATUS_${status}`, result: {} })] }),
       row("derived", A0, W1, P0),
     ),
   ),
   joinCase(
     "an account was exported, which no flag says, and not the account beside it",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P0, A0), account(W1, P1, A1)],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P1, A1],
-        ]),
-        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
-      ],
-    },
+    one({ accounts: TWO_LISTED, evidence: [made(W1, TWO), exportAccount(A0)] }),
     row("exported", A0, W1, P0),
     row("derived", A1, W1, P1),
   ),
   ...[P0, HARDENED[0]].map((path) =>
     joinCase(
       `an account was exported, and so was its key in another format: ${path}`,
-      {
-        wallets: [wallet(W1)],
+      one({
         accounts: [account(W1, path, A0), account(W1, path, "02ab", "COMPRESSED")],
         evidence: [
           made(W1, [
             [path, A0],
             [path, "02ab"],
           ]),
-          exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+          exportAccount(A0),
         ],
-      },
+      }),
       row("exported", A0, W1, path),
       row("exported", "02ab", W1, path),
     ),
   ),
   joinCase(
     "an account was exported, and not the key of another curve at its path",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [account(W1, P0, A0), account(W1, P0, SOL0!, "SOLANA", "ED25519")],
       evidence: [
         made(W1, [
           [P0, A0],
           [P0, SOL0!],
         ]),
-        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
+        exportAccount(A0),
       ],
-    },
+    }),
     row("exported", A0, W1, P0),
     row("derived", SOL0!, W1, P0),
   ),
   joinCase(
     "an account was exported and deleted, and its key has another format",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [account(W1, P0, "02ab", "COMPRESSED")],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P0, "02ab"],
-        ]),
-        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
-        deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, MADE_AT + 5000),
-      ],
-    },
+      evidence: [made(W1, FORMATS), exportAccount(A0), deletedAccount],
+    }),
     row("exported", "02ab", W1, P0),
     missing("exported", A0, W1, P0),
   ),
   joinCase(
     "a private key was exported, as only the activity says",
-    {
-      privateKeys: [privateKey(A0)],
-      evidence: [madeKey(A0), exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 })],
-    },
+    { privateKeys: [privateKey(A0)], evidence: [madeKey(A0), exportedKey] },
     keyRow("exported", A0),
   ),
   joinCase(
     "a private key was exported by another id than that of the list",
-    {
-      privateKeys: [privateKey(A0, KEPT, K2)],
-      evidence: [madeKey(A0), exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 })],
-    },
+    { privateKeys: [privateKey(A0, KEPT, K2)], evidence: [madeKey(A0), exportedKey] },
     { ...keyRow("exported", A0), privateKeyId: K2 },
   ),
   joinCase(
     "an exported wallet without a proof: service is worse than exported",
-    one({ wallets: [wallet(W1, { imported: false, exported: true })], evidence: [] }),
+    one({ wallets: [wallet(W1, EXPORTED)], evidence: [] }),
     row("service", A0, W1, P0),
   ),
 
@@ -737,39 +656,30 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "several accounts of one wallet, of which one is left out",
-    {
-      wallets: [wallet(W1)],
-      accounts: [account(W1, P1, A1)],
-      evidence: [
-        made(W1, [
-          [P0, A0],
-          [P1, A1],
-        ]),
-      ],
-    },
+    one({ accounts: [account(W1, P1, A1)], evidence: [made(W1, TWO)] }),
     row("derived", A1, W1, P1),
     missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "a proven address was not to be kept (persist: false)",
-    one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P1, A1]], { persist: false })] }),
+    one({ evidence: [MADE, added(W1, [[P1, A1]], { persist: false })] }),
     row("derived", A0, W1, P0),
     missing("derived", A1, W1, P1),
   ),
   joinCase(
     "an address that was not to be kept shares the path of an account with a proof of its own",
-    one({ evidence: [made(W1, [[P0, A0]]), added(W1, [[P0, "02ab"]], { persist: false })] }),
+    one({ evidence: [MADE, added(W1, [[P0, "02ab"]], { persist: false })] }),
     row("derived", A0, W1, P0),
     missing("derived", "02ab", W1, P0),
   ),
   joinCase(
     "the wallet of a proven address was deleted",
-    { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT + 5000)] },
+    { evidence: [MADE, deletedWallet] },
     missing("derived", A0, W1, P0),
   ),
   joinCase(
     "another wallet than that of the proven address was deleted",
-    { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W2] }, MADE_AT + 5000)] },
+    { evidence: [MADE, deletion("DELETE_WALLETS", { walletIds: [W2] }, MADE_AT + 5000)] },
     missing("contradicted", A0, W1, P0),
   ),
   ...(
@@ -786,25 +696,19 @@ export const JOIN_CASES: readonly JoinCase[] = [
     joinCase(
       `the wallet was deleted, and createdAt of the deletion is ${JSON.stringify(createdAt) ?? "absent"}`,
       {
-        evidence: [
-          made(W1, [[P0, A0]]),
-          exportOf("DELETE_WALLETS", { walletIds: [W1] }, { walletIds: [W1] }, createdOnly(createdAt)),
-        ],
+        evidence: [MADE, exportOf("DELETE_WALLETS", { walletIds: [W1] }, { walletIds: [W1] }, createdOnly(createdAt))],
       },
       missing(name, A0, W1, P0),
     ),
   ),
   joinCase(
     "the wallet was deleted before the address was made",
-    { evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT - 5000)] },
+    { evidence: [MADE, deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT - 5000)] },
     missing("contradicted", A0, W1, P0),
   ),
   joinCase(
     "an account was deleted, by an id that no proof has",
-    one({
-      accounts: [],
-      evidence: [made(W1, [[P0, A0]]), deletion("DELETE_WALLET_ACCOUNTS", { walletAccountIds: ["x"] }, MADE_AT + 5000)],
-    }),
+    one({ accounts: [], evidence: [MADE, deletedAccount] }),
     missing("derived", A0, W1, P0),
   ),
   joinCase(
@@ -814,7 +718,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "an address is younger than the lists",
-    { listedAt: MADE_AT, evidence: [made(W1, [[P0, A0]])] },
+    { listedAt: MADE_AT, evidence: [MADE] },
     missing("derived", A0, W1, P0),
   ),
   joinCase(
@@ -825,20 +729,12 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "a wallet was exported, then deleted",
-    {
-      evidence: [made(W1, [[P0, A0]]), exportWallet(), deletion("DELETE_WALLETS", { walletIds: [W1] }, MADE_AT + 5000)],
-    },
+    { evidence: [MADE, exportWallet(), deletedWallet] },
     missing("exported", A0, W1, P0),
   ),
   joinCase(
     "a private key was exported, then deleted",
-    {
-      evidence: [
-        madeKey(A0),
-        exportOf("EXPORT_PRIVATE_KEY", { privateKeyId: K1 }, { privateKeyId: K1 }),
-        deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K1] }, MADE_AT + 5000),
-      ],
-    },
+    { evidence: [madeKey(A0), exportedKey, deletion("DELETE_PRIVATE_KEYS", { privateKeyIds: [K1] }, MADE_AT + 5000)] },
     missing("exported", A0, null, null),
   ),
   ...(
@@ -854,30 +750,20 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ).map(([what, name, alter]) =>
     joinCase(
       `an account was exported, and is in no list any more, of an activity with ${what}: another format of its key`,
-      {
-        wallets: [wallet(W1)],
+      one({
         accounts: [account(W1, P0, A0)],
-        evidence: [
-          made(W1, [[P0, A0]]),
-          alter(added(W1, [[P0, "02ab"]], { persist: false })),
-          exportOf("EXPORT_WALLET_ACCOUNT", { address: "02ab" }, { address: "02ab" }),
-        ],
-      },
+        evidence: [MADE, alter(added(W1, [[P0, "02ab"]], { persist: false })), exportAccount("02ab")],
+      }),
       row(name, A0, W1, P0),
       ...(what === "proofs" ? [missing("exported", "02ab", W1, P0)] : []),
     ),
   ),
   joinCase(
     "an account was exported, and is in no list any more: another curve at its path",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [account(W1, P0, SOL0!, "SOLANA", "ED25519")],
-      evidence: [
-        made(W1, [[P0, SOL0!]]),
-        without(added(W1, [[P0, A0]])),
-        exportOf("EXPORT_WALLET_ACCOUNT", { address: A0 }, { address: A0 }),
-      ],
-    },
+      evidence: [made(W1, [[P0, SOL0!]]), without(added(W1, [[P0, A0]])), exportAccount(A0)],
+    }),
     row("derived", SOL0!, W1, P0),
   ),
   joinCase(
@@ -886,7 +772,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
       wallets: [wallet(W1), wallet(W2)],
       accounts: [account(W1, P0, A0), account(W2, P1, A1)],
       evidence: [
-        made(W1, [[P0, A0]]),
+        MADE,
         made(W2, [[P1, A1]]),
         exportOf("EXPORT_WALLET_ACCOUNT_V2", { address: A2, walletId: W1 }, { address: A2 }),
       ],
@@ -896,8 +782,7 @@ export const JOIN_CASES: readonly JoinCase[] = [
   ),
   joinCase(
     "an account was exported by an activity that names its wallet, too",
-    {
-      wallets: [wallet(W1)],
+    one({
       accounts: [
         account(W1, HARDENED[0], SOL0!, "SOLANA", "ED25519"),
         account(W1, HARDENED[1], SOL1!, "SOLANA", "ED25519"),
@@ -909,14 +794,11 @@ export const JOIN_CASES: readonly JoinCase[] = [
         ]),
         exportOf("EXPORT_WALLET_ACCOUNT_V2", { address: SOL0!, walletId: W1 }, { address: SOL0! }),
       ],
-    },
+    }),
     row("exported", SOL0!, W1, HARDENED[0]),
     row("derived", SOL1!, W1, HARDENED[1]),
   ),
-  unplacedCase(
-    "an account was exported, and nothing names its wallet",
-    exportOf("EXPORT_WALLET_ACCOUNT", { address: A2 }, { address: A2 }),
-  ),
+  unplacedCase("an account was exported, and nothing names its wallet", exportAccount(A2)),
   unplacedCase("an export names no key", exportOf("EXPORT_WALLET_ACCOUNT_V2", { targetPublicKey: "04" }, {})),
   unplacedCase(
     "an import names no wallet",
