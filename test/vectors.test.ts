@@ -21,7 +21,6 @@ import {
 } from "../src/index.js";
 import type { Report } from "../src/report/report.js";
 import { commitmentPcr } from "../src/verify/commitment.js";
-import { isQosPublicKey } from "../src/verify/qos-key.js";
 import { withPivot } from "./support/manifest.js";
 import {
   bootProofVectors,
@@ -248,15 +247,6 @@ describe("boot proofs", () => {
     expect(bootProof?.commitment).toBe("legacy");
     expect(bootProof?.manifest.version).toBe("v0");
     expect(bootProof?.approvers.length).toBeGreaterThanOrEqual(bootProof!.manifest.manifestSet.threshold);
-  });
-});
-
-describe("keys whose secrets are public", () => {
-  it("are whole QOS keys, each of another two points", () => {
-    const { keys } = readVectorJson<{ keys: { key: string; what: string }[] }>("public-keys.json");
-    expect(keys).toHaveLength(3);
-    for (const { key, what } of keys) expect(isQosPublicKey(fromHex(key)!), what).toBe(true);
-    expect(new Set(keys.flatMap(({ key }) => [key.slice(0, 130), key.slice(130)])).size).toBe(6);
   });
 });
 

@@ -376,6 +376,7 @@ const factsOf = ({ version, digest, set }, pinned) => {
 function judge(input, read) {
   const pinned = pinnedOf(read(input.signers));
   const state = input.state === null ? null : stateOf(read(input.state));
+  must(state === null || state.newest.name === pinned.name, "state");
   const now = Date.parse(input.now);
   let [newest, isEarly] = [state?.newest, true];
   if (input.feed === null) must(state?.pinned === pinned.digest && newest.version >= (pinned.minVersion ?? 1), "fetch");
