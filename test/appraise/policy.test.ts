@@ -132,14 +132,8 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("unknown", 1, "unknown member"),
   one("Name", "x", "unknown member"),
   one("deployment", [], "unknown member"),
-  one("name", 7, "expected a string, got a number"),
-  one("name", ["x"], "expected a string, got an array"),
   lacks("deployments", "expected an array, got nothing"),
   one("deployments", [], "empty"),
-  one("deployments", {}, "expected an array, got an object"),
-  one("deployments", "x", "expected an array, got a string"),
-  one("allowDebug", "true", "expected true or false, got a string"),
-  one("allowDebug", 1, "expected true or false, got a number"),
 
   // Durations.
   ...[
@@ -171,10 +165,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("appProofs.maxAge", 600, 'expected a duration such as "10m", "12h" or "30d", got a number'),
 
   // App proofs.
-  one("appProofs", [], "expected an object, got an array"),
-  one("appProofs", true, "expected an object, got a boolean"),
   one("appProofs.untimed", [], "empty"),
-  one("appProofs.untimed", "A", "expected an array, got a string"),
   one("appProofs.untimed", ["APP_PROOF_TYPE_POLICY_OUTCOME"], "always have a time", "appProofs.untimed[0]"),
   one(
     "appProofs",
@@ -185,22 +176,16 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("appProofs", { types: ["A"], untimed: ["B"] }, "not in appProofs.types", "appProofs.untimed[0]"),
   one(`${D}.appProofs`, { types: ["x"], untimed: ["x"] }, "unknown member", d("appProofs.untimed")),
   one("appProofs.type", "x", "unknown member"),
-  one("appProofs.types", "APP_PROOF_TYPE_POLICY_OUTCOME", "expected an array, got a string"),
   one("appProofs.types", [], "empty"),
-  one("appProofs.types", [1], "expected a string, got a number", "appProofs.types[0]"),
-  one("appProofs.types", ["a", null], "expected a string, got null", "appProofs.types[1]"),
-  one("appProofs.required", "yes", "expected true or false, got a string"),
-  one("appProofs.coverage", 0, "expected true or false, got a number"),
 
-  // A deployment.
+  // A deployment. Values of other types: test/decode/shapes.test.ts, and of each pin test/appraise/pins.test.ts.
   one(D, "x", "expected an object, got a string"),
-  one(D, [], "expected an object, got an array"),
+  one("allowDebug", "true", "expected true or false, got a string"),
+  one("appProofs.decision", "yes", "expected true or false, got a string"),
   one(`${D}.unknown`, 1, "unknown member"),
   one(`${D}.pivothash`, HASH, "unknown member"),
-  one(`${D}.name`, 1, "expected a string, got a number"),
   one("appProofs.types", ["a", ""], "empty", "appProofs.types[1]"),
   one("appProofs.untimed", [""], "empty", "appProofs.untimed[0]"),
-  one("appProofs.untimed", [1], "expected a string, got a number", "appProofs.untimed[0]"),
   one("appProofs", { types: ["A", "B"], untimed: ["B", "b"] }, "not in appProofs.types", "appProofs.untimed[1]"),
 
   // PCRs.
@@ -212,21 +197,14 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pcrs.0`, `${PCR.slice(1)}g`, "not hex"),
   one(`${D}.pcrs.0`, `${PCR}\n`, "not hex"),
   one(`${D}.pcrs.0`, ` ${PCR.slice(1)}`, "not hex"),
-  one(`${D}.pcrs.0`, 0, "expected hex of 96 digits, got a number"),
   one(`${D}.pcrs.0`, [], "empty"),
   one(`${D}.pcrs.0`, [PCR, "00"], "2 hex digits, expected 96", d("pcrs.0[1]")),
-  one(`${D}.pcrs.0`, [PCR, null], "expected hex of 96 digits, got null", d("pcrs.0[1]")),
-  one(`${D}.pcrs.0`, [[PCR]], "expected hex of 96 digits, got an array", d("pcrs.0[0]")),
-  one(`${D}.pcrs.0`, { hex: PCR }, "expected hex of 96 digits, got an object"),
   ...["32", "00", "01", "-1", "1.0", "1e0", "99", "100", "PCR0", " 0", ""].map((index) =>
     one(`${D}.pcrs.${index.replace(".", "·")}`, PCR, "not the index of a PCR (0 to 31)"),
   ),
-  one(`${D}.pcrs`, PCR, "expected an object, got a string"),
   one(`${D}.pcrs`, {}, "empty"),
   one(`${D}.pcrs`, [], "empty"),
-  one(`${D}.pcrs`, [PCR], "expected an object, got a string", d("pcrs[0]")),
   one(`${D}.pcrs`, [{ "0": PCR }, {}], "empty", d("pcrs[1]")),
-  one(`${D}.pcrs`, [[{ "0": PCR }]], "expected an object, got an array", d("pcrs[0]")),
   one(`${D}.pcrs`, [{ "0": PCR }, { "0": "00" }], "2 hex digits, expected 96", d("pcrs[1].0")),
 
   // The other pins.
@@ -234,62 +212,34 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pivotHash`, PCR, "96 hex digits, expected 64"),
   one(`${D}.pivotHash`, `sha256:${HASH.slice(7)}`, "not hex"),
   one(`${D}.pivotHash`, [], "empty"),
-  one(`${D}.pivotHash`, [HASH, HASH, 3], "expected hex of 64 digits, got a number", d("pivotHash[2]")),
   one(`${D}.namespace`, "", "empty"),
-  one(`${D}.namespace`, 1, "expected a string, got a number"),
   one(`${D}.namespace`, [], "empty"),
   one(`${D}.namespace`, ["a", ""], "empty", d("namespace[1]")),
-  one(`${D}.namespace`, ["a", ["b"]], "expected a string, got an array", d("namespace[1]")),
-  one(`${D}.namespace`, { name: "a" }, "expected a string, got an object"),
   lacks(`${D}.namespace`, "has a meaning only within a namespace", d("minNonce")),
-  one(`${D}.minNonce`, "7", "expected a whole number of 0 to 4294967295, got a string"),
   one(`${D}.minNonce`, -1, "expected a whole number of 0 to 4294967295, got -1"),
   one(`${D}.minNonce`, 1.5, "expected a whole number of 0 to 4294967295, got 1.5"),
   one(`${D}.minNonce`, 4294967296, "expected a whole number of 0 to 4294967295, got 4294967296"),
-  one(`${D}.minNonce`, [7], "expected a whole number of 0 to 4294967295, got an array"),
   one(`${D}.quorumKey`, KEY.slice(2), "258 hex digits, expected 260"),
   one(`${D}.quorumKey`, KEY.slice(130), "130 hex digits, expected 260"),
   one(`${D}.quorumKey`, [KEY, ""], "0 hex digits, expected 260", d("quorumKey[1]")),
-  one(`${D}.manifestSet`, [KEY], "expected an object, got an array"),
   one(`${D}.manifestSet.quorum`, 1, "unknown member"),
   one(`${D}.manifestSet.threshold`, 0, "expected a whole number of 1 to 4294967295, got 0"),
-  one(`${D}.manifestSet.threshold`, "2", "expected a whole number of 1 to 4294967295, got a string"),
   one(`${D}.manifestSet.threshold`, 1.5, "expected a whole number of 1 to 4294967295, got 1.5"),
   one(`${D}.manifestSet.threshold`, 3, "3, with 2 members"),
   lacks(`${D}.manifestSet.threshold`, "expected a whole number of 1 to 4294967295, got nothing"),
   lacks(`${D}.manifestSet.members`, "expected an array, got nothing"),
   one(`${D}.manifestSet.members`, [], "empty"),
-  one(`${D}.manifestSet.members`, KEY, "expected an array, got a string"),
   one(`${D}.manifestSet.members`, [KEY, KEY.slice(130)], "130 hex digits, expected 260", d("manifestSet.members[1]")),
-  one(
-    `${D}.manifestSet.members`,
-    [KEY, { alias: "a", pubKey: KEY }],
-    "expected hex of 260 digits, got an object",
-    d("manifestSet.members[1]"),
-  ),
-  one(`${D}.shareSet`, "x", "expected an object, got a string"),
   one(`${D}.shareSet.threshold`, 3, "3, with 2 members"),
   one(`${D}.shareSet.members`, [KEY, "zz".repeat(130)], "not hex", d("shareSet.members[1]")),
   one(`${D}.commitment`, "Live", `expected "live", "setup" or "legacy"`),
   one(`${D}.commitment`, ["live", "legacy"], `expected "live", "setup" or "legacy"`),
   one(`${D}.commitment`, true, `expected "live", "setup" or "legacy"`),
-  one(`${D}.labels`, [], "expected an object, got an array"),
   one(`${D}.labels.enclaveapp`, "x", "unknown member"),
-  one(`${D}.labels.owner`, 1, "expected a string, got a number"),
 
   // Pins of manifests and of documents.
   one(`${D}.manifestHash`, HASH.slice(2), "62 hex digits, expected 64"),
   one(`${D}.manifestHash`, [], "empty"),
-  one(`${D}.pivotArgs`, "--config", "expected an array, got a string"),
-  one(`${D}.pivotArgs`, ["--config", 7], "expected a string, got a number", d("pivotArgs[1]")),
-  one(`${D}.pivotEnv`, ["LOG_LEVEL=info"], "expected an object, got an array"),
-  one(`${D}.pivotEnv`, { LOG_LEVEL: null }, "expected a string, got null", d("pivotEnv.LOG_LEVEL")),
-  one(
-    `${D}.pivotEnv`,
-    { LOG_LEVEL: { plain: { value: "info" } } },
-    "expected a string, got an object",
-    d("pivotEnv.LOG_LEVEL"),
-  ),
   one(`${D}.workloads`, { signer: `sha256:${HASH}` }, "no evidence meets it together with pivotHash"),
   ...["", "00".repeat(1025)].map((userData): [string, JsonObject, Faults] => [
     `user data of ${userData.length / 2} bytes`,
@@ -347,10 +297,8 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   }),
 
   // Deployments beside one another.
-  one(`${D}.appProofs`, ["x"], "expected an object, got an array"),
   one(`${D}.appProofs`, {}, "expected an array, got nothing", d("appProofs.types")),
   one(`${D}.appProofs`, { types: ["x"], required: true }, "unknown member", d("appProofs.required")),
-  one("appProofs.decision", "yes", "expected true or false, got a string"),
   [
     "two deployments of one name",
     { ...least, deployments: [{ ...code, name: "a" }, code, { ...code, name: "a" }] },
@@ -365,9 +313,8 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   // For people.
   one("comment", 7, "expected a string, got a number"),
   one("$schema", {}, "expected a string, got an object"),
-  one(`${D}.$schema`, "x", "unknown member"),
-  one(`${D}.pcrs.comment`, null, "expected a string, got null"),
   one("trustAnchors", [{ pem: PEM, comment: 7 }], "expected a string, got a number", "trustAnchors[0].comment"),
+  one(`${D}.$schema`, "x", "unknown member"),
   one(`${D}.pivot_hash`, HASH, "unknown member, did you mean pivotHash?"),
   one(`${D}.quorumkey`, KEY, "unknown member, did you mean quorumKey?"),
   one(`${D}.pcr`, image, "unknown member, did you mean pcrs?"),
@@ -380,7 +327,6 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("abcdeftrustanchors", 1, "unknown member, did you mean trustAnchors?"),
 
   // Trust anchors.
-  one("trustAnchors", "aws-nitro-root-g1", "expected an array, got a string"),
   one("trustAnchors", [], "empty"),
   one(
     "trustAnchors",
