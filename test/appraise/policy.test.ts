@@ -1088,6 +1088,9 @@ describe("limits", () => {
   });
 
   it.each<[name: string, text: string]>([
+    ["values of a PCR", repeated("0", (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
+    ["namespaces", repeated('"a"', (all) => inPolicy(`{"namespace":[${all}]}`))],
+    ["types", repeated('"a"', (all) => inPolicy("{}", `"appProofs":{"types":[${all}]},`))],
     ["values of a PCR that are good", repeated(JSON.stringify(PCR), (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
     [
       "members of a set that are one",
