@@ -230,27 +230,6 @@ describe("two spellings of a name that checks read", () => {
 });
 
 describe("other names are free", () => {
-  it.each<[string, JsonValue, JsonValue]>([
-    [
-      "in maps of an intent",
-      { labels: { Address: "x", addresses: "y", Type: "a", type: "b", WalletId: "c", walletId: "d", activity: "e" } },
-      {},
-    ],
-    ["deep in an intent", { users: [{ Addresses: [], tags: { PATH: "/", path: "/" } }], wallet: { Name: "n" } }, {}],
-    ["in accounts beside the path", { accounts: [{ path: "m/0", Type: "a", type: "b", extra: { Path: "x" } }] }, {}],
-    [
-      "in a result, where no check reads them",
-      {},
-      { users: [{ WalletId: "a", walletId: "b", Type: 1, type: 2, R: 1 }] },
-    ],
-    ["of a result's own", {}, { WalletName: "a", walletName: "b", Status: 1, status: 2, userId: "u", UserId: "u" }],
-    ["in names that only begin alike", { walletIds: [], WalletIdentity: 1 }, { Addressee: "a", addressBook: {} }],
-  ])("%s", (_, intent, result) => {
-    const activity = activityOf({ i: intent }, { r: result });
-    expect(pathsOf(activity)).toEqual([]);
-    expect(pathsOf(repeated(activity))).toEqual([]);
-  });
-
   it("in app proofs, votes and members that no check reads", () => {
     const activity = {
       ...activityOf({ i: {} }, { r: {} }),

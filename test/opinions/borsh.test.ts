@@ -16,8 +16,7 @@ import { V0 } from "../../src/decode/manifest/v0.js";
 import { V0_TAIL } from "../../src/decode/manifest/v0-tail.js";
 import { V1 } from "../../src/decode/manifest/v1.js";
 import { approvals, manifestV0, manifestV0Tail, manifestV1 } from "../support/manifest.js";
-import { anyBytes, mutated } from "../support/property.js";
-import { manifestBytes, manifestVectors } from "../support/vectors.js";
+import { mutated } from "../support/property.js";
 import {
   Comparison,
   type Difference,
@@ -254,41 +253,4 @@ it("damaged ones", { timeout: TIMEOUT }, () => {
   fc.assert(fc.property(damaged, holdAll), runs(800));
   expect(borsh.agreed - before[0]!).toBeGreaterThan(80);
   expect(borsh.refusedByBoth - before[1]!).toBeGreaterThan(80);
-});
-
-it("the published ones, damaged, and arbitrary bytes", { timeout: TIMEOUT }, () => {
-  const published = manifestVectors()
-    .filter(
-      ({ file, expect: { version } }) =>
-        /(?:\.borsh|old_manifest)$/.test(file) && VERSIONS.includes(version as Version),
-    )
-    .map((vector): Case => ({
-      version: vector.expect.version as Version,
-      kind: vector.kind,
-      bytes: manifestBytes(vector),
-    }));
-  for (const input of published) borsh.hold(input);
-  const cases = fc
-    .constantFrom(...published)
-    .chain((input) =>
-      fc
-        .oneof(mutated(input.bytes), telling(input.bytes), anyBytes(400))
-        .map((changed): Case => ({ ...input, bytes: changed })),
-    );
-  fc.assert(fc.property(cases, holdAll), runs(300, 0.5));
-});
-
-it("the dispatch reads what one version alone takes", { timeout: TIMEOUT }, () => {
-  const cases = made.chain((input) => mutated(input.bytes).map((changed): Case => ({ ...input, bytes: changed })));
-  fc.assert(
-    fc.property(cases, (input) => {
-      const decode = input.kind === "manifest" ? decodeManifest : decodeManifestEnvelope;
-      const decoded = ours(() => theirForm(decode(input.bytes)));
-      const readings = VERSIONS.map((version) => ourReading({ ...input, version }));
-      const values = readings.flatMap((reading) => ("value" in reading ? [reading] : []));
-      if (values.length === 1) expect(decoded).toEqual(values[0]);
-      else expect(decoded).toHaveProperty("refused");
-    }),
-    runs(250, 0.5),
-  );
 });

@@ -10,12 +10,10 @@ import {
   apiKeyStamper,
   createClient,
   generateApiKey,
-  RejectedAddressesError,
   openCredentialBundle,
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
-import { verifiedFetch } from "../../src/adapters/index.js";
 import { joinInTurns } from "../../src/addresses/join.js";
 import { Auditor, auditSetting, resultLine } from "../../src/audit/index.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
@@ -43,8 +41,6 @@ const POLICY = {
 export const DOORS = {
   bootProof: (input) => report(library.verifyEvidence({ bootProofs: [text(input)] }, anyEnclave)),
   activity: (input) => report(library.verifyEvidence({ bootProofs: [], activity: text(input) }, anyEnclave)),
-  parsedActivity: (input) =>
-    report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
   signed: (input) => signed(JSON.parse(text(input)) as SignedInput),
   swept: (input) =>
     refused(() => {
@@ -121,7 +117,6 @@ export const DOORS = {
     );
   },
   addressJoin: (input) => readyToJoin(JSON.parse(text(input)) as JoinInput),
-  judgedAccounts: (input, url) => judgedAccounts(url, text(input)),
   getBootProof: (_, url) => asked(url, (client) => client.getBootProof({ ephemeralKey: "04".repeat(130) })),
   getLatestBootProof: (_, url) => asked(url, (client) => client.getLatestBootProof({ appName: "signer" })),
   getOauthProviders: (_, url) => asked(url, (client) => client.getOauthProviders({})),
@@ -179,24 +174,6 @@ async function readyToJoin({ policy: file, organizationId, activities, ...lists 
       evidence.filter((each) => each !== null),
       { organizationId },
     );
-}
-
-/** Asks for accounts through a fetch that judges them. Each answer of the service is at the address. */
-async function judgedAccounts(url: string, policy: string): Promise<void> {
-  const stamper = await apiKeyStamper(await generateApiKey());
-  const evidence = createClient({ baseUrl: url, organizationId: "o", stamper, maxRetries: 0 });
-  const ask = verifiedFetch({ policy: library.parsePolicy(policy), baseUrl: url, evidence, verifyAddresses: true });
-  const headers = { "content-type": "application/json", "x-stamp": "e30" };
-  const body = JSON.stringify({ organizationId: "o" });
-  const error: unknown = await ask(`${url}/public/v1/query/list_wallet_accounts`, {
-    method: "POST",
-    body,
-    headers,
-  }).then(
-    () => null,
-    (refusal: unknown) => refusal,
-  );
-  if (!(error instanceof RejectedAddressesError)) throw new Error("the accounts were not judged", { cause: error });
 }
 
 const provenanceVerifier = await sigstoreVerifier();

@@ -7,13 +7,13 @@ import { type Coverage, coverageOf } from "../../src/verify/addresses.js";
 import { leastCostMs } from "../support/cost.js";
 
 const W = "w1";
-const proof = (path: string | null, address: string, walletId: string | null = W): AddressDerivationProof => ({
+const by = (path: string | null, address: string, walletId: string | null = W): AddressDerivationProof => ({
   organizationId: "o",
   address,
   ...(walletId !== null && { walletId }),
   ...(path !== null && { derivationPath: path }),
 });
-const accounts = (...paths: string[]): JsonValue => ({ walletName: "n", accounts: paths.map((path) => ({ path })) });
+const at = (...paths: string[]): JsonValue => ({ walletName: "n", accounts: paths.map((path) => ({ path })) });
 
 function cover(
   intent: JsonValue,
@@ -32,12 +32,12 @@ const rows: Row[] = [
   [
     "each at its path",
     { covered: ["A", "B"] },
-    () => cover(accounts("m/0", "m/1"), { walletId: W, addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/1", "B")]),
+    () => cover(at("m/0", "m/1"), { walletId: W, addresses: ["A", "B"] }, [by("m/0", "A"), by("m/1", "B")]),
   ],
   [
     "two accounts on one path, in two formats",
     { covered: ["A", "B"] },
-    () => cover(accounts("m/0", "m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/0", "B")]),
+    () => cover(at("m/0", "m/0"), { addresses: ["A", "B"] }, [by("m/0", "A"), by("m/0", "B")]),
   ],
   [
     "private keys",
@@ -46,7 +46,7 @@ const rows: Row[] = [
       cover(
         { privateKeys: [{}] },
         { privateKeys: [{ privateKeyId: "p", addresses: [{ format: "f", address: "A" }] }] },
-        [proof(null, "A", null)],
+        [by(null, "A", null)],
         { walletId: null },
       ),
   ],
@@ -91,22 +91,22 @@ const rows: Row[] = [
   [
     "without accounts, whatever path the proof has",
     { covered: ["A"], paths: ["addresses[0]"] },
-    () => cover({ accounts: [], wallet: { accounts: [] } }, { addresses: ["A"] }, [proof("m/0", "A")]),
+    () => cover({ accounts: [], wallet: { accounts: [] } }, { addresses: ["A"] }, [by("m/0", "A")]),
   ],
   [
     "in the second of two lists, the first of them empty",
     { covered: ["A"], paths: ["wallet.addresses[0]"] },
-    () => cover(accounts("m/0"), { addresses: [], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: [], wallet: { addresses: ["A"] } }, [by("m/0", "A")]),
   ],
   [
     "once more in another place, beside accounts",
     { covered: ["A"], paths: ["addresses[0]", "more.address"] },
-    () => cover(accounts("m/0"), { addresses: ["A"], more: { address: "A" } }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: ["A"], more: { address: "A" } }, [by("m/0", "A")]),
   ],
   [
     "at two paths, with the proof of one",
     { covered: ["A"], uncovered: ["A"], paths: ["addresses[0]"] },
-    () => cover(accounts("m/0", "m/1"), { addresses: ["A", "A"] }, [proof("m/0", "A")]),
+    () => cover(at("m/0", "m/1"), { addresses: ["A", "A"] }, [by("m/0", "A")]),
   ],
   [
     "an object whose address is none",
@@ -117,87 +117,79 @@ const rows: Row[] = [
   [
     "under the empty name, beside the accounts' own list",
     { covered: ["A"], uncovered: ["B"] },
-    () => cover(accounts("m/0"), { addresses: ["A"], "": { addresses: ["B"] } }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: ["A"], "": { addresses: ["B"] } }, [by("m/0", "A")]),
   ],
   [
     "exchanged between paths",
     { uncovered: ["B", "A"], stray: ["A", "B"] },
-    () => cover(accounts("m/0", "m/1"), { addresses: ["B", "A"] }, [proof("m/0", "A"), proof("m/1", "B")]),
+    () => cover(at("m/0", "m/1"), { addresses: ["B", "A"] }, [by("m/0", "A"), by("m/1", "B")]),
   ],
   [
     "at a path nobody asked for",
     { uncovered: ["A"], stray: ["A"] },
-    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/9", "A")]),
+    () => cover(at("m/0"), { addresses: ["A"] }, [by("m/9", "A")]),
   ],
   [
     "a second one at a path nobody asked for",
     { covered: ["A"], uncovered: ["B"], stray: ["B"] },
-    () => cover(accounts("m/0"), { addresses: ["A"], more: { address: "B" } }, [proof("m/0", "A"), proof("m/9", "B")]),
+    () => cover(at("m/0"), { addresses: ["A"], more: { address: "B" } }, [by("m/0", "A"), by("m/9", "B")]),
   ],
-  [
-    "without a path",
-    { uncovered: ["A"], stray: ["A"] },
-    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof(null, "A")]),
-  ],
-  [
-    "of another wallet",
-    { uncovered: ["A"] },
-    () => cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/0", "A", "w2")]),
-  ],
+  ["without a path", { uncovered: ["A"], stray: ["A"] }, () => cover(at("m/0"), { addresses: ["A"] }, [by(null, "A")])],
+  ["of another wallet", { uncovered: ["A"] }, () => cover(at("m/0"), { addresses: ["A"] }, [by("m/0", "A", "w2")])],
   [
     "of another wallet in a list",
     { uncovered: ["A"] },
-    () => cover(accounts("m/0"), { addresses: ["A"], wallets: [{ walletId: "w2" }] }, [proof("m/0", "A", "w2")]),
+    () => cover(at("m/0"), { addresses: ["A"], wallets: [{ walletId: "w2" }] }, [by("m/0", "A", "w2")]),
   ],
   [
     "more addresses than accounts, one of them at a path nobody asked for",
     { uncovered: ["A", "B"], stray: ["B"] },
-    () => cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/9", "B")]),
+    () => cover(at("m/0"), { addresses: ["A", "B"] }, [by("m/0", "A"), by("m/9", "B")]),
   ],
   [
     "fewer addresses than accounts",
     { uncovered: ["A", "addresses[1]"] },
-    () => cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]),
+    () => cover(at("m/0", "m/1"), { addresses: ["A"] }, [by("m/0", "A")]),
   ],
   [
     "one address, more accounts",
     { uncovered: ["A", "addresses[1]", "addresses[2]"] },
-    () => cover(accounts("m/0", "m/1", "m/2"), { addresses: ["A"] }, [proof("m/2", "C")]),
+    () => cover(at("m/0", "m/1", "m/2"), { addresses: ["A"] }, [by("m/2", "C")]),
   ],
   [
     "a path nobody asked for, accounts in wallet",
     { uncovered: ["A"], stray: ["A"] },
-    () => cover({ wallet: accounts("m/0") }, { wallet: { addresses: ["A"] } }, [proof("m/9", "A")]),
+    () => cover({ wallet: at("m/0") }, { wallet: { addresses: ["A"] } }, [by("m/9", "A")]),
   ],
   [
     "something else where the first account has its address, a proof of the text that it would be",
     { covered: ["B"], uncovered: ["addresses[0]"], stray: ["null"] },
-    () => cover(accounts("m/0", "m/1"), { addresses: [null, "B"] }, [proof("m/0", "null"), proof("m/1", "B")]),
+    () => cover(at("m/0", "m/1"), { addresses: [null, "B"] }, [by("m/0", "null"), by("m/1", "B")]),
   ],
   [
     "an array in place of an address",
     { uncovered: ["addresses[0]"], stray: ["A"] },
-    () => cover(accounts("m/0"), { addresses: [["A"]] }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: [["A"]] }, [by("m/0", "A")]),
   ],
   [
     "a number, null, an empty text, an object without",
     { uncovered: ["addresses[0]", "addresses[1]", "addresses[2]", "addresses[3]"] },
-    () => cover(accounts("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []),
+    () => cover(at("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []),
   ],
   [
     "two lists, the second of them somebody else's",
     { covered: ["A"], uncovered: ["X"] },
-    () => cover(accounts("m/0"), { addresses: ["X"], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: ["X"], wallet: { addresses: ["A"] } }, [by("m/0", "A")]),
   ],
   [
     "an address inside an address",
     { covered: ["A"], uncovered: ["X"] },
-    () => cover(accounts("m/0"), { addresses: [{ address: "A", also: { address: "X" } }] }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { addresses: [{ address: "A", also: { address: "X" } }] }, [by("m/0", "A")]),
   ],
   [
     "nested arrays of private keys",
     { uncovered: ["privateKeys[0][0].addresses[0]"], stray: ["A"] },
-    () => cover({}, { privateKeys: [[{ addresses: [["A"]] }]] }, [proof(null, "A", null)], { walletId: null }),
+    () => cover({}, { privateKeys: [[{ addresses: [["A"]] }]] }, [by(null, "A", null)], { walletId: null }),
   ],
   [
     "a repeated address where keys are made",
@@ -214,28 +206,24 @@ const rows: Row[] = [
   [
     "accounts without a path",
     { uncovered: ["A"] },
-    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof("", "A")]),
+    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [by("", "A")]),
   ],
   [
     "accounts without a path, and a proof without one",
     { uncovered: ["A"] },
-    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [proof(null, "A")]),
+    () => cover({ accounts: [{}] }, { addresses: ["A"] }, [by(null, "A")]),
   ],
-  [
-    "accounts with an empty path",
-    { uncovered: ["A"] },
-    () => cover(accounts(""), { addresses: ["A"] }, [proof("", "A")]),
-  ],
-  ["a proof where there is nothing to fit", {}, () => cover({ walletId: W }, { walletId: W }, [proof("m/0", "A")])],
+  ["accounts with an empty path", { uncovered: ["A"] }, () => cover(at(""), { addresses: ["A"] }, [by("", "A")])],
+  ["a proof where there is nothing to fit", {}, () => cover({ walletId: W }, { walletId: W }, [by("m/0", "A")])],
   [
     "a proof where accounts were asked for and no address came",
     { uncovered: ["addresses[0]"] },
-    () => cover(accounts("m/0"), { walletId: W }, [proof("m/0", "A")]),
+    () => cover(at("m/0"), { walletId: W }, [by("m/0", "A")]),
   ],
   [
     "no address where accounts were asked for, and one under another name",
     { uncovered: ["addresses[0]"], stray: ["X"] },
-    () => cover(accounts("m/0"), { walletAddresses: ["X"], addresses: [] }, [proof("m/9", "X")]),
+    () => cover(at("m/0"), { walletAddresses: ["X"], addresses: [] }, [by("m/9", "X")]),
   ],
 ];
 
@@ -255,9 +243,9 @@ describe("coverage", () => {
     const pairs = fc.uniqueArray(fc.tuple(fc.nat(9), fc.nat(9)), { minLength: 1, maxLength: 6, selector: String });
     fc.assert(
       fc.property(pairs, fc.nat(5), fc.nat(5), (list, from, to) => {
-        const intent = accounts(...list.map(([path]) => `m/${path}`));
+        const intent = at(...list.map(([path]) => `m/${path}`));
         const addresses = list.map(([path, format]) => `A${path}.${format}`);
-        const proofs = list.map(([path], index) => proof(`m/${path}`, addresses[index]!));
+        const proofs = list.map(([path], index) => by(`m/${path}`, addresses[index]!));
         expect(cover(intent, { addresses }, proofs)).toMatchObject({ uncovered: [], stray: [] });
         const [i, j] = [from % list.length, to % list.length];
         const swapped = addresses.with(i, addresses[j]!).with(j, addresses[i]!);
@@ -271,9 +259,9 @@ describe("coverage", () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `m/${index}`);
     const coverAll = (): void => {
       const { covered } = cover(
-        accounts(...many),
+        at(...many),
         { addresses: many.map((path) => `A${path}`) },
-        many.slice(0, 2000).map((path) => proof(path, `A${path}`)),
+        many.slice(0, 2000).map((path) => by(path, `A${path}`)),
       );
       expect(covered).toHaveLength(2000);
     };
@@ -293,7 +281,7 @@ it("places under long names, or deep down, have paths that are short and their o
     deep(long),
     deep({ x: { addresses: ["A"] }, y: { address: "A", z: { address: "A" } } }),
   ]) {
-    const { covered, coveredPaths } = cover({}, result, [proof(null, "A", null), proof(null, "B", null)], {
+    const { covered, coveredPaths } = cover({}, result, [by(null, "A", null), by(null, "B", null)], {
       walletId: null,
     });
     expect(covered[0]).toBe("A");

@@ -273,57 +273,6 @@ describe("app.request, of an expected payload", () => {
   const [own, otherOwner] = [{ organizationId }, { organizationId: "another" }];
   const unmet = (index = 0): string => `no app proof meets expected.payload[${index}], of type "ORDER"`;
 
-  it.each<[name: string, payloads: JsonObject[], expected: Expected, alone: string[], withActivity: string[] | null]>([
-    ["met", [ORDER], expecting(ID), ["pass"], null],
-    ["met, with an organization", [ORDER], { ...own, ...expecting(ID) }, ["pass"], ["pass"]],
-    ["met by one of two", [OTHER, ORDER], { ...own, ...expecting(ID) }, ["fail", "pass"], ["fail", "pass"]],
-    ["met, beside another type", [ORDER, derivation], expecting(ID), ["pass", "skip"], null],
-    [
-      "met, beside the organization's",
-      [ORDER, derivation],
-      { ...own, ...expecting(ID) },
-      ["pass", "pass"],
-      ["pass", "skip"],
-    ],
-    [
-      "met, beside another organization's",
-      [ORDER, derivation],
-      { ...otherOwner, ...expecting(ID) },
-      ["pass", "fail"],
-      ["pass", "skip"],
-    ],
-    [
-      "met, with addresses that none names",
-      [ORDER],
-      { ...own, ...expecting(ID), addresses: [LAB_ADDRESS.address] },
-      ["fail"],
-      ["pass"],
-    ],
-    [
-      "met, with addresses",
-      [ORDER, derivation],
-      { ...own, ...expecting(ID), addresses: [LAB_ADDRESS.address] },
-      ["pass", "pass"],
-      ["pass", "skip"],
-    ],
-    [
-      "beside a type that nobody expects",
-      [ORDER, customPayload(at)],
-      { ...own, ...expecting(ID) },
-      ["pass", "skip"],
-      ["pass", "skip"],
-    ],
-  ])("%s", async (_, payloads, expected, alone, beside) => {
-    const statuses = async (judgement: Judgement): Promise<string[]> =>
-      Object.values((await ask("app.request", { payloads }, { ...judgement, expected })).statuses);
-    expect(await statuses({})).toEqual(alone);
-    if (beside !== null) expect(await statuses({ given: withActivity })).toEqual(beside);
-    else if (payloads.length > 0)
-      await expect(statuses({ given: withActivity })).rejects.toThrow(
-        "expected.organizationId: expected a non-empty string, since there is an activity",
-      );
-  });
-
   it("beside an activity without app proofs fails; without an expected payload there is no check", async () => {
     const without = { activity: drop("appProofs") };
     const judgement = { given: withActivity, expected: { ...own, ...expecting(ID) } };
@@ -377,32 +326,6 @@ describe("app.request, of an expected payload", () => {
     const details = report.checks.filter(({ id }) => id === "app.request").map(({ detail }) => detail);
     expect(details[0]).toBe("meets expected.payload[2], expected.payload[3], of type ORDER, including the challenge");
     expect(details[1]).toBe("meets expected.payload[1], of type ORDER");
-  });
-});
-
-describe("app.time, of a payload without a time", () => {
-  const payloads = [drop("timestampMs")(put("challenge", CHALLENGE)(ORDER))];
-  const policy = { appProofs: { untimed: ["ORDER"] } };
-  const values = { "/challenge": CHALLENGE };
-
-  it.each<[name: string, expected: Expected | undefined, status: string]>([
-    ["that nothing is expected of", undefined, "warn"],
-    ["that meets an expectation without a challenge", expecting(values), "warn"],
-    ["that meets one with a challenge", expecting(values, { challenge: "/challenge" }), "skip"],
-    [
-      "that meets one with a challenge, and one without",
-      { payload: [...expecting(values).payload!, ...expecting(values, { challenge: "/challenge" }).payload!] },
-      "skip",
-    ],
-    [
-      "that answers another challenge",
-      expecting({ "/challenge": CHALLENGE.replace("q", "r") }, { challenge: "/challenge" }),
-      "warn",
-    ],
-    ["signed before or after the request, which nobody knows", { ...expecting(values), requestedAt: NOW }, "warn"],
-  ])("%s", async (_, expected, status) => {
-    const answer = await ask("app.time", { payloads }, { policy, ...(expected && { expected }) });
-    expect(answer.statuses).toEqual({ "app[0]": status });
   });
 });
 
