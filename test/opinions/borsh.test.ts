@@ -24,7 +24,6 @@ import {
   TIMEOUT,
   fc,
   isLone,
-  ours,
   refusedHere,
   runs,
   same,

@@ -270,7 +270,7 @@ describe("app.request, of an expected payload", () => {
     String(at.getTime()),
   )(JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject);
   const ID = { "/id": "42" };
-  const [own, otherOwner] = [{ organizationId }, { organizationId: "another" }];
+  const own = { organizationId };
   const unmet = (index = 0): string => `no app proof meets expected.payload[${index}], of type "ORDER"`;
 
   it("beside an activity without app proofs fails; without an expected payload there is no check", async () => {
