@@ -3,15 +3,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  Auditor,
-  type Judge,
-  auditSetting,
-  judgeBatch,
-  localJudge,
-  resultLine,
-  runAudit,
-} from "../../src/audit/index.js";
+import { Auditor, type Judge, auditSetting, judgeBatch, localJudge } from "../../src/audit/index.js";
 import { type AuditFilesEnd, type AuditFilesOptions, ExpectedEntries, auditFiles } from "../../src/audit/node.js";
 import { Seal, jobId, partsOf, readJob, splitPart, writeJob } from "../../src/audit/node-queue-wire.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
@@ -153,33 +145,6 @@ describe("an auditor with an expectation", async () => {
     expect(results[1]!.reason).toBe("its expectation: expected.payload: empty: expected at least one");
     await expect(judgeBatch(auditor, { index: 0, first: 1, entries: [entry], expected: [] })).rejects.toThrow(
       TypeError,
-    );
-  });
-});
-
-describe("a run", () => {
-  it("marks and counts entries without an expectation, where others have one", async () => {
-    const entries = [lineOf(one), lineOf(two)].map((line) => toUtf8(line));
-    for (const [expected, lines, without] of [
-      [undefined, ['"failed":[],"deploy', '"failed":[],"deploy'], 0],
-      [[JSON.stringify(payloadOf("1")), null], ['"failed":[],"deploy', '"failed":[],"expected":false,"deploy'], 1],
-    ] as const) {
-      let written = "";
-      const { summary } = await runAudit({
-        source: (async function* () {
-          yield { index: 0, first: 1, entries, ...(expected && { expected }) };
-        })(),
-        judge: await localJudge(setting),
-        write: (part) => void (written += part.lines),
-      });
-      expect(summary.withoutExpected).toBe(without);
-      written
-        .trim()
-        .split("\n")
-        .forEach((line, at) => expect(line).toContain(lines[at]));
-    }
-    expect(resultLine({ n: 1, verdict: "verified", failed: [], expected: false })).toBe(
-      '{"n":1,"verdict":"verified","failed":[],"expected":false}',
     );
   });
 });

@@ -1,7 +1,7 @@
 /**
  * A year of a client: 30 versions, 3 rotations, 5 outages of the feed, an attack of each kind, and restarts in the
  * middle of all of it. The oracle knows days and numbers of versions, and nothing of signatures or feeds. The client
- * is asked on the days on which something begins or ends, and with `BOOTPROOF_SIMULATIONS=whole` on each half day.
+ * is asked where something begins, ends or expires, and with `BOOTPROOF_SIMULATIONS=whole` on each half day.
  */
 import { describe, expect, it } from "vitest";
 import type { SignedPolicy } from "../../src/index.js";
@@ -150,7 +150,7 @@ function askedOn(): number[] {
   const attacks = Object.values(ATTACKS).flatMap(({ day, days }) => [day, day + days]);
   const expired = issued.map((day) => day + VALID);
   const days = new Set([...issued, ...expired, ...attacks, ...OUTAGES.flat(), ...RESTARTS]);
-  return halfDays.filter((day) => days.has(day) || days.has(day + 0.5));
+  return halfDays.filter((day) => days.has(day) || expired.includes(day + 0.5));
 }
 
 /** What a client has to say at each time: the version under which it says yes, or null for no. */
@@ -211,7 +211,7 @@ describe("a year of a client", () => {
     expect(said).toEqual(wanted);
     const yes = wanted.filter((line) => !line.endsWith("null")).map((line) => Number(line.split(": ")[1]));
     expect([Math.min(...yes), Math.max(...yes)]).toEqual([1, VERSIONS]);
-    expect(wanted.length - yes.length).toBeGreaterThan(20);
+    expect(wanted.length - yes.length).toBeGreaterThan(10);
     // Each attack and each outage was met by a running client, which told its operator.
     expect(new Set(world.notices.map(({ code }) => code))).toEqual(
       new Set(["fetch", "fork", "malformed", "name", "previous", "signatures", "version", undefined]),
