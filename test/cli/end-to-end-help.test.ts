@@ -14,10 +14,9 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bootproof } from "./support.js";
+import { COMMAND } from "./process.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-stranger-"));
 // The command on the PATH, and no word of npm, which runs the tests.
 const env = { ...process.env, npm_command: "", COLUMNS: "", PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
@@ -146,39 +145,13 @@ describe("a lab that was started in another way", () => {
       const commands = commandsIn(text).slice(0, 5);
       expect(commands[0]).toMatch(/^cd /);
       expect(commands[2]!.slice(0, commands[2]!.indexOf(" fetch "))).toMatch(program);
-      // As pasted in any folder, in another shell, and twice.
-      const script = ["set -e", ...commands, ...commands].join("\n");
+      // As pasted in any folder, in another shell.
+      const script = ["set -e", ...commands].join("\n");
       const { status, stdout } = spawnSync("sh", ["-c", script], { encoding: "utf8", env: bare, cwd: tmpdir() });
       expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/) as string]);
       for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     } finally {
       await interrupted(lab);
     }
-  });
-
-  it("refuses a project's folder for its data, and changes nothing there", () => {
-    const cwd = project();
-    const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, "lab", "--data", "."], {
-      encoding: "utf8",
-      env: bare,
-      cwd,
-    });
-    expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^bootproof: --data .*: not empty, and not the folder of a lab/);
-    expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
-    for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
-  });
-});
-
-describe("the built command", () => {
-  it.each([["bind.key"], ["stale"], ["3"]])("explains %s as the source does", async (word) => {
-    const { status, stdout, stderr } = built("explain", word);
-    expect([status, stderr]).toEqual([0, ""]);
-    expect(stdout).toBe((await bootproof(["explain", word])).stdout);
-  });
-
-  it.each([["bash"], ["zsh"], ["fish"]])("completes in %s as the source does", async (shell) => {
-    const { status, stdout } = built("completion", shell);
-    expect([status, stdout]).toEqual([0, (await bootproof(["completion", shell])).stdout]);
   });
 });

@@ -1,8 +1,11 @@
 /** The built command in a process of its own. Needs `npm run build`. */
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, readJson } from "./support.js";
+import { APP_1, BOOT_1, NOW, bootproof, readJson } from "./support.js";
 
 const root = new URL("../../", import.meta.url);
 const { bin } = readJson(fileURLToPath(new URL("package.json", root))) as { bin: { bootproof: string } };
@@ -10,7 +13,7 @@ const COMMAND = fileURLToPath(new URL(bin.bootproof, root));
 
 function built(
   args: readonly string[],
-  options: { input?: string | Buffer; command?: string; env?: Record<string, string> } = {},
+  options: { input?: string; env?: Record<string, string> } = {},
 ): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [COMMAND, ...args], {
     encoding: "utf8",
@@ -33,16 +36,6 @@ describe("the built command", () => {
     const { status, stdout, stderr } = built(args);
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toBe((await bootproof(args)).stdout);
-  });
-
-  it("inspects and pins a release, and tells what changed", () => {
-    const release = fileURLToPath(new URL("test-vectors/releases/r2025.9.3.yaml", root));
-    expect(built(["inspect", release]).stdout).toMatch(/^release \(YAML\)\n\nversion {2}r2025\.9\.3\n/m);
-    const pinned = built(["pin", "--release", release, "--app", "signer"]);
-    expect(JSON.parse(pinned.stdout)).toMatchObject({ policy: "bootproof/1" });
-    const { status, stdout, stderr } = built(["diff", BOOT_1, BOOT_2]);
-    expect([status, stderr]).toEqual([1, ""]);
-    expect(stdout).toMatch(/^different: 1 notable, 7 minor\nNOT VERIFIED: /);
   });
 
   it("has no colour in a pipe, and no stack trace ever", () => {
@@ -75,4 +68,27 @@ describe("the built command", () => {
   it("reads pipes that are files", () => {
     expect(shell('"$NODE" "$COMMAND" verify --boot-proof <(cat "$BOOT_1") --no-policy').status).toBe(0);
   });
+});
+
+it("the demo needs no network, and the commands that it prints do the same when they are pasted", () => {
+  const at = mkdtempSync(join(tmpdir(), "bootproof-demo's "));
+  symlinkSync(COMMAND, join(at, "bootproof"));
+  writeFileSync(join(at, "offline.cjs"), "require('net').Socket.prototype.connect = () => { throw Error('online') };");
+  const env = { PATH: `${at}:${process.env["PATH"]}`, NODE_OPTIONS: `--require="${join(at, "offline.cjs")}"` };
+  const demo = built(["demo", "--out", join(at, "demo")], { env });
+  expect([demo.status, demo.stderr]).toEqual([0, ""]);
+  const commands = demo.stdout.slice(demo.stdout.lastIndexOf("\n\n"));
+  expect(commands).toMatch(/^\n\ncd '/);
+  const pasted = spawnSync("sh", { input: commands, encoding: "utf8", env: { ...process.env, ...env }, cwd: "/" });
+  // A long text repeats its verdict at the end.
+  expect([...new Set(pasted.stdout.match(/^(?:VERIFIED|REJECTED)/gm))]).toEqual(["VERIFIED", "REJECTED"]);
+  expect([pasted.status, pasted.stdout]).toEqual([0, expect.stringContaining("One check failed: app.signature")]);
+});
+
+it("verifying files loads nothing of client and lab", () => {
+  const command = readFileSync(COMMAND, "utf8");
+  expect(
+    ["EARN_PROVIDER", "DhkemP256", "LEVEL_LOCKED", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
+  ).toEqual([]);
+  expect(command.length).toBeLessThan(400_000);
 });
