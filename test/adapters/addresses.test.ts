@@ -443,20 +443,6 @@ it("a wrapped client may ask for a hexadecimal address in another case", async (
   expect((await client.getWalletAccount(input))["account"].address).toBe(address);
 });
 
-// The last tests, since they make wallets.
-it.each(DOORS)("%s refuses another account whose key was exported in another format", async (_, ask) => {
-  const other = "m/44'/60'/4'/0'";
-  const { walletId: ofKey, addresses } = await made(
-    { walletName: "key", accounts: [account(other), account(other, "ADDRESS_FORMAT_COMPRESSED")] },
-    PROVEN,
-  );
-  const [address, sibling] = addresses as [string, string];
-  const sent = (): Promise<Json> => ask("get_wallet_account", { walletId: ofKey, address: sibling });
-  expect(await sent()).toMatchObject({ account: { address: sibling } });
-  await completed(submit(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY }));
-  expect((await refusal(sent())).rows.map((row) => row.class)).toEqual(["exported"]);
-});
-
 it.each(DOORS)(
   "%s refuses an exported account that the answer says to be of another curve, id or format",
   async (_, ask) => {

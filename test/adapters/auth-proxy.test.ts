@@ -105,7 +105,9 @@ describe("a fault of the lab", () => {
   it.each(Object.entries(REFUSED))(
     "%s is refused, and honestly it is not, with and without allowUnproven",
     async (fault, why) => {
-      for (const allowUnproven of [false, true]) {
+      // A proof that is wrong is so whatever is allowed: one fault stands for all.
+      const isEither = !Array.isArray(why) || fault === "signup-proof-broken";
+      for (const allowUnproven of isEither ? [false, true] : [false]) {
         const through = wrapped({ allowUnproven });
         await signUp(through);
         expect(isUnproven(await ask(fault, through))).toBe(false);
@@ -144,29 +146,8 @@ describe("a sign-up", () => {
     await notSent(signUp(wrapped({ allowUnproven: [] }), "signup", {}));
   });
 
-  it.each<[string, unknown, RegExp]>([
-    ["a wallet that is no object", { ...PERSON, wallet: "w" }, /wallet: expected an object/],
-    ["accounts that are no list", { ...PERSON, wallet: { accounts: {} } }, /wallet\.accounts: expected/],
-    ["an account without a path", { ...PERSON, wallet: { accounts: [{ curve: "x" }] } }, /accounts\[0\]\.path/],
-    ["no object", [], /expected an object/],
-  ])("is not sent with %s", async (_, body, message) => {
-    expect(await notSent(post(wrapped({ allowUnproven: true }), "signup", body))).toMatch(message);
-  });
-
-  it("is not sent with a member twice", async () => {
-    const text = JSON.stringify({ ...PERSON, wallet: TWO_ACCOUNTS }).replace("{", '{"wallet":null,');
-    await notSent(wrapped()(`${authProxyUrl}/v1/signup`, { method: "POST", headers: CONFIGURED, body: text }));
-  });
-
   it.each<[string, (json: Json) => unknown, RegExp]>([
     ["no organization", (json) => ({ ...json, organizationId: undefined }), /organizationId: /],
-    ["an empty organization", (json) => ({ ...json, organizationId: "" }), /organizationId: /],
-    [
-      "an address that is no text",
-      (json) => ({ ...json, wallet: { ...json["wallet"], addresses: [1] } }),
-      /addresses\[0\]/,
-    ],
-    ["app proofs that are no list", (json) => ({ ...json, appProofs: {} }), /appProofs: /],
     ["a member twice", (json) => JSON.stringify(json).replace("{", '{"organizationId":"a",'), /appears twice/],
   ])("whose answer has %s is an answer that does not match", async (_, change, message) => {
     const error = await rejectionOf<ClientError>(signUp(changing(change)));
@@ -176,43 +157,17 @@ describe("a sign-up", () => {
 
   it.each<[string, (json: Json) => unknown, RegExp]>([
     [
-      "an address twice",
-      (json) => ({
-        ...json,
-        wallet: { ...json["wallet"], addresses: [...json["wallet"].addresses, json["wallet"].addresses[0]] },
-      }),
-      /the wallet has 3 addresses, and 2 accounts were requested/,
-    ],
-    [
       "another wallet",
       (json) => ({ ...json, wallet: { ...json["wallet"], walletId: "mine" } }),
       /no app proof of this wallet, at the path requested, covers 0x.*names another wallet/,
     ],
     ["another organization", (json) => ({ ...json, organizationId: "mine" }), /mine is expected/],
-    [
-      "the app proof of one address for both",
-      (json) => ({ ...json, appProofs: [json["appProofs"][0], json["appProofs"][0]] }),
-      /covers 0x/,
-    ],
-    [
-      "an app proof of no account",
-      (json) => ({ ...json, wallet: { ...json["wallet"], addresses: [json["wallet"].addresses[0], "0x01"] } }),
-      /covers 0x01.*is of no account that was requested/,
-    ],
   ])("whose answer has %s is refused", async (_, change, message) => {
     const error = await rejectionOf<RejectedAuthProxyError>(signUp(changing(change)));
     expect([error.code, error.operation, error.report?.verdict]).toEqual(["rejected", "signup_v2", "rejected"]);
     expect(error.message).toMatch(/^rejected: signup_v2: /);
     expect(error.message).toMatch(message);
     expect(Object.keys(error)).not.toContain("report");
-  });
-
-  it("hands on only known members, and drops others", async () => {
-    const answer = await jsonOf(
-      signUp(changing((json) => ({ ...json, extra: 1, wallet: { ...json["wallet"], seed: "s" } }))),
-    );
-    expect(Object.keys(answer)).toEqual(["organizationId", "wallet", "userId", "appProofs"]);
-    expect(Object.keys(answer["wallet"])).toEqual(["walletId", "addresses"]);
   });
 
   it("without an account is unproven, also with a genuine app proof of something else", async () => {
@@ -319,34 +274,6 @@ describe("evidence by a function", () => {
     expect(await failedOf(signUp(other))).toContain("app.request");
   });
 
-  it.each<[string, () => unknown, string]>([
-    ["an error", () => new Error("boom"), "boom"],
-    ["a text", () => "boom", "no error was given"],
-    ["nothing", () => undefined, "no error was given"],
-  ])("that throws %s at once is an error of evidence", async (_, thrown, words) => {
-    const evidence = (): never => {
-      throw thrown();
-    };
-    const error = await rejectionOf<ClientError>(signUp(wrapped({ evidence })));
-    expect([error.code, error.message]).toEqual(["evidence", expect.stringContaining(words)]);
-  });
-
-  it("that throws a long message has it cut", async () => {
-    const evidence = () => Promise.reject(new Error("x".repeat(100_000)));
-    expect((await rejectionOf(signUp(wrapped({ evidence })))).message.length).toBeLessThan(2000);
-  });
-
-  it.each<[string, (bootProof: object) => unknown]>([
-    ["a frozen object", (one) => Object.freeze(one)],
-    ["a promise of a promise", (one) => Promise.resolve(Promise.resolve(one))],
-    ["another thenable", (one) => ({ then: (resolve: (value: object) => void) => void resolve(one) })],
-    ["a proxy", (one) => new Proxy(one, {})],
-    ["its JSON text", (one) => JSON.stringify(one)],
-  ])("may return %s", async (_, made) => {
-    const evidence = async (key: string): Promise<unknown> => made((await byKey(key)) as object);
-    expect(reportOf(await signUp(wrapped({ evidence })))!.verdict).toBe("verified");
-  });
-
   it.each<[string, (bootProof: object) => unknown]>([
     ["members that only a prototype has", (one) => Object.create(one) as object],
     ["a boot proof in a list", (one) => [one]],
@@ -411,7 +338,6 @@ describe("an auth proxy on the wire", () => {
     wrapped({ fetch: async () => answer(), ...more });
 
   it.each<[string, () => Response, RegExp]>([
-    ["an error with status 200", () => Response.json({ code: 3, message: "no", details: [] }), /organizationId: /],
     ["status 204", () => new Response(null, { status: 204 }), /HTTP 204/],
     ["status 201", () => Response.json({ organizationId: "o" }, { status: 201 }), /HTTP 201/],
     ["an empty body", () => new Response(""), /not strict JSON/],
@@ -419,13 +345,6 @@ describe("an auth proxy on the wire", () => {
     ["20 MiB", () => new Response(new Uint8Array(20 * 1024 * 1024).fill(32)), /longer than/],
     ["a body that never ends", () => new Response(endless()), /longer than/],
     ["a number that no double holds", () => new Response('{"organizationId":"o","a":9007199254740993}'), /a: /],
-    ["a number in place of the organization", () => new Response('{"organizationId":1e999}'), /organizationId: /],
-    ["2,049 app proofs", () => Response.json({ organizationId: "o", appProofs: Array(2049).fill({}) }), /2049 entries/],
-    [
-      "2,049 addresses",
-      () => Response.json({ organizationId: "o", wallet: { walletId: "w", addresses: Array(2049).fill("0x") } }),
-      /2049 entries/,
-    ],
   ])("that answers with %s is refused, also where it is allowed", async (_, answer, message) => {
     for (const allowUnproven of [false, true]) {
       const error = await rejectionOf<ClientError>(signUp(answering(answer, { allowUnproven })));
@@ -444,16 +363,6 @@ describe("an auth proxy on the wire", () => {
     const response = await signUp(answering(() => Response.json(body, { status: 403 })));
     expect([response.status, await response.json()]).toEqual([403, { code: 7, message: "m", details: [] }]);
     expect([isUnproven(response), response.headers.get("x-bootproof-verified")]).toEqual([false, "none"]);
-  });
-
-  it("that repeats members in other spellings has these dropped, and the genuine ones verified", async () => {
-    const lies = { Wallet: { walletId: "mine", addresses: [] }, organization_id: "mine", __Proto__: {}, APPPROOFS: [] };
-    const through = changing(
-      (json) => `{"__proto__":{"userId":"mine"},${JSON.stringify({ ...json, ...lies }).slice(1)}`,
-    );
-    const response = await signUp(through);
-    expect(Object.keys((await response.json()) as Json)).toEqual(["organizationId", "wallet", "userId", "appProofs"]);
-    expect(reportOf(response)!.verdict).toBe("verified");
   });
 
   it("that writes an address in another case is verified, and its organization in another form is not", async () => {
@@ -642,21 +551,6 @@ describe("log-ins and one-time passwords", () => {
     expect(await failedOf(other)).toEqual(["token.expected"]);
   });
 
-  it.each<[string, string, Json, RegExp]>([
-    ["oauth_login", "no publicKey", { publicKey: undefined }, /publicKey: expected a P-256 key/],
-    ["oauth_login", "a publicKey that is none", { publicKey: "00" }, /publicKey: expected a P-256 key/],
-    ["oauth_login", "an empty organizationId", { organizationId: "" }, /organizationId: /],
-    ["otp_verify", "a publicKey that is none", { publicKey: 1 }, /publicKey: expected a P-256 key/],
-    ["otp_verify", "no publicKey", { publicKey: undefined }, /name publicKey in the request/],
-  ])("%s is not sent with %s", async (name, _, more, message) => {
-    expect(await notSent(post(wrapped(), name, { oidcToken: "any", publicKey: KEY, ...more }))).toMatch(message);
-  });
-
-  it.each(["session", "other"])("whose answer has no %s is an answer that does not match", async (name) => {
-    const through = changing(() => ({ [name]: name === "session" ? "" : "x" }));
-    expect((await rejectionOf<ClientError>(login(through))).code).toBe("answer");
-  });
-
   it("are not sent where the policy pins no key, unless that is allowed, and then are marked", async () => {
     const { policy: keyless } = lab;
     expect(await notSent(login(wrapped({ policy: keyless })))).toMatch(
@@ -685,9 +579,6 @@ describe("log-ins and one-time passwords", () => {
 describe("other requests to the auth proxy", () => {
   it.each<[string, Json]>([
     ["account", { filterType: "EMAIL", filterValue: "nobody@lab.example" }],
-    ["wallet_kit_config", {}],
-    ["wallet_kit_client_params", {}],
-    ["otp_init", OTP],
     ["oauth2_authenticate", { nonce: "n", clientId: "c" }],
   ])("%s is sent, and not verified", async (name, body) => {
     const response = await post(wrapped(), name, body);
@@ -721,11 +612,8 @@ describe("other requests to the auth proxy", () => {
   });
 
   it.each<[string, string, RequestInit]>([
-    ["another spelling of the path", "/v1//signup", {}],
     ["a query string", "/v1/signup?x=1", {}],
-    ["an encoded letter", "/v1/%73ignup", {}],
     ["another method", "/v1/signup", { method: "PUT" }],
-    ["no /v1", "/signup", {}],
   ])("are not sent with %s", async (_, path, more) => {
     const body = JSON.stringify({ ...PERSON, wallet: TWO_ACCOUNTS });
     const init = { method: "POST", body, headers: CONFIGURED, ...more };

@@ -145,21 +145,6 @@ async function byWebhook({ service, client }: Scene, appProof: JsonObject): Prom
   return seen;
 }
 
-/** `r` and `s` of a signature in either form. */
-function integersOf(signature: string): [r: string, s: string] {
-  if (signature.length === 128) return [signature.slice(0, 64), signature.slice(64)];
-  const bytes = Buffer.from(signature, "hex");
-  const end = 4 + bytes[3]!;
-  const s = bytes.subarray(end + 2).toString("hex");
-  return [bytes.subarray(4, end).toString("hex"), s];
-}
-
-function der(...integers: string[]): string {
-  const item = (tag: string, content: string): string =>
-    `${tag}${(content.length / 2).toString(16).padStart(2, "0")}${content}`;
-  return item("30", integers.map((integer) => item("02", integer)).join(""));
-}
-
 /** The last digit of a hex text changed. */
 const flipped = (hex: string): string => hex.slice(0, -1) + (Number.parseInt(hex.slice(-1), 16) ^ 1).toString(16);
 
@@ -177,83 +162,17 @@ interface Damage {
 
 const without = (payload: JsonObject, member: string): JsonObject =>
   Object.fromEntries(Object.entries(payload).filter(([name]) => name !== member));
-const whole = ({ key }: Form): boolean => key === "whole";
 const keep = (): Partial<Parts> => ({});
 const DAMAGES: Record<string, Damage> = {
   "another signature": { change: ({ signature }) => ({ signature: flipped(signature) }), fails: "app.signature" },
-  "half a signature": {
-    change: ({ signature }) => ({ signature: integersOf(signature)[0]!.slice(-64) }),
-    fails: "app.decode",
-  },
-  "a byte behind the signature": { change: ({ signature }) => ({ signature: `${signature}00` }), fails: "app.decode" },
-  "DER with a leading zero": {
-    change: ({ signature }) => {
-      const [r, s] = integersOf(signature);
-      return { signature: der(`0000${r}`, s) };
-    },
-    fails: "app.decode",
-  },
-  "DER with a negative integer": {
-    change: ({ signature }) => {
-      const [, s] = integersOf(signature);
-      return { signature: der("ff".repeat(32), s) };
-    },
-    fails: "app.decode",
-  },
-  "DER with a length in two bytes": {
-    change: ({ signature }) => {
-      const [r, s] = integersOf(signature);
-      return { signature: der(r, s).replace(/^30/, "3081") };
-    },
-    fails: "app.decode",
-  },
-  "an odd digit in the signature": { change: ({ signature }) => ({ signature: `${signature}0` }), fails: "app.decode" },
-  "a key of one byte less": { change: ({ publicKey }) => ({ publicKey: publicKey.slice(2) }), fails: "app.decode" },
   "the encryption half as key": {
     change: (_, { ephemeralKey }) => ({ publicKey: ephemeralKey.slice(0, 130) }),
     fails: "app.signature,app.key",
     client: { whole: "ephemeral-key", half: "ephemeral-key" },
   },
-  "another encryption half": {
-    change: ({ publicKey }) => ({ publicKey: publicKey.slice(130) + publicKey.slice(130) }),
-    fails: "app.key",
-    only: whole,
-  },
-  "the halves the other way": {
-    change: ({ publicKey }) => ({ publicKey: publicKey.slice(130) + publicKey.slice(0, 130) }),
-    fails: "app.signature,app.key",
-    only: whole,
-  },
   "the key of another enclave": {
     change: ({ payload }) => signed(new AttestedService().enclave, payload, { key: "whole", signature: "der" }),
     fails: "app.key",
-  },
-  "a payload changed after it was signed": {
-    change: ({ payload }) => ({ payload: payload.replace("1.5", "1.6") }),
-    fails: "app.signature",
-  },
-  "a payload without a type": {
-    change: keep,
-    payload: (payload) => without(payload, "type"),
-    fails: "app.payload,app.request",
-    webhook: "app.payload",
-  },
-  "a payload whose type is not a string": {
-    change: keep,
-    payload: (payload) => ({ ...payload, type: 1 }),
-    fails: "app.payload,app.request",
-    webhook: "app.payload",
-  },
-  "a payload that is not an object": {
-    change: keep,
-    payload: (payload) => [payload] as unknown as JsonObject,
-    fails: "app.payload,app.request",
-    webhook: "app.payload",
-  },
-  "a time that is not a number": {
-    change: keep,
-    payload: (payload) => ({ ...payload, timestampMs: "now" }),
-    fails: "app.payload",
   },
   "no time, in a type that needs one": {
     change: keep,
@@ -273,12 +192,6 @@ const DAMAGES: Record<string, Damage> = {
     fails: "app.request",
     webhook: "verified",
   },
-  "another type": {
-    change: keep,
-    payload: (payload) => ({ ...payload, type: "APP_PROOF_TYPE_OTHER", timestampMs: "1772600900000" }),
-    fails: "app.request",
-    webhook: "verified",
-  },
 };
 
 describe("an app proof made by node:crypto", () => {
@@ -290,7 +203,9 @@ describe("an app proof made by node:crypto", () => {
     expect(await byWebhook(here, proof)).toBe("verified");
   });
 
-  const damaged = FORMS.filter(({ names }) => names === "standard").flatMap((form) =>
+  const damaged = FORMS.filter(
+    ({ names, key, signature }) => names === "standard" && (key === "half") === (signature === "der"),
+  ).flatMap((form) =>
     Object.entries(DAMAGES)
       .filter(([, { only }]) => only?.(form) ?? true)
       .map(([name, damage]) => [`${name} (${nameOf(form)})`, form, damage] as const),
@@ -462,15 +377,6 @@ describe("verified app proofs", () => {
     const failed = await client.withVerification(POLICY).verifyAppProofs(received, { expected }).catch(failedOf);
     expect(failed).toContain("bind.key");
   });
-
-  it("are refused if they are no app proofs at all", async () => {
-    const { client, expected, service, ephemeralKey } = await answered();
-    for (const appProof of ["<html>", null, {}, 7, Buffer.from([0xff]), { public_key: "00", payload: "{}" }]) {
-      const call = client.withVerification(POLICY).verifyAppProofs([{ appProof, ephemeralKey }], { expected });
-      expect(await call.catch(failedOf)).toContain("app.decode");
-    }
-    expect(service.requests).toEqual([]);
-  });
 });
 
 describe("a signing half", () => {
@@ -532,12 +438,8 @@ describe("a signing half", () => {
     ["the key of another enclave", () => toHex(new AttestedService().enclave.ephemeralKey.publicKey)],
     ["the halves the other way", (key) => key.slice(130) + key.slice(0, 130)],
     ["the signing half", (key) => key.slice(130)],
-    ["the signing half as bytes", (key) => Buffer.from(key.slice(130), "hex")],
-    ["a byte more", (key) => `00${key}`],
     ["no hex", (key) => `${key.slice(0, -1)}g`],
     ["nothing", () => ""],
-    ["null", () => null],
-    ["a number", () => 7],
   ])("is refused with %s beside it, before anything is sent", async (_, keyOf) => {
     for (const form of [HALF, WHOLE]) {
       const { client, service, received, expected, ephemeralKey } = await answered(form);
@@ -575,14 +477,7 @@ describe("a call for app proofs", () => {
   type Call = (here: Received) => readonly [unknown, unknown?];
   it.each<[string, Call, RegExp]>([
     ["an empty list", ({ expected }) => [[], { expected }], /^appProofs: expected at least one app proof/],
-    ["no list", ({ received, expected }) => [received[0], { expected }], /^appProofs: expected a list/],
-    ["no options", ({ received }) => [received], /^options: expected an object/],
     ["no expectation", ({ received }) => [received, {}], /^options.expected: expected an object, with/],
-    [
-      "an undefined one",
-      ({ received }) => [received, { expected: undefined }],
-      /^options.expected: expected an object, with/,
-    ],
     ["an empty one", ({ received }) => [received, { expected: {} }], /^expected.organizationId: /],
     ["no payloads", ({ received }) => [received, { expected: { payload: [] } }], /^options.expected.payload: /],
     [
@@ -596,21 +491,9 @@ describe("a call for app proofs", () => {
       /^options.expected.id: unknown/,
     ],
     [
-      "an unknown option",
-      ({ received, expected }) => [received, { expected, organizationId: ORGANIZATION }],
-      /^options.organizationId: unknown/,
-    ],
-    [
       "a bare app proof",
       ({ received, expected }) => [[received[0].appProof], { expected }],
       /^appProofs\[0\].\w+: unknown/,
-    ],
-    ["no app proof", ({ expected }) => [[{}], { expected }], /^appProofs\[0\].appProof: required/],
-    ["a hole in the list", ({ expected }) => [new Array(1), { expected }], /^appProofs\[0\]: expected an object/],
-    [
-      "schemas in a list",
-      ({ received, expected }) => [received, { expected, schemas: [] }],
-      /^schemas: expected an object/,
     ],
     [
       "no schema",
@@ -788,10 +671,7 @@ describe("a schema of the caller's", () => {
 
   it.each<[string, unknown, string]>([
     ["no result", undefined, "appProofs[0].payload: the schema returned neither a value nor an issue"],
-    ["a bare value", 7, "appProofs[0].payload: the schema returned neither a value nor an issue"],
-    ["an empty result", {}, "appProofs[0].payload: the schema returned neither a value nor an issue"],
     ["no issues", { issues: [], value: 1 }, "appProofs[0].payload: the schema returned neither a value nor an issue"],
-    ["null for issues", { issues: null, value: 1 }, "appProofs[0].payload: the schema returned neither"],
     ["an index", { issues: [{ message: "no", path: ["items", 2, Symbol("s")] }] }, "appProofs[0].payload.items[2]."],
     ["no path", { issues: [{ message: "no" }, { message: "nor this" }] }, "appProofs[0].payload: no; appProofs[0]"],
   ])("is refused with %s", async (_, result, message) => {

@@ -33,8 +33,6 @@ const accounts =
     const account = { curve: "CURVE_SECP256K1", path, addressFormat: "ADDRESS_FORMAT_ETHEREUM", name: `a${index}` };
     return verified.submit(ACCOUNTS, { walletId, accounts: [account], ...more(index) });
   };
-const wallet: Call = (verified, index) =>
-  verified.submit(WALLET, { walletName: `w${index}`, accounts: [{ curve: "CURVE_SECP256K1", path }] });
 
 async function atOnce(service: AttestedService, call: Call): Promise<string[]> {
   const verified = await service.verified();
@@ -45,26 +43,11 @@ async function atOnce(service: AttestedService, call: Call): Promise<string[]> {
 const REUSED = /activity\.claims: .*was used for another activity before/;
 
 describe("an equal app proof", () => {
-  it("of one account answers calls at once", async () => {
-    expect(await atOnce(answered(), accounts())).toEqual(["verified", "verified"]);
-  });
-
-  it("of one account does not answer calls one after the other", async () => {
-    const verified = await answered().verified();
-    await accounts()(verified, 0);
-    await expect(accounts()(verified, 1)).rejects.toThrow(REUSED);
-  });
-
   it("does not answer a third call that began when the first had ended", async () => {
     const service = answered();
     const verified = await service.verified();
     await Promise.all([accounts()(verified, 0), accounts()(verified, 1)]);
     await expect(accounts()(verified, 2)).rejects.toThrow(REUSED);
-  });
-
-  it("never answers two calls that make a wallet", async () => {
-    const [first, second] = (await atOnce(answered(), wallet)).sort();
-    expect([second, first]).toEqual(["verified", expect.stringMatching(REUSED)]);
   });
 
   it("of a decision never answers two calls", async () => {
@@ -74,18 +57,5 @@ describe("an equal app proof", () => {
     ];
     const outcomes = (await atOnce(answered({ payloads }), accounts())).sort();
     expect(outcomes).toEqual([expect.stringMatching(REUSED), "verified"]);
-  });
-
-  it.each<[string, (index: number) => JsonObject]>([
-    ["path", (index) => (index === 0 ? {} : { accounts: [{ curve: "CURVE_SECP256K1", path: "m/44'/60'/9'/0/0" }] })],
-    ["wallet", (index) => (index === 0 ? {} : { walletId: "another" })],
-  ])("does not answer a call for another %s", async (_, more) => {
-    const [first, second] = (await atOnce(answered(), accounts(more))).sort();
-    expect([second, first]).toEqual(["verified", expect.stringMatching(REUSED)]);
-  });
-
-  it("does not answer a call that makes a wallet, after one for accounts", async () => {
-    const mixed: Call = (verified, index) => (index === 0 ? accounts()(verified, 0) : wallet(verified, 1));
-    expect((await atOnce(answered(), mixed)).filter((each) => each === "verified")).toHaveLength(1);
   });
 });

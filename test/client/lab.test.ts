@@ -6,8 +6,6 @@ import { createECDH } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type AskService,
-  type Client,
-  type RejectedActivityError,
   apiKeyStamper,
   createClient,
   encryptOnRampSecret,
@@ -17,7 +15,7 @@ import {
   webhookHandler,
 } from "../../src/client/index.js";
 import { NamedEvidence, renderText, verifyEvidence } from "../../src/index.js";
-import { FAULTS, SoftwarePasskey, startLab } from "../../src/lab/index.js";
+import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { loopback } from "../support/loopback.js";
 import { rejectionOf } from "./support.js";
 
@@ -160,29 +158,6 @@ describe("verified calls", () => {
     ).toBe("verified");
   });
 
-  it("of a child organization, by its own key and by its parent", async () => {
-    const { apiKey, walletActivityId } = lab.child;
-    const organizationId = lab.childOrganizationId;
-    const own = createClient({ ...connection, organizationId, stamper: await apiKeyStamper(apiKey) });
-    const { activity } = await own.query("get_activity", { activityId: walletActivityId });
-    expect(
-      (await own.withVerification(lab.policy).verifyActivity(activity)).verified.coveredAddresses.length,
-    ).toBeGreaterThan(0);
-    expect((await verified.verifyActivity(activity, { organizationId })).report.verdict).toBe("verified");
-    expect(
-      (await rejectionOf<RejectedActivityError>(verified.verifyActivity(activity))).failures.map(({ id }) => id),
-    ).toEqual(["activity.request"]);
-  });
-
-  it("of a past activity, its proofs inside or listed", async () => {
-    const { activity } = await client.query("get_activity", { activityId: lab.walletActivityId });
-    const call = await verified.verifyActivity(activity);
-    expect(call.verified.uncoveredAddresses).toEqual([]);
-    const { appProofs, ...bare } = activity as Record<string, unknown>;
-    expect(appProofs).toBeDefined();
-    expect((await verified.verifyActivity(bare)).report.verdict).toBe("verified");
-  });
-
   it("of a past activity without app proofs, with a message that names generateAppProofs", async () => {
     const { activity } = await client.updateWallet({ walletId: ids.walletId, walletName: "unproven" });
     const { message } = await rejectionOf(verified.verifyActivity(activity));
@@ -194,15 +169,6 @@ describe("verified calls", () => {
     expect((await verified.updateWallet({ walletId: ids.walletId, walletName: "restarted" })).report.verdict).toBe(
       "verified",
     );
-  });
-
-  it("64 at once", async () => {
-    const calls = await Promise.all(
-      Array.from({ length: 64 }, (_, index) =>
-        verified.updateWallet({ walletId: ids.walletId, walletName: `at once ${index}` }),
-      ),
-    );
-    expect(new Set(calls.map(({ activity }) => activity.id)).size).toBe(64);
   });
 });
 
@@ -312,22 +278,6 @@ describe("verified signatures", async () => {
     expect(proven).toMatch(/signatures? verif(?:y|ies) under \S+, over what you submitted/);
   });
 
-  const ofSignatures = FAULTS.filter(({ fails }) => fails.includes("activity.signature"));
-  const damaged = ofSignatures.flatMap(({ name: fault, needs }) =>
-    requests
-      .filter(([what, { name }]) => needs!.includes(name) && !(what === "Ed25519" && fault === "altered-recovery-id"))
-      .filter(([what]) => what !== "EIP-1559, and a contract's creation" || fault !== "another-recipient")
-      // The digest of typed data has no other hash function.
-      .filter(([what]) => !/a digest|typed|authorization/.test(what) || fault !== "signature-of-another-hash")
-      .map(([what, operation, parameters]) => [fault, what, operation, parameters] as const),
-  );
-
-  it.each(damaged)("%s is refused: %s", async (fault, _, operation, parameters) => {
-    lab.setFault(fault);
-    const rejection = (await rejectionOf(verified.submit(operation, parameters))) as RejectedActivityError;
-    expect(rejection.failures.map(({ id }) => id)).toEqual(["activity.signature"]);
-  });
-
   it("under an id names the key as the service's word", async () => {
     const listed = await client.query("list_wallet_accounts", { walletId: ids.walletId });
     const [{ walletAccountId, publicKey }] = listed["accounts"] as [{ walletAccountId: string; publicKey: string }];
@@ -359,49 +309,6 @@ describe("verified signatures", async () => {
     );
     expect(report.checks.find(({ id }) => id === "activity.signature")?.status).toBe("warn");
     expect(report.claims!.activity!.resultWithoutProof).toEqual(["r", "s", "v"]);
-  });
-});
-
-describe("queries", () => {
-  const address = `0x${"ab".repeat(20)}`;
-  const own = () => lab.application("own");
-  const queries: [string, (client: Client) => Promise<object>][] = [
-    ["listEarnEnabledVaults", (one) => one.listEarnEnabledVaults({ provider: "EARN_PROVIDER_ALPHA" })],
-    ["getOauthProviders", (one) => one.getOauthProviders({ userId: ids.userId })],
-    ["getNonces", (one) => one.getNonces({ address, caip2: "eip155:1", nonce: true, gasStationNonce: true })],
-    ["getUser", (one) => one.getUser({ userId: ids.userId })],
-    ["getBootProof", (one) => one.getBootProof({ ephemeralKey: lab.enclaves[0]!.ephemeralKey })],
-    ["getLatestBootProof", (one) => one.getLatestBootProof({ appName: "signer" })],
-    ["listAppProofs", (one) => one.listAppProofs({ activityId: lab.walletActivityId })],
-    ["getTvcDeployment", (one) => one.getTvcDeployment({ deploymentId: own().deploymentId })],
-    [
-      "getTvcDeploymentProvisioningDetails",
-      (one) => one.getTvcDeploymentProvisioningDetails({ deploymentId: own().deploymentId }),
-    ],
-  ];
-  it.each(queries)("%s", async (_, query) => {
-    expect(Object.keys(await query(client)).length).toBeGreaterThan(0);
-  });
-});
-
-describe("errors", () => {
-  it("of the lab are in the documented form", async () => {
-    expect(await rejectionOf(client.getUser({ userId: "nobody" }))).toMatchObject({
-      name: "ServiceError",
-      status: 404,
-      grpcCode: 5,
-      effect: "none",
-    });
-    const stranger = createClient({ ...connection, stamper: await apiKeyStamper(lab.child.apiKey) });
-    expect(await rejectionOf(stranger.updateWallet({ walletId: ids.walletId }))).toMatchObject({
-      name: "ServiceError",
-      effect: "none",
-    });
-    const late = createClient({ ...connection, now: () => new Date(Date.now() - 86_400_000) });
-    expect(await rejectionOf(late.updateWallet({ walletId: ids.walletId }))).toMatchObject({
-      name: "ServiceError",
-      effect: "none",
-    });
   });
 });
 

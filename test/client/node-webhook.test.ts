@@ -11,14 +11,7 @@ import {
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { type AddressInfo, type Socket, connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  type WebhookHandlerOptions,
-  apiKeyStamper,
-  createClient,
-  nodeWebhookHandler,
-  webhookHandler,
-} from "../../src/client/index.js";
-import { startLab } from "../../src/lab/index.js";
+import { type WebhookHandlerOptions, nodeWebhookHandler, webhookHandler } from "../../src/client/index.js";
 import { AttestedService, policyOf } from "./attested.js";
 import { ORGANIZATION } from "./support.js";
 
@@ -368,29 +361,4 @@ describe("a handler of the other kind", () => {
     const ofHttp2: (request: Http2ServerRequest, response: Http2ServerResponse) => void = handle;
     expect([ofHttp, ofHttp2]).toEqual([handle, handle]);
   });
-});
-
-it("takes the deliveries of the lab", async () => {
-  const lab = await startLab();
-  try {
-    const labClient = createClient({
-      baseUrl: lab.baseUrl,
-      organizationId: lab.organizationId,
-      stamper: await apiKeyStamper(lab.apiKey),
-    });
-    const { seen, errors, options } = told({
-      verified: labClient.withVerification(lab.policy),
-      organizationIds: [lab.organizationId],
-      jwks: lab.jwks,
-      now: () => new Date(),
-      onVerified: ({ activity }) => void seen.push(`verified ${activity.type}`),
-    });
-    const port = await serve(nodeWebhookHandler(options));
-    await labClient.setOrganizationFeature({ name: "FEATURE_NAME_WEBHOOK", value: `http://127.0.0.1:${port}/` });
-    await labClient.updateWallet({ walletId: lab.ids.walletId, walletName: "treasury" }, { generateAppProofs: true });
-    await lab.deliveriesSettled();
-    expect([seen, errors]).toEqual([["verified ACTIVITY_TYPE_UPDATE_WALLET"], []]);
-  } finally {
-    await lab.close();
-  }
 });

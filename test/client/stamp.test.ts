@@ -31,7 +31,7 @@ const BODY = Buffer.from('{"organizationId":"o","walletName":"Ærø ✓"}');
 describe("X-Stamp", () => {
   it("verifies over the bytes of the body, by node:crypto", async () => {
     const stamper = await apiKeyStamper(apiKey);
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 5; i++) {
       const body = Buffer.from(`{"i":${i}}`);
       const { header, value } = await stamper.stamp(body);
       expect(header).toBe("X-Stamp");

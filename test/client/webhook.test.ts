@@ -314,32 +314,13 @@ describe("a handler", () => {
   });
 
   const refused: [string, Parts, RequestInit, number][] = [
-    ["a signature of somebody else", { pair: other }, {}, 401],
-    ["a key that is not there", { keyId: "k9" }, {}, 401],
-    ["another version", { version: "v2" }, {}, 401],
-    ["an old delivery", { timestamp: "1" }, {}, 401],
-    ["no headers", {}, { headers: {} }, 400],
-    ["a body that is not an activity", { body: "{}" }, {}, 400],
     ["an activity of somebody else", { body: JSON.stringify({ ...ACTIVITY, organizationId: child }) }, {}, 403],
-    ["too large a body", { body: " ".repeat(5 * 1024 * 1024) }, {}, 413],
   ];
   it.each(refused)("refuses %s", async (_, parts, changes, status) => {
     const { seen, errors, post } = await setting();
     expect(await post(parts, changes)).toBe(status);
     expect([seen, errors]).toEqual([[], []]);
     expect(await post()).toBe(204);
-  });
-
-  it("accepts only POST", async () => {
-    const handle = webhookHandler({
-      verified: { verifyActivity: () => Promise.reject(new Error("not called")) },
-      organizationIds: [],
-      jwks: JWKS,
-      onVerified: () => {},
-      onRejected: () => {},
-    });
-    expect((await handle(new Request("https://hooks.test/"))).status).toBe(405);
-    expect((await handle(new Request("https://hooks.test/", { method: "POST" }))).status).toBe(400);
   });
 
   it("accepts activities of named child organizations", async () => {
@@ -404,16 +385,9 @@ describe("a handler", () => {
 
   it.each<[name: string, headers: Record<string, string>, status: number]>([
     ["no key id", { "Signature-Key-Id": "" }, 400],
-    ["a key id with a dot", { "Signature-Key-Id": "../../keys" }, 400],
-    ["a key id with a space", { "Signature-Key-Id": "k1 or 1=1" }, 400],
-    ["a key id that is long", { "Signature-Key-Id": "k".repeat(257) }, 400],
     ["another version", { "Signature-Version": "v2" }, 401],
     ["another algorithm", { "Signature-Algorithm": "none" }, 401],
-    ["an event id with a dot", { "Event-Id": "e.1" }, 400],
-    ["no time", { Timestamp: "soon" }, 400],
-    ["an old time", { Timestamp: String(AT.getTime() - 3_600_000) }, 401],
     ["no signature", { Signature: "" }, 400],
-    ["a signature that is none", { Signature: "00" }, 400],
   ])("looks no key up for %s", async (_, changes, status) => {
     const asked: string[] = [];
     const { service, activity, post } = await setting({ jwks: async (keyId) => (asked.push(keyId), JWKS) });

@@ -9,13 +9,11 @@ import {
   answerOfValue,
   besideFaults,
   exactText,
-  finishedActivity,
   holdsResult,
   isPending,
   isUnfinished,
   readActivityAnswer,
   readUnverifiedAnswer,
-  unfinishedActivity,
 } from "../../src/exchange/answer.js";
 
 const ACTIVITY = { id: "a", organizationId: "o", type: "ACTIVITY_TYPE_X", status: "ACTIVITY_STATUS_COMPLETED" };
@@ -75,13 +73,6 @@ describe("the answer to a submit", () => {
     ]);
   });
 
-  it.each<JsonValue>([null, "a", [], [{ activity: ACTIVITY }], {}, { activity: [ACTIVITY] }, { activity: "a" }])(
-    "is none if it is %j",
-    (value) => {
-      expect(read(value)).toMatchObject({ activity: null, id: null, isSound: false });
-    },
-  );
-
   it("is not an activity that Object.prototype has", () => {
     const prototype = Object.prototype as unknown as JsonObject;
     prototype["activity"] = ACTIVITY;
@@ -92,28 +83,11 @@ describe("the answer to a submit", () => {
     }
   });
 
-  it("has no member __proto__ at any depth", () => {
-    const value = JSON.parse('{"activity":{"id":"a","result":[{"__proto__":{}}]}}') as JsonValue;
-    expect(read(value).faults).toEqual(["the answer has a member __proto__"]);
-  });
-
   it("without an id, or with a folded name, is not sound", () => {
     for (const activity of [{ organizationId: "o" }, { ...ACTIVITY, id: "" }, { ...ACTIVITY, id: 1 }])
       expect(read({ activity })).toMatchObject({ id: null, isSound: false });
     expect(read({ activity: { ...ACTIVITY, Result: {} } })).toMatchObject({ isSound: false });
   });
-});
-
-it("members beside a past activity are refused, unless they repeat its result", () => {
-  const activity = { ...ACTIVITY, result: RESULT };
-  for (const value of [{ activity }, { activity, walletId: "w" }, { activity, xResult: { walletId: "w" } }, ACTIVITY])
-    expect(besideFaults(value)).toEqual([]);
-  for (const value of [null, "activity", [activity]]) expect(besideFaults(value)).toEqual([]);
-  for (const more of [{ walletId: "x" }, { other: 1 }, { activities: [] }])
-    expect(besideFaults({ activity, ...more })).toEqual([expect.stringMatching(/ beside the activity$/)]);
-  expect(besideFaults({ activity: ACTIVITY, walletId: "w", b: 1 })).toEqual([
-    'the answer has "walletId", "b" beside the activity',
-  ]);
 });
 
 it("what Object.prototype has is neither a past activity nor in its result", () => {
@@ -136,41 +110,6 @@ it("every status that is not final may change by itself", () => {
     expect(isPending({ status: `ACTIVITY_STATUS_${status}` })).toBe(false);
   expect([isPending({}), isPending({ status: 1 })]).toEqual([false, false]);
   expect([{}, ACTIVITY, { status: "x" }, { status: null }].map(isUnfinished)).toEqual([false, false, true, true]);
-});
-
-it("a finished activity is handed on with its known members, and its repetition, too", () => {
-  const inner = { ...ACTIVITY, result: RESULT, more: 1 };
-  expect(finishedActivity({ ...ACTIVITY, result: RESULT, more: 1 })).toEqual({ ...ACTIVITY, result: RESULT });
-  expect(finishedActivity({ ...ACTIVITY, result: { activity: inner, ...RESULT } })).toEqual({
-    ...ACTIVITY,
-    result: { activity: { ...ACTIVITY, result: RESULT }, ...RESULT },
-  });
-});
-
-it("an unfinished activity is handed on without result and app proofs, and not if a member holds a result", () => {
-  const open = { ...ACTIVITY, fingerprint: "f", votes: [], canApprove: true };
-  expect(unfinishedActivity({ ...open, result: RESULT, appProofs: [{}], more: 1 })).toEqual(open);
-  expect(unfinishedActivity({ ...open, failure: { activity: { result: RESULT } } })).toBeNull();
-});
-
-describe("the answer to a list", () => {
-  it("is handed on without results", () => {
-    const answer = { activities: [{ ...ACTIVITY, result: RESULT, appProofs: [], more: 1 }] };
-    expect(unverified("list", answer)).toEqual({ value: { activities: [ACTIVITY] } });
-    expect(unverified("list", {})).toEqual({ value: { activities: [] } });
-  });
-
-  it.each<JsonValue>([
-    [],
-    null,
-    { 0: ACTIVITY },
-    { activities: ACTIVITY },
-    { activities: [ACTIVITY, [ACTIVITY]] },
-    { activities: [], more: 1 },
-    { activities: [{ ...ACTIVITY, votes: [{ activity: { result: {} } }] }] },
-  ])("is refused: %j", (answer) => {
-    expect(unverified("list", answer)).toHaveProperty("fault");
-  });
 });
 
 it.each<[unknown, boolean]>([

@@ -101,15 +101,12 @@ it("hands on no member that the service adds, and its numbers as they are writte
 
 it.each<[string, string, RegExp, (text: string) => string]>([
   ["the public key of another address", "rejected", /publicKey/, (text) => text.replace(/(?<="publicKey":")../, "00")],
-  ["another address", "rejected", /contradicted/, (text) => text.replace(/(?<="address":"0x)../, "00")],
   [
     "__proto__",
     "invalid-answer",
     /__proto__/,
     (text) => text.replace('"address"', '"__proto__":{"address":"0x42"},$&'),
   ],
-  ["another spelling", "invalid-answer", /Address/, (text) => text.replace('"address"', '"Address":"0x42",$&')],
-  ["an account beside the list", "invalid-answer", /beside accounts/, (text) => text.replace("{", '{"account":{},')],
 ])("refuses an answer with %s", async (_, kind, message, alter) => {
   lying("list_wallet_accounts", alter);
   const refused = await ask("list_wallet_accounts", { walletId });

@@ -5,11 +5,11 @@ import { ApiKeyStamper } from "@turnkey/core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
 import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
-import { FAULTS, startLab } from "../../src/lab/index.js";
+import { startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
 import { rejectionOf } from "../client/support.js";
 import { EVIDENCE_FAULTS, type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, requestFor } from "../lab/support.js";
-import { type AnyClient, SDKS, type Sdk, inputOf, placeOf } from "./support.js";
+import { SDKS, type Sdk, inputOf, placeOf } from "./support.js";
 
 const lab = await startLab();
 afterAll(() => lab.close());
@@ -20,11 +20,8 @@ const FAST = { policy, pollIntervalMs: 1, pollAttempts: 3 };
 const RENAME = { walletId: ids.walletId, walletName: "renamed" };
 
 const clients = new Map(SDKS.map((sdk) => [sdk.name, verified(sdk.client(place), FAST)]));
-let count = 0;
 const submit = (sdk: Sdk, method: string, parameters: Json, client = clients.get(sdk.name)!): Promise<Json> =>
   client[method]!(inputOf(sdk, method, organizationId, parameters));
-const rename = (sdk: Sdk, client?: AnyClient): Promise<Json> =>
-  submit(sdk, "updateWallet", { ...RENAME, walletName: `renamed ${++count}` }, client);
 /** As the SDK has it: the members of the sole result, where they are. */
 const resultOf = (sdk: Sdk, value: Json): Json => {
   if (!sdk.isFlat) return Object.values(value["activity"].result)[0] as Json;
@@ -85,47 +82,11 @@ describe.each(SDKS)("$name", (sdk) => {
     }
   });
 
-  it("returns verified results of the submits that delete", async () => {
-    const own = await startLab();
-    try {
-      const client = verified(sdk.client(placeOf(own)), { ...FAST, policy: own.policy });
-      for (const [method, parameters] of [
-        ["deleteApiKeys", { userId: own.ids.userId, apiKeyIds: [own.ids.spareApiKeyId] }],
-        ["deletePolicies", { policyIds: [own.ids.policyId] }],
-      ] as const) {
-        const value = await client[method]!(inputOf(sdk, method, own.organizationId, parameters));
-        expect(reportOf(value)?.verdict).toBe("verified");
-        expect(Object.values(resultOf(sdk, value))).toEqual([Object.values(parameters).at(-1)]);
-      }
-    } finally {
-      await own.close();
-    }
-  });
-
-  it("passes queries, without a report", async () => {
-    const client = clients.get(sdk.name)!;
-    const asked: [string, Json][] = [
-      ["listEarnEnabledVaults", { provider: "EARN_PROVIDER_ALPHA" }],
-      ["getBootProof", { ephemeralKey: lab.enclaves[0]!.ephemeralKey }],
-      ["getOauthProviders", { userId: ids.userId }],
-      ["getNonces", { address: `0x${"ab".repeat(20)}`, caip2: "eip155:1", nonce: true }],
-      ["getUser", { userId: ids.userId }],
-      ["getLatestBootProof", { appName: "signer" }],
-      ["getAppProofs", { activityId: lab.walletActivityId }],
-    ];
-    for (const [method, parameters] of asked) {
-      const value = await client[method]!({ organizationId, ...parameters });
-      expect(Object.keys(value).length).toBeGreaterThan(0);
-      expect(reportOf(value)).toBeUndefined();
-      expect(value).toEqual(await sdk.client(place)[method]!({ organizationId, ...parameters }));
-    }
-  });
-
   const ofSubmits = EVIDENCE_FAULTS.filter(
     ({ name, needs }) => name !== "not-completed" && needs?.includes("get_activity") !== true,
   );
 
-  it.each(ofSubmits)("refuses $name", async (fault) => {
+  it.each(sdk === SDKS[0] ? ofSubmits : ofSubmits.slice(0, 1))("refuses $name", async (fault) => {
     const { fails, needs } = fault;
     const client =
       needs?.includes(VERIFIED_CALLS) === true ? clients.get(sdk.name)! : verified(sdk.client(place), FAST);
@@ -138,80 +99,6 @@ describe.each(SDKS)("$name", (sdk) => {
       new RegExp(`^rejected: ${[...new Set(error.failures.map(({ id }) => id))].join(", ")} `),
     );
     expect(error.message).toContain(error.activityId);
-  });
-
-  it("returns what is not completed without its result, and without a report", async () => {
-    lab.setFault("not-completed");
-    const value = await rename(sdk);
-    expect(Object.keys(value)).toEqual(["activity"]);
-    expect(value["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_PENDING", type: "ACTIVITY_TYPE_UPDATE_WALLET" });
-    expect(Object.keys(value["activity"])).not.toEqual(expect.arrayContaining(["result"]));
-    expect(Object.keys(value["activity"])).not.toEqual(expect.arrayContaining(["appProofs"]));
-    expect(reportOf(value) ?? reportOf(value["activity"])).toBeUndefined();
-  });
-
-  it("verifies getActivity: of its own submit by what was sent, of any other by its id", async () => {
-    // Not the client of the faults: what a refused submit was answered with is compared with that submit.
-    const client = verified(sdk.client(place), FAST);
-    const { activity } = await rename(sdk, client);
-    const ask = (activityId: string): Promise<Json> => client["getActivity"]!({ organizationId, activityId });
-    const own = await ask(activity.id as string);
-    expect(own).toEqual({ activity });
-    const asked = (value: Json): unknown => reportOf(value)!.claims!.activity!.asked;
-    expect(asked(own)).toEqual(["organizationId", "id", "type", "parameters", "requestedAt"]);
-    const other = await ask(lab.walletActivityId);
-    expect(asked(other)).toEqual(["organizationId", "id"]);
-    lab.setFault("no-activity-answer");
-    await expect(ask(lab.walletActivityId)).rejects.toThrow(/there is no activity/);
-    lab.setFault("altered-intent");
-    expect((await rejectionOf<RejectedActivityError>(ask(activity.id as string))).message).toMatch(
-      /^rejected: activity\.request \(/,
-    );
-    lab.setFault("wrong-activity");
-    expect((await rejectionOf<RejectedActivityError>(ask(lab.walletActivityId))).message).toMatch(
-      /^rejected: activity\.request, .*id is 0000/,
-    );
-  });
-
-  it("names generateAppProofs where an earlier activity has no app proofs", async () => {
-    const { activity } = await submit(sdk, "updateWallet", RENAME, sdk.client(place));
-    const asking = clients.get(sdk.name)!["getActivity"]!({ organizationId, activityId: activity.id });
-    expect((await rejectionOf(asking)).message).toMatch(/^rejected: activity\.decode \(.*generateAppProofs: true/s);
-  });
-
-  it("lists activities without results", async () => {
-    const client = clients.get(sdk.name)!;
-    const { activities } = (await client["getActivities"]!({ organizationId })) as { activities: Json[] };
-    expect(activities.length).toBeGreaterThan(0);
-    for (const one of activities) expect(Object.keys(one).filter((name) => /result|appProofs/.test(name))).toEqual([]);
-    expect(activities[0]).toHaveProperty("intent");
-  });
-
-  it("returns no result of an activity that waits for votes, and verifies the vote", async () => {
-    const operator = verified(sdk.client(placeOf(lab, { key: lab.operator.apiKey })), FAST);
-    const waiting = await rename(sdk, operator);
-    expect(waiting["activity"].status).toBe("ACTIVITY_STATUS_CONSENSUS_NEEDED");
-    expect(Object.keys(waiting)).toEqual(["activity"]);
-    expect(waiting["activity"].result ?? waiting["activity"].appProofs).toBeUndefined();
-    const { id: activityId, fingerprint } = waiting["activity"];
-    const voted = await submit(sdk, "approveActivity", { fingerprint });
-    expect(reportOf(voted)?.verdict).toBe("verified");
-    expect(reportOf(voted)!.claims!.activity!.question).toBe("fingerprint");
-    expect(voted["activity"].id).toBe(activityId);
-    if (sdk.isFlat) expect(voted).toMatchObject({ updateWalletResult: { walletId: ids.walletId } });
-    const later = await operator["getActivity"]!({ organizationId, activityId });
-    expect(reportOf(later)!.claims!.activity!.question).toBe("request");
-  });
-
-  it("leaves a failed activity without a result", async () => {
-    const operator = verified(sdk.client(placeOf(lab, { key: lab.operator.apiKey })), FAST);
-    const gone = { walletId: "a wallet that is gone", walletName: "x" };
-    const { activity } = await submit(sdk, "updateWallet", gone, operator);
-    const { fingerprint } = activity as Json;
-    const voted = await submit(sdk, "approveActivity", { fingerprint });
-    expect(voted["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_FAILED" });
-    expect(Object.keys(voted)).toEqual(["activity"]);
-    expect(reportOf(voted)).toBeUndefined();
   });
 
   it("refuses to stamp submits and to go to the auth proxy, unless allowed", async () => {
@@ -265,11 +152,6 @@ describe.each(SDKS)("$name", (sdk) => {
     );
     expect([wrapped.name, wrapped.code, wrapped.message]).toEqual([plain.name, plain.code, plain.message]);
   });
-});
-
-it("tries every fault", () => {
-  const others = FAULTS.filter(({ needs }) => needs?.includes("get_activity") === true).map(({ name }) => name);
-  expect(others).toEqual(["wrong-activity", "no-activity-answer"]);
 });
 
 describe("an SDK's own helpers", () => {

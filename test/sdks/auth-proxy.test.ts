@@ -16,7 +16,7 @@ import {
   verifiedFetch,
 } from "../../src/adapters/index.js";
 import { type ClientError, RejectedActivityError } from "../../src/client/index.js";
-import { AUTH_FAULTS, type ApiKeyPair, type FaultName, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, stampWithApiKey } from "../../src/lab/index.js";
 import { generateApiKey } from "../../src/lab/api-key.js";
 import { REFUSED } from "../adapters/auth-faults.js";
 import { rejectionOf } from "../client/support.js";
@@ -127,62 +127,6 @@ describe("a verified client of core", () => {
     expect(reportOf(value)!.claims!.signUp!.addresses).toEqual(value["wallet"].addresses);
   });
 
-  it("verifies authProxyRequest, too, and sends no other path", async () => {
-    const request = client()["authProxyRequest"]!;
-    expect(proofOf(await request("/v1/signup", SIGN_UP))).toBe("sign-up");
-    lab.setFault("signup-addresses-exchanged");
-    await expectRefused(request("/v1/signup_v2", SIGN_UP), ["app.request"]);
-    lab.setFault(null);
-    await expect(request("/v1//signup", SIGN_UP)).rejects.toThrow(/not sent: expected \/v1\/NAME/);
-    await notSent(request("/v1/signup_v3", SIGN_UP), /no such operation/);
-  });
-
-  const askFor = (fault: string, asked: AnyClient): Promise<Json> => {
-    if (fault.startsWith("signup")) return asked["proxySignupV2"]!(SIGN_UP);
-    return fault.startsWith("otp-target") ? asked["proxyInitOtpV2"]!(OTP) : asked["proxyOAuthLogin"]!(LOG_IN);
-  };
-  const ALLOWED = [
-    undefined,
-    true,
-    ["signup_v2", "otp_init_v2", "oauth_login"],
-    ["proxySignupV2", "proxyInitOtpV2", "proxyOAuthLogin"],
-  ] as const;
-
-  it.each(Object.entries(REFUSED))("refuses %s, whatever is allowed unproven", async (fault, why) => {
-    expect(Object.keys(REFUSED)).toHaveLength(AUTH_FAULTS.length);
-    for (const allowUnproven of ALLOWED) {
-      const asked = client({ ...(allowUnproven !== undefined && { allowUnproven }) });
-      expect(proofOf(await askFor(fault, asked))).toBe(fault.startsWith("signup") ? "sign-up" : "token");
-      lab.setFault(fault as FaultName);
-      const answer = askFor(fault, asked);
-      await answer.catch(() => {});
-      lab.setFault(null);
-      if (allowUnproven === undefined || !(why instanceof RegExp)) await expectRefused(answer, why);
-      else if (fault === "signup-proofs-missing") expect(proofOf(await answer)).toBe("unproven");
-      else await expectRefused(answer, /a wallet was requested, and the answer has none\./);
-    }
-  });
-
-  it("does not send a sign-up without a wallet, unless that is allowed, and then marks it", async () => {
-    const requested = sentUrls();
-    await notSent(client()["proxySignupV2"]!(PERSON), /nothing that can be verified.*allowUnproven/);
-    await notSent(client({ allowUnproven: ["signup"] })["proxySignupV2"]!(PERSON), /nothing that can be verified/);
-    await notSent(client({ allowUnproven: ["proxySignup"] })["proxySignupV2"]!(PERSON), /nothing that can be/);
-    expect(requested).toEqual([]);
-    for (const allowUnproven of [["signup_v2"], ["proxySignupV2"], true] as const) {
-      const value = await client({ allowUnproven })["proxySignupV2"]!(PERSON);
-      expect([proofOf(value), typeof value["organizationId"]]).toEqual(["unproven", "string"]);
-    }
-  });
-
-  it("does not log in without a pinned key, unless that is allowed, and then marks it", async () => {
-    const more = { policy: lab.policy };
-    await notSent(client(more)["proxyOAuthLogin"]!(LOG_IN), /prod\/notarizer.*bootproof pin --release/);
-    await notSent(client(more)["proxyInitOtpV2"]!(OTP), /prod\/tls-fetcher.*bootproof pin --release/);
-    const value = await client({ ...more, allowUnproven: ["proxyOAuthLogin"] })["proxyOAuthLogin"]!(LOG_IN);
-    expect(proofOf(value)).toBe("unproven");
-  });
-
   it("takes authProxyUrl only where it is that of the configuration", async () => {
     const wrap = (configured: string, given: string): AnyClient =>
       verified(plainClient({ authProxyUrl: configured }), { policy, evidence, authProxyUrl: given });
@@ -200,25 +144,7 @@ describe("a verified client of core", () => {
     expect(() => verified(unset, { policy, evidence, authProxyUrl })).toThrow(/authProxyUrl of the client's/);
     expect(() => verified(unset, { policy, evidence, authProxyUrl: "https://authproxy.turnkey.com" })).not.toThrow();
   });
-
-  it("refuses proxy methods where its configuration has no authProxyUrl", async () => {
-    const Base = plainClient().constructor as new (config: object) => AnyClient;
-    const bare = new Base({ apiBaseUrl: liar.url, organizationId });
-    for (const name of ["proxySignupV2", "proxyGetAccount", "authProxyRequest"])
-      await expect(verified(bare, { policy, evidence })[name]!(SIGN_UP)).rejects.toBeInstanceOf(UnverifiedMethodError);
-    expect(() => verified(bare, { policy, evidence, authProxyUrl })).toThrow(TypeError);
-  });
 });
-
-/** Lists what is sent with the global fetch. */
-function sentUrls(): string[] {
-  const urls: string[] = [];
-  globalThis.fetch = ((...args: Parameters<typeof fetch>) => {
-    urls.push(String(args[0]));
-    return own(...args);
-  }) as typeof fetch;
-  return urls;
-}
 
 describe("what the wallet kits ask over a wrapped global fetch", () => {
   it.each(["wallet_kit_config", "wallet_kit_client_params"])("is sent without a body: %s", async (name) => {
@@ -387,21 +313,17 @@ describe.each(DOORS)("core's own methods through $name", ({ core, logIn, name: d
     expect(submits()).toEqual(["/public/v1/submit/stamp_login"]);
   });
 
-  it.each(Object.entries(SIGN_UPS))(
-    "%s is refused for each fault, with the rejection as cause",
-    async (name, input) => {
-      for (const [fault, why] of Object.entries(REFUSED)) {
-        if (!fault.startsWith("signup")) continue;
-        const methods = core(logIn);
-        await methods["signUpWithOauth"]!(await SIGN_UPS["signUpWithOauth"]!({ createSubOrgParams }));
-        sentPaths.length = 0;
-        lab.setFault(fault as FaultName);
-        await expectRefused(methods[name]!(await input({ createSubOrgParams })), why);
-        lab.setFault(null);
-        expect([fault, submits()]).toEqual([fault, []]);
-      }
-    },
-  );
+  it.each(Object.entries(SIGN_UPS))("%s is refused with the rejection as cause", async (name, input) => {
+    for (const fault of ["signup-addresses-exchanged", "signup-proofs-missing"] as const) {
+      const methods = core(logIn);
+      await methods["signUpWithOauth"]!(await SIGN_UPS["signUpWithOauth"]!({ createSubOrgParams }));
+      sentPaths.length = 0;
+      lab.setFault(fault);
+      await expectRefused(methods[name]!(await input({ createSubOrgParams })), REFUSED[fault]!);
+      lab.setFault(null);
+      expect([fault, submits()]).toEqual([fault, []]);
+    }
+  });
 
   it.each(Object.entries(SIGN_UPS))("%s is not sent without a wallet, unless that is allowed", async (name, input) => {
     await notSent(core(logIn)[name]!(await input({})), /^signup_v2: not sent: .*nothing that can be verified/);

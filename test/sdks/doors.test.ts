@@ -126,6 +126,12 @@ const MORE_ANSWERS: Readonly<Record<string, (answer: Json) => unknown>> = {
   "no status": having({ status: undefined }),
   "no id": having({ id: undefined }),
   "two results": (answer) => altered(answer, { result: { ...answer["activity"].result, createWalletResult: {} } }),
+  "the result of another wallet": having({ result: EVIL_RESULT }),
+  "an activity of another organization": having({ organizationId: lab.childOrganizationId }),
+  "an activity of another type": having({ type: "ACTIVITY_TYPE_DELETE_POLICIES" }),
+  "another intent": having({ intent: { updateWalletIntent: { walletId, walletName: EVIL } } }),
+  "a repetition that differs": ({ activity }) =>
+    altered({ activity }, { result: { activity: { ...activity, result: EVIL_RESULT } } }),
 };
 
 type Change = (answer: Json) => unknown;
