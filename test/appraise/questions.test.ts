@@ -283,10 +283,6 @@ describe("a deployment of kind nitro", () => {
     expect(scopeOfPins({ ...deployment, pcrs: [...deployment.pcrs, []] }, null).reasons.length).toBe(1);
     expect(scopeOfPins({ ...deployment, publicKey: KEY }, null).reasons).toEqual([]);
   });
-
-  it("is the only other kind", () => {
-    expect(faultsOf({ kind: "tpm", pcrs })).toEqual(['deployments[0].kind: expected "qos" or "nitro"']);
-  });
 });
 
 /** A document whose PCRs are none of them zeros, but for those given. */
