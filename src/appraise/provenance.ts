@@ -44,19 +44,10 @@ export interface GithubReleaseFile extends AnyFile {
 }
 
 /** An entry on the run of a build. */
-export interface WorkflowFile extends AnyFile {
-  readonly githubRelease?: never;
-  readonly issuer: string;
-  readonly repository?: string;
-  readonly repositoryId?: string;
+export interface WorkflowFile
+  extends AnyFile, Omit<WorkflowDemand, "workload" | "trustedRoots" | "workflow" | "ref" | "predicateTypes" | "open"> {
   readonly workflow?: OneOrMore<string>;
   readonly ref?: OneOrMore<string>;
-  readonly signer?: string;
-  readonly identity?: string;
-  readonly runner?: string;
-  readonly trigger?: string;
-  /** Commit of 40 hex digits. */
-  readonly commit?: string;
   readonly predicateTypes: OneOrMore<string>;
   readonly open?: readonly ProvenanceQuestion[];
 }

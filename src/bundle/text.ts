@@ -1,14 +1,21 @@
 /** Notices that are shown with the verdict on a bundle or page. */
+import type { SignedFacts } from "../appraise/parsed-policy.js";
 import type { Notice } from "../report/facts.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
 
 /** A signed policy that a bundle only shows. */
-export interface ShownPolicy {
-  readonly name: string;
-  readonly version: number;
-  /** SHA-256 of the payload in hex. */
-  readonly sha256: string;
+export type ShownPolicy = Pick<SignedFacts, "name" | "version" | "sha256">;
+
+/**
+ * A difference between the report inside the bundle (`packed`) and the report made again (`anew`), as shortened JSON
+ * texts. Null if one report has no value.
+ */
+export interface Difference {
+  /** Place, for example `verdict` or `boot[0] cose.signature`. */
+  readonly place: string;
+  readonly packed: string | null;
+  readonly anew: string | null;
 }
 
 export interface BundleFacts {
@@ -16,11 +23,7 @@ export interface BundleFacts {
   readonly packed: {
     readonly now: string;
     readonly verdict: Verdict;
-    readonly differences: readonly {
-      readonly place: string;
-      readonly packed: string | null;
-      readonly anew: string | null;
-    }[];
+    readonly differences: readonly Difference[];
   } | null;
   readonly otherPolicy?: ShownPolicy;
 }

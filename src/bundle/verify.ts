@@ -33,7 +33,7 @@ import { type Verification, madeVerification } from "../verification.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
-import type { ShownPolicy } from "./text.js";
+import type { Difference, ShownPolicy } from "./text.js";
 
 /**
  * Chooses the policy inside the bundle. The bundle's maker chose that policy, so it may only tighten, and the verdict
@@ -74,17 +74,6 @@ export interface PackedReport {
   readonly verdict: Report["verdict"];
   /** Up to 100 differences in verdict, statuses and claims. Texts are not compared, since versions change them. */
   readonly differences: readonly Difference[];
-}
-
-/**
- * A difference between the report inside the bundle (`packed`) and the report made again (`anew`), as shortened JSON
- * texts. Null if one report has no value.
- */
-interface Difference {
-  /** Place, for example `verdict` or `boot[0] cose.signature`. */
-  readonly place: string;
-  readonly packed: string | null;
-  readonly anew: string | null;
 }
 
 /**

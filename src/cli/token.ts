@@ -1,11 +1,11 @@
 /** `bootproof token`: verifies a session token, an OTP verification token or a signed bundle. */
 import { jsonDocument } from "../report/json.js";
-import type { SignedPolicy } from "../signed-policy/index.js";
-import type { Policy } from "../appraise/policy.js";
 import type { TokenKind } from "../token/decode.js";
 import {
   ANY_ORGANIZATION,
   ANY_USER,
+  type ExpectedToken,
+  type TokenOptions,
   type TokenReport,
   verifyOtpToken,
   verifySessionToken,
@@ -78,18 +78,12 @@ function pathOf(args: ArgumentReader, word: string): string | undefined {
   );
 }
 
-interface Expected {
-  readonly organizationId: string | typeof ANY_ORGANIZATION;
-  readonly userId?: string;
-  readonly publicKey?: string;
-}
-
 function expectedOf(
   args: ArgumentReader,
   { anyOrganization = false, userId, publicKey, ...flags }: Flags<"token">,
   kind: TokenKind | undefined,
   io: Io,
-): Expected | undefined {
+): ExpectedToken | undefined {
   for (const name of ["organization", "user"] as const)
     if (args.has(`any-${name}`) && args.has(`${name}-id`))
       args.fault(`--${name}-id and --any-${name} exclude each other`);
@@ -128,12 +122,8 @@ async function textIn(files: InputFiles, path: string): Promise<string | undefin
   return bytes && files.textOf(path, bytes)?.replace(/\r?\n$/, "");
 }
 
-interface Parts {
-  readonly policy: Policy | SignedPolicy;
-  readonly now: Date;
-  readonly expected: Expected;
+interface Parts extends TokenOptions<ExpectedToken> {
   readonly toleranceMs: number;
-  readonly namespace?: string;
 }
 
 function verified(

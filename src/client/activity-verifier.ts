@@ -177,11 +177,7 @@ export class ActivityVerifier {
   }
 }
 
-interface ActivityFacts {
-  readonly operation: string | null;
-  readonly activityId: string | null;
-  readonly activityStatus: string | null;
-}
+type ActivityFacts = Pick<RejectedActivityError, "operation" | "activityId" | "activityStatus">;
 
 function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
   const member = (name: string): string | null => {

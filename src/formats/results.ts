@@ -3,7 +3,7 @@ import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
 import { isBad, warningsOf, whyNotGood } from "../report/facts.js";
-import type { EvidencePiece, Report } from "../report/report.js";
+import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { unprovenStatements } from "../report/unproven.js";
 
@@ -13,19 +13,15 @@ export const TOOL_URI = "pkg:npm/bootproof";
 export const OWN_CLAIM = `${TOOL_URI}#report`;
 
 /** The report without passed checks, for readers who know neither EAR nor VSA. */
-export interface OwnClaim {
+export interface OwnClaim extends Pick<
+  Report,
+  "stale" | "policy" | "policyDigest" | "verifiedAt" | "validationTime" | "evidence" | "refusedFor"
+> {
   readonly verdict: string;
-  readonly stale: boolean;
-  readonly policy: string | null;
-  readonly policyDigest: string | null;
   readonly policyFrom?: "caller" | "bundle";
-  readonly verifiedAt: string;
-  readonly validationTime: string | null;
-  readonly evidence: readonly EvidencePiece[];
   readonly failed: readonly Check[];
   readonly warnings: readonly Check[];
   readonly buts: readonly string[];
-  readonly refusedFor?: readonly string[];
   readonly notes: readonly string[];
   readonly notProven: readonly string[];
 }

@@ -13,39 +13,40 @@ export interface HealthSubject {
   readonly hasQueue?: boolean;
 }
 
-/** Result of one poll of one application or key. `WatchPoll` of `bootproof/watch` has this shape. */
+/** Result of one poll of one application or key, and counts of this watch so far. `WatchPoll` has this shape. */
 export interface HealthPoll {
   /** End of the poll. */
   readonly at: Date;
   readonly watched: { readonly app: string } | { readonly ephemeralKey: string };
-  /** Number of polls of this name so far. */
+  /** Number of polls of this name. */
   readonly polls: number;
-  /** Reason why the boot proof could not be fetched or read; null after a good poll. */
+  /** Why the boot proof could not be fetched or read; null after a good poll. */
   readonly failure: { readonly kind: string } | null;
-  /** Whether the newest verdict for this name is a refusal; null before the first verdict. */
+  /** Whether the newest verdict of this name is a refusal, even one from before this watch; null before the first. */
   readonly isRefused: boolean | null;
-  /** Number of refusals that this process found. */
+  /** Number of refusals of this name that this watch found. */
   readonly refusals: number;
-  /** Time in the newest verified attestation document of this name; null before the first. */
+  /** Time in the newest verified attestation document of this name; null before this watch verified one. */
   readonly evidenceAt: Date | null;
-  /** Number of entries that this process recorded, of all names. */
+  /** Number of entries, of all names, that this watch recorded. */
   readonly recorded: number;
 }
 
-/** Setting, log and deliveries of a watch. `WatchStatus` of `bootproof/watch` has this shape. */
+/** Setting, log and deliveries of a watch. */
 export interface HealthStatus {
-  /** Time of the first refused reload of the policy; null unless the newest reload was refused. */
+  /** Time of the first refused reload; null unless the newest reload was refused. */
   readonly settingRefusedSince: Date | null;
-  /** Time at which the active setting was read. */
+  /** Time of the last successful read of policy and bundles. */
   readonly settingReadAt: Date | null;
+  /** SHA-256, in hex, of the bytes of the policy that is used; null if it was passed as a value. */
   readonly policyDigest: string | null;
-  /** Time at which a signed policy expires; null if the policy is not signed. */
+  /** Time from which a signed policy makes each verification fail; null if the policy is not signed. */
   readonly policyExpiresAt: Date | null;
-  /** Whether the feed of the signed policy was rolled back or forked. */
+  /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
   readonly isFeedContradicted: boolean;
-  /** Whether the log accepts entries; true without a log. */
+  /** False while the disk refuses entries; true without a log. */
   readonly isLogWritable: boolean;
-  /** Entries that their hooks have not received, and the time of the oldest. */
+  /** Refusals and entries of outages that were not delivered, and the time of the oldest. */
   readonly undelivered: { readonly count: number; readonly oldest: Date | null };
 }
 

@@ -1,7 +1,8 @@
 /** Operations of the lab. An operation is one row: its names, the shape of its parameters, and its effect. */
+import type { AddressDerivationProof } from "../decode/app-proof.js";
+import type { SubmitOperation } from "../client/operations.js";
 import type { Shape } from "../decode/shapes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { AddressFacts } from "./enclave.js";
 import type { Organization, UserRecord } from "./records.js";
 import type { Transaction } from "./state.js";
 
@@ -18,19 +19,13 @@ export interface Outcome {
   readonly intent?: JsonObject;
   readonly result: JsonObject;
   /** The facts that the app proofs prove, if app proofs are requested. */
-  readonly addresses?: readonly AddressFacts[];
+  readonly addresses?: readonly AddressDerivationProof[];
 }
 
 /** Runs an operation. It checks everything before it changes anything, and throws Refusal. */
 export type CarryOut<Parameters> = (call: Call<Parameters>) => Outcome | Promise<Outcome>;
 
-export interface LabOperation {
-  /** The last segment of its path. */
-  readonly name: string;
-  readonly type: string;
-  readonly parameters: Shape<unknown>;
-  readonly intentMember: string;
-  readonly resultMember: string;
+export interface LabOperation extends Omit<SubmitOperation, "group" | "result"> {
   /** Runs the operation. `parameters` must match the shape. */
   readonly carryOut: CarryOut<JsonObject>;
 }

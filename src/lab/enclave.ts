@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
-import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
+import { APP_PROOF_SCHEME, type AddressDerivationProof } from "../decode/app-proof.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
@@ -197,15 +197,7 @@ export function bootProofJson(parts: {
   };
 }
 
-export interface AddressFacts {
-  readonly organizationId: string;
-  /** Id of the wallet; absent for the address of a private key that is in no wallet. */
-  readonly walletId?: string;
-  readonly derivationPath?: string;
-  readonly address: string;
-}
-
-export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObject {
+export function addressDerivationPayload(at: Date, facts: AddressDerivationProof): JsonObject {
   return {
     type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
     timestampMs: String(at.getTime()),

@@ -3,17 +3,13 @@ import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
 /** The content of `lab.json`. Names of files are relative to its folder. */
-export interface LabFiles {
-  readonly baseUrl: string;
-  readonly organizationId: string;
-  readonly childOrganizationId: string;
+export interface LabFiles extends Pick<
+  Lab,
+  "baseUrl" | "organizationId" | "childOrganizationId" | "ids" | "walletActivityId" | "jwksUrl"
+> {
   readonly apiKeyFile: string;
   readonly trustAnchorFile: string;
   readonly policyFile: string;
-  readonly ids: Lab["ids"];
-  /** Id of the activity that created the wallet. It has app proofs of the wallet's addresses. */
-  readonly walletActivityId: string;
-  readonly jwksUrl: string;
   /** The URL of the faults. GET returns them, and PUT with `{"faults": ["name"]}` sets them. */
   readonly faultsUrl: string;
   /** The feed of the signed policy, and the file of what its consumers pin. */

@@ -3,6 +3,7 @@
  * correctly from the wrong value.
  */
 import { byteCopy, callable, date, instanceOf, plain, typedOptions, unchecked } from "../decode/options.js";
+import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type MembersOf, flag, list, optional } from "../decode/shapes.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
@@ -19,7 +20,6 @@ import {
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import { certificatePem } from "../verify/trust-anchor.js";
 import {
-  type AddressFacts,
   type Alter,
   type AppProofAlterations,
   type DocumentAlterations,
@@ -198,7 +198,7 @@ export interface ForgedEvidence {
   readonly manifestHash: Uint8Array;
 }
 
-export const LAB_ADDRESS: Required<AddressFacts> = {
+export const LAB_ADDRESS: Required<AddressDerivationProof> = {
   organizationId: "3a2de333-972b-45bf-8a7a-83c4167b81e2",
   walletId: "ad8a06ec-c2f4-55f2-ac43-65991efbfdd1",
   derivationPath: "m/44'/60'/0'/0/0",

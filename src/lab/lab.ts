@@ -24,11 +24,12 @@ import type { PasskeyRegistration } from "./passkey.js";
 import { MANY_ACCOUNTS, type ManyAccounts, putManyAccounts } from "./past-activities.js";
 import { type LabPolicyFeed, PolicyFeed } from "./policy-feed.js";
 import { type Nonces, type Seed, noncesId } from "./records.js";
+import type { Sources } from "./question.js";
 import { invalid } from "./refusal.js";
 import { APPS, RELEASE_OPTIONS, type ReleaseOptions, isApp, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
-import { type ServiceSettings, type Settings, settingsShape } from "./settings.js";
+import { type ServiceSettings, settingsShape } from "./settings.js";
 import { State, type Transaction } from "./state.js";
 import { type Store, loadLevelStore, memoryStore } from "./store.js";
 import { createdAt, putUser } from "./users.js";
@@ -276,15 +277,10 @@ function faultsResource(misbehaviour: Misbehaviour): Resource {
   };
 }
 
-interface Parts {
-  readonly state: State;
-  readonly fleet: Fleet;
-  readonly misbehaviour: Misbehaviour;
-  readonly settings: Settings;
+interface Parts extends Sources {
   readonly webhooks: Webhooks;
   readonly httpServer: HttpServer;
   readonly baseUrl: string;
-  readonly now: () => Date;
   readonly applications: readonly LabApplication[];
   readonly feed: PolicyFeed;
   readonly organizationId: string;

@@ -14,6 +14,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import type { SignUp } from "../verify/app-proof.js";
 import type { ActivityQuestion } from "../verify/contradictions.js";
 import type { GithubRelease } from "../decode/github-release.js";
+import type { VerifiedSignature } from "../verify/signatures.js";
 import type { ProvenanceThresholds } from "../verify/provenance-demand.js";
 import { TOOL } from "../version.js";
 
@@ -259,16 +260,7 @@ export interface ActivityClaims {
 }
 
 /** A signature in the result of an activity. No app proof covers it, so the signature itself was verified. */
-export interface SignatureClaims {
-  /** Index of the payload among the submitted ones, or 0 for a transaction. */
-  readonly index: number;
-  /** The address, public key or id that the caller submitted. */
-  readonly signWith: string;
-  /** The key, in hex, that verifies the signature, or null if it could not be checked. */
-  readonly publicKey: string | null;
-  /** Sentence on what is not proven, or null if the signature verifies under `signWith`. */
-  readonly open: string | null;
-}
+export interface SignatureClaims extends VerifiedSignature {}
 
 export interface ReportParts extends Omit<
   Report,

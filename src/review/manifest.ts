@@ -1,5 +1,5 @@
 /** The manifest or envelope under review, in any encoding, and its changes since a previous one. */
-import { type Approval, type Manifest, decodeManifest } from "../decode/manifest/index.js";
+import { type Manifest, type ManifestEnvelope, decodeManifest } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Change, compareSides } from "../diff/diff.js";
 import { type Encoded, encodedEnvelope, encodedManifest } from "../diff/manifest.js";
@@ -8,12 +8,9 @@ import { MalformedError, attempt, faultsIn } from "../errors.js";
 import { kindSentence, recognise } from "../inspect/kinds.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 
-interface ReadManifest {
-  readonly manifest: Manifest;
+interface ReadManifest extends ManifestEnvelope {
   /** The JSON of the file, or null for Borsh. */
   readonly json: Content | null;
-  readonly manifestSetApprovals: readonly Approval[];
-  readonly shareSetApprovals: readonly Approval[];
 }
 
 export interface GivenManifest extends ReadManifest {

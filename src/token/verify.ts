@@ -3,11 +3,11 @@ import { appraiseCurrent } from "../appraise/appraise.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { equalBytes, fromHex, toHex } from "../bytes.js";
-import { type Check, Checklist, checksOf } from "../checks.js";
+import { Checklist, checksOf } from "../checks.js";
 import { date, options as optionsShape, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, type Shape, count, demand, hex, nonEmptyText, optional, simple } from "../decode/shapes.js";
 import { withAdvice } from "../report/conclude.js";
-import { type SignedPolicyClaims, signedClaims } from "../report/report.js";
+import { type Report, signedClaims } from "../report/report.js";
 import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
@@ -21,7 +21,7 @@ export const ANY_ORGANIZATION = Symbol("any organization");
 export const ANY_USER = Symbol("any user");
 
 /** What the caller expects of a token. Ids are compared exactly, and keys as bytes. */
-interface ExpectedToken {
+export interface ExpectedToken {
   readonly organizationId: string | typeof ANY_ORGANIZATION;
   readonly userId?: string;
   /** Hex of a P-256 key, compressed (33 bytes) or not (65 bytes). */
@@ -44,7 +44,7 @@ export interface ExpectedBundle {
   readonly userId: string | typeof ANY_USER;
 }
 
-interface TokenOptions<Expected> {
+export interface TokenOptions<Expected> {
   /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
   readonly policy: Policy | SignedPolicy;
   readonly now: Date;
@@ -63,22 +63,16 @@ export type OtpTokenOptions = TokenOptions<ExpectedOtp> & WithTolerance;
 export type BundleKind = Exclude<TokenKind, "session" | "otp">;
 export type SignedBundleOptions<K extends BundleKind> = TokenOptions<ExpectedBundle> & { readonly kind: K };
 
-interface TokenFacts {
+interface TokenFacts extends Pick<
+  Report,
+  "tool" | "policy" | "policyDigest" | "signedPolicy" | "verifiedAt" | "checks"
+> {
   readonly format: "bootproof-token/1";
-  readonly tool: { readonly name: string; readonly version: string };
   readonly kind: TokenKind;
-  /** The policy's name, and SHA-256 of its bytes, each null if there is none. */
-  readonly policy: string | null;
-  readonly policyDigest: string | null;
-  /** The version of the signed policy, absent for any other policy. */
-  readonly signedPolicy?: SignedPolicyClaims;
-  /** RFC 3339. */
-  readonly verifiedAt: string;
   /** The namespace whose quorum key has to sign. */
   readonly namespace: string;
   /** The deployment of the policy whose quorum key signed, or null. */
   readonly deployment: string | null;
-  readonly checks: readonly Check[];
   /** Signed members that this package does not interpret. */
   readonly notInterpreted: readonly string[];
   /** Sentences on what is not proven. */

@@ -81,6 +81,7 @@ export interface WorkflowDemand extends AnyDemand {
   readonly identity?: string;
   readonly runner?: string;
   readonly trigger?: string;
+  /** Commit of 40 hex digits. */
   readonly commit?: string;
   readonly predicateTypes: readonly string[];
   readonly open: readonly ProvenanceQuestion[];

@@ -12,6 +12,7 @@ import { ed25519Curve, keccak_256, p256, secp256k1 } from "./noble-signatures.js
 import {
   type TypedDataBudget,
   UncheckedError,
+  type Ecdsa,
   hexBytes,
   payloadBytes,
   payloadDigest,
@@ -174,12 +175,6 @@ function base58Key(text: string): Uint8Array | null {
   const bytes = fromHex(hex.padStart(64, "0"));
   const zeros = bytes?.findIndex((byte) => byte !== 0);
   return bytes?.length === 32 && zeros === /^1*/.exec(text)![0].length ? bytes : null;
-}
-
-interface Ecdsa {
-  readonly r: Uint8Array;
-  readonly s: Uint8Array;
-  readonly yParity: number;
 }
 
 const UNKNOWN_SIGNER = "the address format of signWith is unknown to this version";

@@ -59,13 +59,20 @@ const TYPED: ReadonlyMap<number, number> = new Map([
 ]);
 const LEGACY_MEMBERS = 6;
 
+/** An ECDSA signature, with the parity of its point. */
+export interface Ecdsa {
+  readonly r: Uint8Array;
+  readonly s: Uint8Array;
+  readonly yParity: number;
+}
+
 interface UnsignedEthereum {
   readonly digest: Uint8Array;
   /**
    * Returns the signature of a signed transaction that is exactly this one, or null for any other bytes. Integers must
    * have no leading zero, and v must be that of the chain (EIP-155).
    */
-  readonly signatureOf: (signed: Uint8Array) => { r: Uint8Array; s: Uint8Array; yParity: number } | null;
+  readonly signatureOf: (signed: Uint8Array) => Ecdsa | null;
 }
 
 /** Reads an unsigned transaction, legacy or of a type in `TYPED`. Throws {@link UncheckedError} for any other type. */

@@ -1,6 +1,6 @@
 /** The entries of a log and their lines (watch/README.md, "The log"). */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { type CheckSubject, type CheckId, CHECK_IDS } from "../checks.js";
+import { type Check, type CheckSubject, CHECK_IDS } from "../checks.js";
 import { type JsonValue, isJsonObject, parseJson, printableJson } from "../decode/json.js";
 import {
   type MembersOf,
@@ -59,36 +59,23 @@ export function isApp(watched: Watched): watched is { readonly app: string } {
  */
 export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
-export interface FailedCheck {
-  readonly id: CheckId;
-  readonly subject: CheckSubject;
-  readonly detail: string;
-}
+export interface FailedCheck extends Pick<Check, "id" | "subject" | "detail"> {}
 
-export interface Finding {
+export interface Finding extends Pick<Report, "verdict" | "stale" | "policy" | "policyDigest" | "refusedFor" | "tool"> {
   /** Time of the verification (its `now`), RFC 3339. */
   readonly at: string;
   /** Name of the application; null if a key is watched. */
   readonly app: string | null;
   /** The key in lower-case hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
-  readonly verdict: Verdict;
-  /** Whether the age of the boot proof is the only reason for the rejection. */
-  readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
-  /** Reasons to refuse a good verdict under `strict` acceptance. Absent if there are none. */
-  readonly refusedFor?: readonly string[];
   /** The name of the matching deployment, if any. */
   readonly deployment: string | null;
-  readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
-  readonly policyDigest: string | null;
   /**
    * SHA-256, in hex, of everything that decides a verdict, except the time: policy, the files that it names, bundles,
    * options.
    */
   readonly settingDigest: string;
-  readonly tool: { readonly name: string; readonly version: string };
   /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
   /** The boot proof as received, or its JSON text if it is not an object or too deep to parse. */

@@ -3,22 +3,18 @@ import type { Signal } from "../client/platform.js";
 import { withoutPrototype } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import { type LogLine, type UnrecordedLine, standingOf, watchedName } from "./entry.js";
-import { type Delivered, type WatchMessage, backoffMs } from "./outages.js";
+import { type Delivered, type OutageOptions, backoffMs } from "./outages.js";
 import type { LogStore } from "./store.js";
 import { inTurns } from "../verify/in-turns.js";
 
 /** Delivers a line of one kind, either a refusal or an outage. */
 type Deliver = (line: never, signal: Signal) => Promise<void>;
 
-interface HandoverOptions {
+interface HandoverOptions extends Pick<OutageOptions, "now" | "sleep" | "random" | "tell"> {
   readonly what: Delivered;
   readonly log: LogStore;
   /** Delivers a line. If undefined, all lines are treated as delivered. */
   readonly deliver: Deliver | undefined;
-  readonly now: () => Date;
-  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  readonly random: () => number;
-  readonly tell: (message: WatchMessage) => void;
   /** Is called when the set of undelivered lines may have changed. */
   readonly onChange: () => void;
 }

@@ -169,7 +169,7 @@ interface Outage {
 
 type Failing = Outage & { readonly failure: Failure };
 
-interface OutageOptions {
+export interface OutageOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
@@ -182,7 +182,7 @@ interface OutageOptions {
   readonly togetherMs: number;
   /** Number of failed polls up to which an outage is not recorded. */
   readonly after: number;
-  /** Milliseconds between two messages about one outage. */
+  /** Milliseconds between two messages about the same thing, such as one outage. */
   readonly repeatMs: number;
   /** Outages that have no end in the log. */
   readonly open: readonly { readonly watched: Watched; readonly since: Date }[];

@@ -14,15 +14,11 @@ import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { isAccepted } from "../report/accepted.js";
 import type { Unrecorded } from "./handover.js";
-import { type WatchMessage, passedMs } from "./outages.js";
+import { type OutageOptions, passedMs } from "./outages.js";
 import type { LogStore, Standing } from "./store.js";
 
-interface RecorderOptions {
+interface RecorderOptions extends Pick<OutageOptions, "now" | "tell" | "repeatMs"> {
   readonly log: LogStore;
-  readonly now: () => Date;
-  readonly tell: (message: WatchMessage) => void;
-  /** Milliseconds between two messages about a full disk. */
-  readonly repeatMs: number;
   readonly onEntry: (line: LogLine | UnrecordedLine) => void;
   /** Receives each refusal that cannot be recorded now. */
   readonly onUnrecorded: (refusal: Unrecorded) => void;

@@ -22,7 +22,7 @@ import { SignedPolicyError } from "../signed-policy/errors.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { type LogEvent, RELOADED, type SettingFault } from "./entry.js";
-import type { WatchMessage } from "./outages.js";
+import type { OutageOptions } from "./outages.js";
 
 /** Policy and bundles, which a watch reads again together. */
 export interface WatchSetting extends DemandedBuilds {
@@ -95,13 +95,9 @@ export async function holdSetting(setting: WatchSetting, strict: Strictness): Pr
   return { policy, evidence, options: { ...options, ...strictness }, parts, digest, policyDigest };
 }
 
-interface ReloadOptions {
+interface ReloadOptions extends Pick<OutageOptions, "now" | "tell" | "repeatMs"> {
   readonly strictness: Strictness;
   readonly read: SettingReload["read"];
-  readonly now: () => Date;
-  readonly tell: (message: WatchMessage) => void;
-  /** Milliseconds between two messages about one refusal. */
-  readonly repeatMs: number;
 }
 
 interface Refusal {

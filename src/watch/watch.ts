@@ -28,6 +28,7 @@ import {
   standingOf,
   watchedName,
 } from "./entry.js";
+import type { HealthPoll, HealthStatus } from "../health/state.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import { Handover, type Unrecorded } from "./handover.js";
 import {
@@ -122,40 +123,12 @@ export interface WatchOptions extends WatchSetting, Strictness {
 }
 
 /** Result of one poll of one name, and counts of this watch so far. */
-export interface WatchPoll {
-  /** End of the poll. */
-  readonly at: Date;
+export interface WatchPoll extends Omit<HealthPoll, "watched" | "failure"> {
   readonly watched: Watched;
-  /** Number of polls of this name. */
-  readonly polls: number;
-  /** Why the boot proof could not be fetched or read; null after a good poll. */
   readonly failure: Failure | null;
-  /** Whether the newest verdict of this name is a refusal, even one from before this watch; null before the first. */
-  readonly isRefused: boolean | null;
-  /** Number of refusals of this name that this watch found. */
-  readonly refusals: number;
-  /** Time in the newest verified attestation document of this name; null before this watch verified one. */
-  readonly evidenceAt: Date | null;
-  /** Number of entries, of all names, that this watch recorded. */
-  readonly recorded: number;
 }
 
-export interface WatchStatus {
-  /** Time of the first refused reload; null unless the newest reload was refused. */
-  readonly settingRefusedSince: Date | null;
-  /** Time of the last successful read of policy and bundles. */
-  readonly settingReadAt: Date | null;
-  /** SHA-256, in hex, of the bytes of the policy that is used; null if it was passed as a value. */
-  readonly policyDigest: string | null;
-  /** Time from which a signed policy makes each verification fail; null if the policy is not signed. */
-  readonly policyExpiresAt: Date | null;
-  /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
-  readonly isFeedContradicted: boolean;
-  /** False while the disk refuses entries. */
-  readonly isLogWritable: boolean;
-  /** Refusals and entries of outages that were not delivered. */
-  readonly undelivered: { readonly count: number; readonly oldest: Date | null };
-}
+export interface WatchStatus extends Readonly<HealthStatus> {}
 
 export interface WatchSummary {
   readonly recorded: number;

@@ -10,7 +10,8 @@ import {
   parsePolicy,
   verifyAddressActivity,
 } from "../../src/index.js";
-import { type AddressFacts, addressDerivationPayload } from "../../src/lab/enclave.js";
+import type { AddressDerivationProof } from "../../src/decode/app-proof.js";
+import { addressDerivationPayload } from "../../src/lab/enclave.js";
 import { Forge, type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { NOW, after, forge, lab } from "../attacks/support.js";
 
@@ -47,7 +48,7 @@ export function signed(payloads: JsonObject[], by: ForgedEvidence = signer): Jso
   return payloads.length === 0 ? [] : forge({ lab: LABS.get(by)!, payloads }).appProofs;
 }
 
-export function derivation(facts: Partial<AddressFacts>, seconds = 60): JsonObject {
+export function derivation(facts: Partial<AddressDerivationProof>, seconds = 60): JsonObject {
   return addressDerivationPayload(after(seconds), { organizationId: ORG, address: A, ...facts });
 }
 

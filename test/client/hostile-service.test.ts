@@ -13,7 +13,8 @@ import { createClient } from "../../src/client/index.js";
 import { verifiedFetch } from "../../src/adapters/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Expected, verifyActivity } from "../../src/index.js";
-import { type AddressFacts, addressDerivationPayload, customPayload } from "../../src/lab/enclave.js";
+import type { AddressDerivationProof } from "../../src/decode/app-proof.js";
+import { addressDerivationPayload, customPayload } from "../../src/lab/enclave.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { signedPayload } from "../../src/lab/signing.js";
 import { ADDRESS_FORMATS, keyAt } from "../../src/lab/wallet.js";
@@ -69,7 +70,7 @@ async function served(lies: Lies): Promise<{ service: AttestedService; baseUrl: 
   return { service, baseUrl };
 }
 
-const derived = (service: AttestedService, facts: Partial<AddressFacts>): JsonObject =>
+const derived = (service: AttestedService, facts: Partial<AddressDerivationProof>): JsonObject =>
   addressDerivationPayload(service.now, {
     organizationId: ORGANIZATION,
     walletId: "w1",
