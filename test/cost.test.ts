@@ -385,9 +385,9 @@ describe("signatures", () => {
     return toUtf8(JSON.stringify({ bootProof, activity, expected, anchorPem } satisfies SignedInput));
   };
   const ofTexts = new Map<number, Promise<number>>();
-  /** Of a text of as many bytes. The first one in a process loads and compiles what it runs. */
+  /** Of a text of twice as many bytes: some rows are larger. The first in a process loads and compiles what it runs. */
   const costOfText = async (size: number): Promise<number> => {
-    const input = inputOf(payload("x".repeat(size)));
+    const input = inputOf(payload("x".repeat(2 * size)));
     return Math.min(await costOf("signed", input), await costOf("signed", input));
   };
 
