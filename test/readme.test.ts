@@ -286,6 +286,7 @@ describe("the documents at a terminal", () => {
   const fetches = (lines: readonly string[]): boolean =>
     isAbout(lines, "$BASE_URL") || isAbout(lines, "bootproof verify --app signer --policy");
   const online = paragraphs.filter(fetches);
+  // test/first-ten-minutes/ pastes it.
   const first = paragraphs.filter((lines) => isAbout(lines, "lab/lab-api-key.json"));
   const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json") && !first.includes(lines));
   const labs = paragraphs.filter((lines) => isAbout(lines, "bootproof lab"));
@@ -405,18 +406,6 @@ describe("the documents at a terminal", () => {
   });
 
   const hasTools = ["curl", "jq"].every(isInstalled);
-  it.skipIf(!hasTools)("shows a first VERIFIED and REJECTED (needs curl and jq)", async () => {
-    const folder = newFolder();
-    const lab = await startedLab(LAB, folder);
-    try {
-      const said = await inShell(first[0]!.join("\n"), folder);
-      expect([...new Set(said.match(/^(?:VERIFIED|REJECTED)\b/gm))]).toEqual(["VERIFIED", "REJECTED"]);
-      expect(said).toMatch(/^policy\.nonce: /m);
-    } finally {
-      await ended(lab);
-    }
-  });
-
   it.skipIf(!hasTools)("switches faults of a lab (needs curl and jq)", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);

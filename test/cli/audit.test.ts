@@ -64,6 +64,11 @@ describe("audit", () => {
     const fast = await audit("--policy", policy, input, "--fail-fast");
     expect([fast.code, linesOf(fast).length]).toEqual([1, 4]);
     expect(fast.stderr).toMatch(/^4 entries, then stopped at the first entry not accepted: /);
+    const files = ["--fail-fast", "--out", newPath("results"), "--state", newPath("state")];
+    for (const says of [/^4 entries, then stopped/, /^0 entries added, then stopped/]) {
+      const { code, stderr } = await audit("--policy", policy, input, ...files);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(says)]);
+    }
   });
 
   it("judges app proofs under the boot proofs of --boot-proof, and warns of those that are rejected", async () => {
@@ -135,13 +140,13 @@ describe("audit", () => {
       expect.stringMatching(/^bootproof: \S+many\.ndjson\.gz: its gzip is damaged or truncated \(.+\)\nEntries before/),
     ]);
     const [out, state] = [newPath("results"), newPath("state")];
-    const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "pretty.json");
+    const pretty = fileOf(`[\n${boots.join(",\n")}\n]\n`, "it's pretty.json");
     const refused = await audit("--policy", policy, pretty, "--out", out, "--state", state);
     expect([refused.code, existsSync(out), existsSync(state)]).toEqual([2, false, false]);
     expect(refused.stderr).toMatch(
       /pretty\.json: a JSON list over several lines: .*\nWrite each value as a line: jq -c/,
     );
-    expect(refused.stderr).toMatch(/jq -c '\.\[\]' \S+ \| bootproof audit … -\n/);
+    expect(refused.stderr).toContain(`: jq -c '.[]' '${pretty.replace("'", "'\\''")}' | bootproof audit … -\n`);
   });
 
   it("compares entries with --expected, and counts those without a line and lines without an entry", async () => {
@@ -317,6 +322,12 @@ describe("audit", () => {
       [/INPUT is required/, /--state requires --out FILE/, /--workers x: /, /--at never/, /--now soon/, /with --queue/],
     ],
     ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: expected a number of threads from 1 to 1024/]],
+    ["a time", ["--no-policy", "in", "--entry-timeout", "soon"], [/soon: expected a duration/]],
+    [
+      "a time of others",
+      ["--no-policy", "in", "--queue", "redis://x", "--entry-timeout", "1s"],
+      [/with --queue, leave it out/],
+    ],
     ["policies", ["--no-policy", "--policy", "p", "in"], [/exclude each other/]],
     ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor requires --no-policy/]],
     ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state name the same file/]],
@@ -345,6 +356,10 @@ describe("audit", () => {
       [["--policy", policy, input, "--boot-proof", fileOf("[]")], /list is empty/],
       [["--policy", policy, input, "--out", join(tmpdir(), "no", "such")], /there is no such file or folder/],
       [["--policy", policy, input, "--out", tmpdir()], /a directory, not a file/],
+      [
+        ["--policy", policy, input, "--out", "/dev/full"],
+        /\/dev\/full: expected a regular file for results, got a device/,
+      ],
     ] as const) {
       const { code, stdout, stderr } = await audit(...args);
       expect([code, stdout]).toEqual([2, ""]);

@@ -3,7 +3,7 @@ import { fitted, helpWidth } from "../../src/cli/help.js";
 import { COMMANDS as COMMANDS_OF_ALL } from "../../src/cli/commands.js";
 import { COMMAND_OPTIONS } from "../../src/cli/option-table.js";
 import { VERIFY_TOPICS } from "../../src/cli/verify-help.js";
-import { bootproof } from "./support.js";
+import { bootproof, words } from "./support.js";
 
 describe("a help text", () => {
   it.each([
@@ -35,23 +35,8 @@ describe("a help text", () => {
     expect([1, 60, 133, 200, 999].map(helpWidth)).toEqual([60, 60, 133, 200, 200]);
   });
 
-  const COMMANDS = [
-    "",
-    "verify",
-    "fetch",
-    "bundle",
-    "watch",
-    "log",
-    "pin",
-    "explain",
-    "inspect",
-    "completion",
-    "proxy",
-    "lab",
-    "keygen",
-    "stamp",
-  ];
-  it.each(COMMANDS.flatMap((name) => [60, 80, 100, 200].map((width) => [name, width] as const)))(
+  const commands = words`verify fetch bundle watch log pin explain inspect completion proxy lab keygen stamp`;
+  it.each(["", ...commands].flatMap((name) => [60, 100].map((width) => [name, width] as const)))(
     "of %j fits %d columns, but for single words",
     async (name, width) => {
       const argv = name === "" ? ["--help"] : [name, "--help"];
@@ -98,11 +83,8 @@ describe("the help of verify", () => {
     expect(code).toBe(0);
     expect(shownIn(stdout).sort()).toEqual(optionsOf(topic));
     expect(stdout).toContain(VERIFY_TOPICS[topic]!.examples.trim().split("\n", 1)[0]!.slice(0, 40));
-    for (const words of [
-      ["verify", "-h", topic],
-      ["help", "verify", topic],
-    ])
-      expect((await bootproof(words, AT_80)).stdout).toBe(stdout);
+    for (const line of [words`verify -h ${topic}`, words`help verify ${topic}`])
+      expect((await bootproof(line, AT_80)).stdout).toBe(stdout);
   });
 
   it("of all shows every option and example", async () => {

@@ -576,12 +576,7 @@ describe("the connection", () => {
   it.each([
     ["--api-key", SECRET],
     ["--api-private-key", SECRET],
-    ["--private-key", SECRET],
-    ["--api-public-key", SECRET],
     [`--api-private-key=${SECRET}`],
-    ["--api-key"],
-    ["--api-key-file", SECRET],
-    ["--api-key-file", `0x${SECRET}`],
     ["--api-key-file", `{"publicKey":"","privateKey":"${SECRET}"}`],
   ])("takes no key from the command line: %s", async (...args) => {
     const stderr = await refusal(
@@ -673,6 +668,8 @@ describe("a service that answers anything", () => {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => answer(request, response));
   let args: string[];
+  /** With the time that a request has usually. */
+  let toAny: string[];
   beforeAll(async () => {
     server.on("connection", (socket) => sockets.add(socket));
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
@@ -681,6 +678,7 @@ describe("a service that answers anything", () => {
       "--timeout",
       "0.3",
     ];
+    toAny = args.slice(0, -2);
   });
   afterAll(() => {
     for (const socket of sockets) socket.destroy();
@@ -757,7 +755,7 @@ describe("a service that answers anything", () => {
       ["get_latest_boot_proof", ["verify", "--app", "signer", "--policy", policy]],
     ] as const;
     for (const [operation, words] of ways) {
-      const asked = [...words, ...args.slice(0, -2)];
+      const asked = [...words, ...toAny];
       answer = labBut({ [operation]: { bootProof: { name: "package", version: "1.0.0" } } });
       await refused(3, bootproof(asked, present()), "the response has no member of a boot proof");
       answer = labBut({ [operation]: { bootProof: { qosManifestB64: "" } } });
@@ -771,10 +769,7 @@ describe("a service that answers anything", () => {
     writeFileSync(file, "older");
     answer = labBut({ get_boot_proof: {} });
     for (const out of [join(at, "evidence"), file])
-      await refused(
-        3,
-        bootproof(["fetch", "--activity-id", activityId, "--out", out, ...args.slice(0, -2)], present()),
-      );
+      await refused(3, bootproof(["fetch", "--activity-id", activityId, "--out", out, ...toAny], present()));
     expect([readdirSync(at), readFileSync(file, "utf8")]).toEqual([["evidence.json"], "older"]);
   });
 
@@ -784,14 +779,14 @@ describe("a service that answers anything", () => {
       ["fetch", "--activity-id", activityId],
       ["verify", "--activity-id", activityId, "--policy", policy],
     ]) {
-      await refused(3, bootproof([...words, ...args.slice(0, -2)], present()), "--activity FILE");
+      await refused(3, bootproof([...words, ...toAny], present()), "--activity FILE");
     }
   });
 
   it("with more than the provisioning details has only these written, and with less none", async () => {
     const name = "get_tvc_deployment_provisioning_details";
     const details = { attestationDocument: "hEQ=", manifestEnvelope: "e30=" };
-    const words = ["fetch", "--deployment-id", "d", ...args.slice(0, -2)];
+    const words = ["fetch", "--deployment-id", "d", ...toAny];
     answer = labBut({ [name]: { ...details, validationTimeSecs: 1 } });
     const { code, stdout } = await bootproof(words, present());
     expect([code, JSON.parse(stdout)]).toEqual([0, details]);
@@ -806,10 +801,7 @@ describe("a service that answers anything", () => {
     const key = bootProof["ephemeralPublicKeyHex"] as string;
     answer = labBut({ get_boot_proof: { bootProof: { ...bootProof, ephemeralPublicKeyHex: `0x${key}` } } });
     for (const words of [["fetch"], ["verify", "--policy", policy]]) {
-      const { code, stdout, stderr } = await bootproof(
-        [...words, "--ephemeral-key", key, ...args.slice(0, -2)],
-        present(),
-      );
+      const { code, stdout, stderr } = await bootproof([...words, "--ephemeral-key", key, ...toAny], present());
       expect([code, stdout]).toEqual([3, ""]);
       expect(stderr).toContain(
         "the boot proof of the response: ephemeralPublicKeyHex: hex with 0x: expected hex digits",
@@ -818,7 +810,7 @@ describe("a service that answers anything", () => {
   });
 
   it("with a state alone says that state, without advice about the address", async () => {
-    const words = ["fetch", "--deployment-id", "d", ...args.slice(0, -2)];
+    const words = ["fetch", "--deployment-id", "d", ...toAny];
     for (const [more, state, says] of [
       [{}, "PENDING", "not provisioned yet: PROVISIONING_STATE_PENDING"],
       [{ manifestEnvelope: "e30=" }, "AWAITING_PROVISION", "not provisioned yet: PROVISIONING_STATE_AWAITING"],
@@ -841,7 +833,7 @@ describe("a service that answers anything", () => {
     const { appProofs, ...bare } = activity as { appProofs: unknown[] };
     answer = labBut({ get_activity: { activity: bare }, list_app_proofs: { appProofs } });
     const { code, stdout } = await bootproof(
-      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...toAny],
       present(),
     );
     expect([code, (JSON.parse(stdout) as Report).claims?.activity?.id]).toEqual([0, activityId]);
@@ -855,7 +847,7 @@ describe("a service that answers anything", () => {
     const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
     answer = labBut({ get_activity: { activity: change(activity as Loose) } });
     const { code, stdout } = await bootproof(
-      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...toAny],
       present(),
     );
     expect([code, failed(stdout), (JSON.parse(stdout) as Report).claims]).toEqual([
@@ -863,7 +855,7 @@ describe("a service that answers anything", () => {
       expect.arrayContaining(["activity.request"]),
       null,
     ]);
-    const fetched = await bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]);
+    const fetched = await bootproof(["fetch", "--activity-id", activityId, ...toAny]);
     if (what.startsWith("another"))
       expect([fetched.code, fetched.stderr]).toEqual([
         3,
@@ -880,13 +872,13 @@ describe("a service that answers anything", () => {
   it("without a key's boot proof: verify rejects, fetch writes nothing", async () => {
     answer = labBut({ get_boot_proof: null });
     const verified = await bootproof(
-      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...toAny],
       present(),
     );
     expect([verified.code, failed(verified.stdout)]).toEqual([1, expect.arrayContaining(["app.key"])]);
     await refused(
       3,
-      bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]),
+      bootproof(["fetch", "--activity-id", activityId, ...toAny]),
       /the service has no boot proof of the key 04[0-9a-f]+, which an app proof of the activity names/,
     );
   });
@@ -896,7 +888,7 @@ describe("a service that answers anything", () => {
     answer = labBut({ get_latest_boot_proof: { bootProof } });
     await refused(
       3,
-      bootproof(["verify", "--app", "signer", "--policy", policy, ...args.slice(0, -2)], present()),
+      bootproof(["verify", "--app", "signer", "--policy", policy, ...toAny], present()),
       /^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, expected "signer"/,
       /^[\n\x20-\x7e]*$/,
     );
@@ -907,7 +899,7 @@ describe("a service that answers anything", () => {
     const unlabelled = { ...(fetched["bootProof"] as Loose), enclaveApp: undefined };
     answer = labBut({ get_latest_boot_proof: { bootProof: unlabelled } });
     const anchor = fileOf(lab.trustAnchorPem);
-    const asked = ["verify", "--app", "signer", "--no-policy", "--trust-anchor", anchor, ...args.slice(0, -2)];
+    const asked = ["verify", "--app", "signer", "--no-policy", "--trust-anchor", anchor, ...toAny];
     expect((await bootproof(asked, present())).code).toBe(0);
     answer = labBut({ get_latest_boot_proof: { bootProof: { ...unlabelled, qosManifestB64: "%" } } });
     expect((await bootproof(asked, present())).code).toBe(1);
@@ -917,7 +909,7 @@ describe("a service that answers anything", () => {
     answer = labBut({ get_activity: null, list_app_proofs: { appProofs: [] } });
     await refused(
       3,
-      bootproof(words`verify --activity-id ${activityId} --policy ${policy} ${args.slice(0, -2)}`),
+      bootproof(words`verify --activity-id ${activityId} --policy ${policy} ${toAny}`),
       "does not return the activity",
     );
   });

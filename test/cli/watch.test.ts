@@ -1,140 +1,76 @@
 /** What watch refuses of a command line, and what it says of an entry. */
+import { generateKeyPairSync } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { generateApiKey } from "../../src/client/stamp.js";
 import { entryText } from "../../src/cli/watch-text.js";
 import { watchExitCode } from "../../src/cli/watch.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { eventLineAfter, lineAfter, unrecordedLine } from "../../src/watch/entry.js";
 import type { Report } from "../../src/report/report.js";
 import type { WatchSummary } from "../../src/watch/index.js";
 import { EVENTS, START, finding, linesOf, textOf } from "../watch/support.js";
-import { BOOT_1, NOW, bootproof, fileOf, readJson, refused } from "./support.js";
+import { BOOT_1, NOW, bootproof, connectionTo, fileOf, readJson, refused, words } from "./support.js";
 
 const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
 const KEY = "04".repeat(130);
 const AT = START.toISOString();
 const lines = await linesOf(3);
+const head = lines.at(-1)!.hash;
 
 describe("watch", () => {
-  it.each<[string, string[], RegExp]>([
-    ["nothing to watch", ["--policy", "p"], /--app NAME \(or --ephemeral-key HEX\) is required: what to watch/],
-    ["no policy", ["--app", "a"], /--policy FILE is required/],
-    ["the same twice", ["--app", "a", "a", "--policy", "p"], /--app a: repeated/],
-    ["a key twice", ["--ephemeral-key", KEY, KEY.toUpperCase(), "--policy", "p"], /--ephemeral-key .*: repeated/],
-    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, expected 260 hex digits/],
-    [
-      "no interval",
-      ["--app", "a", "--policy", "p", "--interval", "60"],
-      /--interval 60: expected a duration such as 10s/,
-    ],
-    [
-      "an interval of nothing",
-      ["--app", "a", "--policy", "p", "--interval", "0s"],
-      /--interval 0s: expected a duration/,
-    ],
-    [
-      "a refresh of a policy that is not signed",
-      ["--app", "a", "--policy", "p", "--policy-refresh", "5m"],
-      /--policy-refresh: only with --policy-signers/,
-    ],
-    [
-      "no refresh",
-      ["--app", "a", "--policy", "p", "--policy-signers", "s", "--policy-refresh", "0s"],
-      /--policy-refresh 0s: expected a duration such as 10s, 5m or 1h, up to 1d/,
-    ],
-    ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /up to 1d/],
-    ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a file is required/],
-    [
-      "an address with a password",
-      ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
-      /without user and/,
-    ],
-    [
-      "a name for outages",
-      ["--app", "a", "--policy", "p", "--on-outage", "https://u:p@a"],
-      /--on-outage: expected an address/,
-    ],
-    [
-      "no number",
-      ["--app", "a", "--policy", "p", "--outage-after", "5m"],
-      /--outage-after 5m: expected a number from 0 to 1000000/,
-    ],
-    [
-      "too many",
-      ["--app", "a", "--policy", "p", "--outage-after", "1000001"],
-      /--outage-after 1000001: expected a number from 0/,
-    ],
-    ["an empty number", ["--app", "a", "--policy", "p", "--outage-after", ""], /--outage-after/],
-    [
-      "reminders by the second",
-      ["--app", "a", "--policy", "p", "--outage-repeat", "30s"],
-      /--outage-repeat 30s: expected a minute/,
-    ],
-    [
-      "no duration",
-      ["--app", "a", "--policy", "p", "--outage-repeat", "8d"],
-      /--outage-repeat 8d: expected a duration .*up to 7d/,
-    ],
-    [
-      "no silence",
-      ["--app", "a", "--policy", "p", "--max-silence", "1"],
-      /--max-silence 1: expected a duration such as 1h/,
-    ],
-    [
-      "a short silence",
-      ["--app", "a", "--policy", "p", "--max-silence", "60s"],
-      /--max-silence 60s: expected more than --interval/,
-    ],
-    [
-      "no heartbeat",
-      ["--app", "a", "--policy", "p", "--log", "l", "--heartbeat", "8d"],
-      /--heartbeat 8d: expected a duration .*up to 7d/,
-    ],
-    ["a heartbeat without a log", ["--app", "a", "--policy", "p", "--heartbeat", "1h"], /--heartbeat: only with --log/],
-    [
-      "another format",
-      ["--app", "a", "--policy", "p", "--format", "html"],
-      /--format html: expected one of text, json/,
-    ],
+  const LOG = "--log l --checkpoint-key k";
+  it.each<[words: string, message: RegExp]>([
+    ["--policy p", /--app NAME \(or --ephemeral-key HEX\) is required: what to watch/],
+    ["--app a", /--policy FILE is required/],
+    ["--app a a --policy p", /--app a: repeated/],
+    [`--ephemeral-key ${KEY} ${KEY.toUpperCase()} --policy p`, /--ephemeral-key .*: repeated/],
+    ["--ephemeral-key 04 --policy p", /--ephemeral-key: 2 hex digits, expected 260 hex digits/],
     ...[
-      ["--rotate", "1d"],
-      ["--checkpoint", "n"],
-      ["--checkpoint-key", "k"],
-    ].map((more): [string, string[], RegExp] => [
-      `${more[0]!} without a log`,
-      ["--app", "a", "--policy", "p", ...more],
-      new RegExp(`${more[0]!}: only with --log`),
-    ]),
-    ...["100", "0MB", "1.5MB", "100mb", "1TB", "0s", "MB", "9999999999GB"].map((size): [string, string[], RegExp] => [
-      `--rotate ${size}`,
-      ["--app", "a", "--policy", "p", "--log", "l", "--rotate", size],
-      /--rotate \S+: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d/,
-    ]),
-    ...[
-      ["--checkpoint", "n"],
-      ["--origin", "bootproof-log/a"],
-    ].map((more): [string, string[], RegExp] => [
-      `${more[0]!} without a key`,
-      ["--app", "a", "--policy", "p", "--log", "l", ...more],
-      new RegExp(`${more[0]!}: only with --checkpoint-key FILE`),
-    ]),
-    [
-      "an origin of another form",
-      ["--app", "a", "--policy", "p", "--log", "l", "--checkpoint-key", "k", "--origin", "a"],
-      /--origin: expected bootproof-log\/ and a name/,
-    ],
-  ])("refuses %s", (_, args, message) => refused(2, bootproof(["watch", ...args, ...CONNECTION]), message));
+      ["--interval 60", /--interval 60: expected a duration such as 10s/],
+      ["--interval 0s", /--interval 0s: expected a duration/],
+      ["--interval 2d", /up to 1d/],
+      ["--policy-refresh 5m", /--policy-refresh: only with --policy-signers/],
+      ["--policy-signers s --policy-refresh 0s", /-refresh 0s: expected a duration such as 10s, 5m or 1h, up to 1d/],
+      ["--log -", /--log -: a file is required/],
+      ["--on-refusal https://u:p@a", /without user and/],
+      ["--on-outage https://u:p@a", /--on-outage: expected an address/],
+      ["--outage-after 5m", /--outage-after 5m: expected a number from 0 to 1000000/],
+      ["--outage-after 1000001", /--outage-after 1000001: expected a number from 0/],
+      ["--outage-after=", /--outage-after/],
+      ["--outage-repeat 30s", /--outage-repeat 30s: expected a minute/],
+      ["--outage-repeat 8d", /--outage-repeat 8d: expected a duration .*up to 7d/],
+      ["--max-silence 1", /--max-silence 1: expected a duration such as 1h/],
+      ["--max-silence 60s", /--max-silence 60s: expected more than --interval/],
+      ["--log l --heartbeat 8d", /--heartbeat 8d: expected a duration .*up to 7d/],
+      ["--heartbeat 1h", /--heartbeat: only with --log/],
+      ["--format html", /--format html: expected one of text, json/],
+      ["--rotate 1d", /--rotate: only with --log/],
+      ["--checkpoint n", /--checkpoint: only with --log/],
+      ["--checkpoint-key k", /--checkpoint-key: only with --log/],
+      ["--log l --checkpoint n", /--checkpoint: only with --checkpoint-key FILE/],
+      ["--log l --origin bootproof-log/a", /--origin: only with --checkpoint-key FILE/],
+      [`${LOG} --origin a`, /--origin: expected bootproof-log\/ and a name/],
+      [`--adopt ${head}`, /--adopt: only with --log/],
+      [`--log l --adopt ${head}`, /--adopt: only with --checkpoint-key FILE/],
+      [`${LOG} --adopt abcd`, /--adopt: expected 64 hex digits, as bootproof log verify prints them/],
+      ...["100", "0MB", "1.5MB", "100mb", "1TB", "0s", "MB", "9999999999GB"].map((size): [string, RegExp] => [
+        `--log l --rotate ${size}`,
+        /--rotate \S+: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d/,
+      ]),
+    ].map(([words, message]): [string, RegExp] => [`--app a --policy p ${words as string}`, message as RegExp]),
+  ])("refuses %s", (line, message) => refused(2, bootproof(["watch", ...line.split(" "), ...CONNECTION]), message));
 
-  it.each<[string, string[], RegExp]>([
-    ["without a log", ["--acknowledge", "3"], /--acknowledge: only with --log FILE/],
-    [
-      "with the keys of a policy",
-      ["--acknowledge", "3", "--log", "l", "--policy-signers", "s"],
-      /not with --policy-si/,
-    ],
-    ["with what a watch needs", ["--acknowledge", "3", "--log", "l", "--app", "a"], /not with --app: it only needs/],
-    ["with an age", ["--acknowledge", "3", "--log", "l", "--max-age", "1d"], /not with --max-age: it only needs/],
-    ["of no number", ["--acknowledge", "x", "--log", "l"], /--acknowledge x: expected a number/],
-    ["of an unknown entry", ["--acknowledge", "9", "--log", fileOf(textOf(lines))], /entry 9 is not an undelivered/],
-  ])("refuses an acknowledgement %s", (_, args, message) => refused(2, bootproof(["watch", ...args]), message));
+  it.each<[string, RegExp]>([
+    ["3", /--acknowledge: only with --log FILE/],
+    ["3 --log l --policy-signers s", /not with --policy-si/],
+    ["3 --log l --app a", /not with --app: it only needs/],
+    ["3 --log l --max-age 1d", /not with --max-age: it only needs/],
+    ["x --log l", /--acknowledge x: expected a number/],
+    [`9 --log ${fileOf(textOf(lines))}`, /entry 9 is not an undelivered/],
+  ])("refuses --acknowledge %s", (line, message) =>
+    refused(2, bootproof(["watch", "--acknowledge", ...line.split(" ")]), message),
+  );
 
   it("records an acknowledgement once, and then has nothing to acknowledge", async () => {
     const path = fileOf(textOf(await linesOf(2, { verdict: "rejected" })));
@@ -146,6 +82,28 @@ describe("watch", () => {
 
   it("names a file that is not a policy", () =>
     refused(2, bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]), "deployments"));
+});
+
+describe("watch --adopt", () => {
+  it("names the head of a log that the key has not signed, and is refused the next time", async () => {
+    const lab = new Forge();
+    const { anchorPem } = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+    const policy = fileOf(labPolicy(anchorPem, [labDeployment(lab)]));
+    const key = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    // Nothing listens there: a watch that opened its log ends with 3.
+    const service = { baseUrl: "https://127.0.0.1:1", organizationId: "o", apiKey: await generateApiKey() };
+    const path = fileOf(textOf(lines));
+    const args = words`watch --app signer --policy ${policy} --once --log ${path} --checkpoint-key ${fileOf(key)}`;
+    const run = (...more: string[]): ReturnType<typeof bootproof> =>
+      bootproof([...args, ...more, ...connectionTo(service)]);
+    for (const more of [[], ["--adopt", "ab".repeat(32)]])
+      await refused(2, run(...more), `start once with --adopt ${head}`);
+    expect(existsSync(`${path}.state`)).toBe(false);
+    expect(await run("--adopt", head.toUpperCase())).toMatchObject({ code: 3 });
+    expect(readFileSync(`${path}.state`, "utf8")).toMatch(/^bootproof-log-state\/3\n/);
+    await refused(2, run("--adopt", head), "there is nothing to adopt");
+    expect(await run()).toMatchObject({ code: 3 });
+  });
 });
 
 describe("the exit code", () => {
