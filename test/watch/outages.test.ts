@@ -294,7 +294,7 @@ describe("a watch of days without a service", () => {
   it("goes on with one outage over a restart each day", { timeout: 120_000 }, async () => {
     const [path, clock] = [newPath(), new SimulatedClock()];
     const service = (elapsed: number): JsonValue =>
-      elapsed < HOUR || elapsed >= (DAYS - 0.5) * DAY ? bootProof : fails("answer");
+      elapsed < HOUR || elapsed >= (DAYS - 0.1) * DAY ? bootProof : fails("answer");
     const delivered: OutageEntry[] = [];
     for (let day = 1; day <= DAYS; day++) {
       const log = await openLog(path);
@@ -341,7 +341,7 @@ describe("an outage that is delivered", () => {
       throw new Error("HTTP 500");
     };
     const first = await openLog(path);
-    const service = down(MINUTE, DAY);
+    const service = down(MINUTE, 2 * HOUR);
     const isDone = (): boolean => attempts.length > 2;
     const before = await watching(service, { until: 20 * MINUTE, isDone, clock, log: first, onOutage: refuses });
     await first.close();
@@ -351,12 +351,12 @@ describe("an outage that is delivered", () => {
     expect(failed).toMatchObject({ what: "outage", n: 3, message: "HTTP 500", tries: true });
     // It is killed while it delivers, so the beginning is delivered again with the end.
     const second = await openLog(path);
-    const after = await watching(service, { until: DAY + HOUR, deliveries: 2, clock, log: second });
+    const after = await watching(service, { until: 3 * HOUR, deliveries: 2, clock, log: second });
     await second.close();
     expect(after.delivered).toMatchObject([{ event: "outage-began", n: 3 }, { event: "outage-ended" }]);
     expect(after.summary.outagesWaiting).toBe(false);
     const third = await openLog(path);
-    expect((await watching(service, { until: DAY + 2 * HOUR, clock, log: third })).delivered).toEqual([]);
+    expect((await watching(service, { until: 4 * HOUR, clock, log: third })).delivered).toEqual([]);
     await third.close();
   });
 
@@ -403,7 +403,7 @@ describe("the limit of silence", () => {
       policy,
       apps: [app],
       newest: respondingBy((one) => {
-        if (clock.elapsedMs >= DAY) stop.abort();
+        if (clock.elapsedMs >= 6 * HOUR) stop.abort();
         return newest(clock.elapsedMs, "app" in one ? one.app : "");
       }),
       maxSilenceMs: HOUR,
@@ -485,14 +485,14 @@ describe("the limit of silence", () => {
     const newest = (elapsed: number): JsonValue => (elapsed % HOUR < 20 * MINUTE ? { boot: 1 } : fails("unreachable"));
     const { silent, refused, elapsedMs } = await limited(newest);
     expect([silent, refused]).toEqual([[], [{ app }]]);
-    expect(elapsedMs).toBeGreaterThanOrEqual(DAY);
+    expect(elapsedMs).toBeGreaterThanOrEqual(6 * HOUR);
   });
 
   it("does not depend on the clock, which steps", async () => {
     let polls = 0;
     const now = (): Date => new Date(START.getTime() + (polls % 2) * 10 * DAY);
     const { silent } = await limited(() => (polls++, bootProof), { now });
-    expect([silent, polls > 1000]).toEqual([[], true]);
+    expect([silent, polls > 300]).toEqual([[], true]);
   });
 });
 
