@@ -68,11 +68,13 @@ const TIERS = {
 
 /** What has no limit of time. */
 const RELEASE = [
-  { ...vitest("every byte flipped", "test/flip-every-byte.test.ts"), env: { BOOTPROOF_FLIP: "every" } },
+  { ...vitest("every byte flipped", "test/flip-every-byte.test.ts", "test/image"), env: { BOOTPROOF_FLIP: "every" } },
   {
     ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch", "test/lab/store"),
     env: { BOOTPROOF_SIMULATIONS: "whole" },
   },
+  { ...vitest("formats of every row", "test/formats", "test/schemas.test.ts"), env: { BOOTPROOF_ROWS: "every" } },
+  { ...vitest("every width", "test/report/width.test.ts"), env: { BOOTPROOF_WIDTHS: "every" } },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
   { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },
   {

@@ -6,7 +6,6 @@ import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { MANIFEST_VERSIONS, type PivotManifest, manifestEncodings } from "../../src/decode/manifest/index.js";
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
-import { diffUnverified as exported } from "../../src/index.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import type { ExtensionSpec } from "../../src/lab/pki.js";
 import { type LabBuild, LabSigstore } from "../../src/lab/sigstore.js";
@@ -158,23 +157,16 @@ describe("a single changed leaf", () => {
     expect(different).toBeGreaterThan(20);
   });
 
-  it("of a document", async () => {
+  it("of a document, beside those that the table of changes has", async () => {
     const { payload, protectedHeader, signature } = decodeCoseSign1(forged.document);
     const fields = decodeCbor(payload, { indefiniteOutermostMap: true }) as unknown as Map<string, Loose>;
     const flipped = (bytes: Uint8Array): Uint8Array =>
       bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte));
-    const cose = (changed: Map<string, Loose>, last = signature): Uint8Array =>
-      encodeCbor([protectedHeader, new Map(), encodeCbor(changed as unknown as CborInput), last]);
+    const cose = (changed: Map<string, Loose>): Uint8Array =>
+      encodeCbor([protectedHeader, new Map(), encodeCbor(changed as unknown as CborInput), signature]);
     const whole = cose(fields);
     const changes: [string, Uint8Array][] = [
-      ["module_id", cose(new Map(fields).set("module_id", "i-0"))],
-      ["timestamp", cose(new Map(fields).set("timestamp", BigInt(AT.getTime() + 1)))],
-      ["certificate", cose(new Map(fields).set("certificate", flipped(fields.get("certificate") as Uint8Array)))],
-      ["public_key", cose(new Map(fields).set("public_key", flipped(fields.get("public_key") as Uint8Array)))],
-      ["user_data", cose(new Map(fields).set("user_data", flipped(fields.get("user_data") as Uint8Array)))],
-      ["nonce", cose(new Map(fields).set("nonce", Uint8Array.of(1)))],
       ["unknown", cose(new Map(fields).set("unknown", 1n))],
-      ["(COSE).signature", cose(fields, flipped(signature))],
       ["(COSE).unprotected", encodeCbor([protectedHeader, new Map([[1, 2]]), encodeCbor(fields as never), signature])],
       [
         "(COSE).unprotected.0708",
@@ -193,10 +185,6 @@ describe("a single changed leaf", () => {
             (fields.get("cabundle") as Uint8Array[]).map((one, at) => (at === index ? flipped(one) : one)),
           ),
         ),
-      ]),
-      ...[...(fields.get("pcrs") as Map<number, Uint8Array>)].map(([index, value]): [string, Uint8Array] => [
-        `pcrs.${index}`,
-        cose(new Map(fields).set("pcrs", new Map(fields.get("pcrs") as never).set(index as never, flipped(value)))),
       ]),
     ];
     expect((await diffUnverified(whole, whole)).same).toBe(true);
@@ -236,7 +224,7 @@ describe("any two inputs", () => {
             expect(sides(there, false)).toEqual(sides(back, true));
           },
         ),
-        { numRuns: 12 },
+        { numRuns: 6 },
       );
     }
   });
@@ -386,13 +374,6 @@ describe("two of a kind", () => {
     });
     expect(await toldOf(bootProof(), moved)).toEqual(
       expect.arrayContaining(["namespace critical", "manifest.nonce minor"]),
-    );
-  });
-
-  it("are frozen, and of the exported function", async () => {
-    const difference = await exported(BOOT_1, BOOT_2);
-    expect([difference, difference.changes, difference.changes[0], difference.counts].every(Object.isFrozen)).toBe(
-      true,
     );
   });
 });

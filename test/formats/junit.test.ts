@@ -4,7 +4,6 @@ import { renderJunit, renderJunitFailure } from "../../src/formats/junit.js";
 import type { Report } from "../../src/report/report.js";
 import { junitFaults } from "./schemas.js";
 import {
-  BAD,
   CONTRADICTORY,
   FAILURE,
   GOOD,
@@ -33,9 +32,8 @@ const named = (report: Report, id: string): Case =>
   casesOf(renderJunit(report)).find(({ name }) => name.startsWith(id))!;
 
 describe("in place of a report", () => {
-  it("is one test case in error, with every problem and what to do", async () => {
+  it("is one test case in error, with every problem and what to do", () => {
     const xml = renderJunitFailure(FAILURE);
-    expect(await junitFaults(xml)).toEqual([]);
     expect(xml.match(/<testsuites? .*>/g)).toEqual([
       '<testsuites name="bootproof" tests="1" failures="0" errors="1" time="0">',
       '<testsuite name="bootproof" tests="1" failures="0" errors="1" skipped="0" time="0">',
@@ -49,25 +47,21 @@ describe("in place of a report", () => {
 });
 
 describe("JUnit XML", () => {
-  it.each(TOLD)("is as the schema demands, and its counts are right: %s", async (_, report) => {
+  it("is as the schema demands, which refuses others", async () => {
+    const xml = TOLD.map(([, report]) => renderJunit(report, NOTICES));
+    expect(await junitFaults(renderJunitFailure(FAILURE), ...xml)).toEqual([]);
+    for (const [from, to] of [["<testsuite ", "<testsuit "] as const, ["bootproof", "\u0001"] as const])
+      expect(await junitFaults(renderJunit(VERIFIED).replace(from, to))).not.toEqual([]);
+  });
+
+  it.each(TOLD)("counts right: %s", (_, report) => {
     const xml = renderJunit(report, NOTICES);
-    expect(await junitFaults(xml)).toEqual([]);
     expect(casesOf(xml)).toHaveLength(report.checks.length + 1);
     for (const line of xml.match(/^ *<testsuites? .*>$/gm)!) {
       expect(line).toContain(` tests="${casesOf(xml).length}" `);
       expect(line).toContain(` failures="${count(xml, "failure")}" errors="${count(xml, "error")}"`);
     }
     expect(xml).toContain(` skipped="${count(xml, "skipped")}" `);
-  });
-
-  it("is refused by that schema where it is not", async () => {
-    expect(await junitFaults(renderJunit(VERIFIED).replace("<testsuite ", "<testsuit "))).not.toEqual([]);
-    expect(await junitFaults(renderJunit(VERIFIED).replace("bootproof", "\u0001"))).not.toEqual([]);
-  });
-
-  it.each(BAD)("is never all green where the report is not good: %s", (_, report) => {
-    expect(casesOf(renderJunit(report))[0]).toMatchObject({ classname: "report", name: "verdict" });
-    expect(casesOf(renderJunit(report))[0]!.inner).toContain('<failure type="verdict" message="');
   });
 
   it.each(GOOD)("is all green where it is: %s", (_, report) => {

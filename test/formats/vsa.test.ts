@@ -23,6 +23,7 @@ import { type Accepted, type Judgement, NOW, forge, judge, lab, optionsOf } from
 import { STATEMENT, VERIFICATION_SUMMARY } from "../support/in-toto-schema.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
 import { readVector } from "../support/vectors.js";
+import { someOf } from "./told.js";
 
 interface Subject {
   readonly name: string;
@@ -149,17 +150,6 @@ describe("provenance of a build", () => {
     expect(await renderVsa(report, pieces)).toMatch(/"FAILED"[^]*provenance\.signer/);
     expect(renderSarif(report)).toMatch(/"ruleId": ?"provenance\.signer"/);
     expect(renderJunit(report)).toMatch(/name="provenance\.signer[^>]*>\s*<failure/);
-  });
-});
-
-describe("the published messages", () => {
-  it("are read, and refuse what is none", async () => {
-    const vsa = await forgedVsa(forge());
-    expect(fitsStatement({ ...vsa, subjects: [] })).toBe(false);
-    expect(fitsStatement({ ...vsa, subject: [{ digest: { sha256: 7 } }] })).toBe(false);
-    expect(fitsPredicate(vsa.predicate)).toBe(false);
-    expect(fitsPredicate({ timeVerified: "yesterday" })).toBe(false);
-    expect(fitsPredicate({ policy: { uri: "a:b", name: "mine" } })).toBe(false);
   });
 });
 
@@ -430,7 +420,7 @@ describe("policy and evidence", () => {
   });
 });
 
-it.each(ACCEPTED.map((row) => [row.name, row] as const))("fits, of what is accepted: %s", async (_, row) => {
+it.each(someOf(ACCEPTED))("fits, of what is accepted: %s", async (_, row) => {
   const evidence = forge(row.forge);
   const report = await judge(evidence, row.judge);
   const shown = row.judge?.bare === true ? evidence.document : (row.judge?.given?.(evidence) ?? given(evidence));

@@ -129,7 +129,7 @@ describe("a member that no reader knows", () => {
           expect(holds(says, name, JSON.stringify(extra))).toBe(true);
         },
       ),
-      { numRuns: 600 },
+      { numRuns: 300 },
     );
   });
 
@@ -331,9 +331,9 @@ describe("at any width", () => {
     async (_, value) => {
       const bytes = toUtf8(JSON.stringify(withExtra(value, [], "x".repeat(70), { ["y".repeat(90)]: "z".repeat(300) })));
       const inspection = (await inspectUnverified(Array.isArray(value) ? toUtf8(JSON.stringify(value)) : bytes))!;
-      for (const width of [undefined, 1, 60, 80, 200, 1000, NaN]) {
+      for (const width of [undefined, 60, 200]) {
         const text = renderInspection(inspection, { color: false, ...(width !== undefined && { width }) });
-        const most = Math.min(Math.max(Number.isNaN(width ?? NaN) ? 80 : width!, 60), 200);
+        const most = width ?? 80;
         expect(text.split("\n").filter((line) => line.length > most)).toEqual([]);
         const joined = text.replace(/\s+/g, "");
         for (const hex of JSON.stringify(inspection.says).match(/(?<=")[0-9a-f]{32,}(?=")/g) ?? [])

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { type EvidenceKind, kindOf } from "../../src/inspect/kinds.js";
@@ -128,34 +127,11 @@ describe("kindOf", () => {
     expect(kindOf(text('{"__proto__":{"proofPayload":""}}'))).toBeNull();
   });
 
-  it("returns a result for any value", () => {
+  it("returns a result for any value, soon for a megabyte of nesting, values or lines", () => {
     for (const value of [undefined, null, "{}", {}, 1e12]) expect(kindOf(value as unknown as Uint8Array)).toBeNull();
-    const known = kinds.map(([, bytes]) => bytes);
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...known),
-        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-        fc.integer({ min: 0, max: 255 }),
-        fc.boolean(),
-        (piece, place, value, isCut) => {
-          const bytes = piece.slice();
-          const index = Math.floor(place * bytes.length);
-          bytes[index] = value;
-          kindOf(isCut ? bytes.subarray(0, index) : bytes);
-        },
-      ),
-      { numRuns: 500 },
-    );
-  });
-
-  it("returns soon for eight megabytes of nesting, values or lines", () => {
-    const size = 8 * 1024 * 1024;
-    expect(kindOf(text("[".repeat(size)))).toBeNull();
-    expect(kindOf(text(`{"proofPayload":[${"0,".repeat(size / 2)}0]}`))).toBeNull();
-    expect(kindOf(text("a:\n".repeat(size / 3)))).toBeNull();
-    expect(kindOf(text(" ".repeat(size)))).toBeNull();
-    expect(kindOf(text(`a: ${" ".repeat(size)}`))).toBeNull();
-    expect(kindOf(text("#".repeat(size)))).toBeNull();
-    expect(kindOf(text("00".repeat(size / 2)))).toBeNull();
+    const times = 1024 * 1024;
+    const long = ["[", "a:\n", " ", "#", "00"].map((unit) => unit.repeat(times));
+    for (const one of [...long, `{"proofPayload":[${"0,".repeat(times)}0]}`, `a: ${long[2]!}`])
+      expect(kindOf(text(one))).toBeNull();
   });
 });

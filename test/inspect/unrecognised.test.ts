@@ -66,5 +66,5 @@ it("never throws and takes little time", () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => describeUnrecognised(bytes) !== ""));
   for (const start of ["", "\n", "#\n", "a", "a:", " ", "<", "-----BEGIN ", '"', "{", "[", "00", "AAAA", "a."])
     for (const more of ["\n", " ", "#\n", "a", "-", ".", "{", "0"])
-      expect(describeUnrecognised(toUtf8(start + more.repeat(500_000)))).not.toBe("");
+      expect(describeUnrecognised(toUtf8(start + more.repeat(100_000)))).not.toBe("");
 });

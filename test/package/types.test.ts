@@ -178,11 +178,9 @@ async function faultsOf(version: string, programs: readonly (keyof typeof PROGRA
 describe("compile without DOM and without types of Node, under", () => {
   it.each<[version: string, resolution: Resolution]>([
     ["5.0", "node16"],
-    ["5.0", "bundler"],
     ["5.4", "nodenext"],
     ["5.9", "nodenext"],
     ["6.0", "nodenext"],
-    ["6.0", "bundler"],
   ])(
     "TypeScript %s, resolved as %s",
     async (version, resolution) => {

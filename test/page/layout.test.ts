@@ -1,7 +1,6 @@
-/** How the page lies in a Chromium: nothing wider than the window, every text legible. */
+/** How the page lies in a Chromium: nothing wider than the window. That texts are legible, axe says of built pages. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { element, toHtml } from "../../src/page/markup.js";
 import { PAGE_STYLE } from "../../src/page/page-style.js";
 import { printable } from "../../src/report/printable.js";
 import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromium.js";
@@ -9,23 +8,6 @@ import { REJECTED_FLEETS, SHOWN } from "./evidence.js";
 import { pageOf } from "./html.js";
 
 if (NO_CHROMIUM) console.warn(WITHOUT_CHROMIUM);
-
-/** A form with each of its parts, after the report. */
-const FORM = toHtml([
-  element(
-    "form",
-    {},
-    element(
-      "fieldset",
-      {},
-      element("legend", {}, "Evidence"),
-      element("label", {}, "File", element("input", { type: "text", value: "x" })),
-    ),
-    element("div", { class: "dropzone" }, "Drop files here"),
-    element("button", {}, "Verify"),
-    ...["good", "bad", "warn"].map((kind) => element("p", { class: `message ${kind}` }, "It is so")),
-  ),
-]);
 
 describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   let browser: Browser;
@@ -42,23 +24,15 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
     "an activity",
     "hostile",
   ];
-  it.each(names)("%s fits, unfolded, and can be read", async (name) => {
-    const html = (await pageOf(await SHOWN[name]!()))
-      .replace("</main>", `${FORM}</main>`)
-      .replaceAll("<details ", "<details open ")
-      .replaceAll("<details>", "<details open>");
-    for (const colorScheme of ["light", "dark"] as const) {
-      const page = await browser.newPage({ colorScheme, viewport: { width: 320, height: 800 } });
-      await page.setContent(html);
-      for (const width of [320, 390, 768, 1280]) {
-        await page.setViewportSize({ width, height: 800 });
-        expect(await widthOf(page), `${width}`).toBeLessThanOrEqual(width);
-      }
-      expect(await illegible(page), colorScheme).toEqual([]);
-      await page.emulateMedia({ media: "print" });
-      expect(await illegible(page), `${colorScheme}, on paper`).toEqual([]);
-      await page.close();
+  it.each(names)("%s fits, unfolded", async (name) => {
+    const html = (await pageOf(await SHOWN[name]!())).replaceAll("<details ", "<details open ");
+    const page = await browser.newPage();
+    await page.setContent(html.replaceAll("<details>", "<details open>"));
+    for (const width of [320, 390, 768, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await widthOf(page), `${width}`).toBeLessThanOrEqual(width);
     }
+    await page.close();
   });
 
   const rejected = ["rejected: another release", "rejected: a forged signature", "rejected: no JSON", "stale"];
@@ -225,40 +199,4 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
 
 function widthOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth);
-}
-
-/** Texts whose contrast with what is behind them is below what WCAG 2.2 (1.4.3) asks for. */
-function illegible(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const channels = (color: string): number[] => (color.match(/[\d.]+/g) ?? []).map(Number);
-    const luminance = ([r, g, b]: readonly number[]): number => {
-      const [red, green, blue] = [r!, g!, b!].map((value) => {
-        const part = value / 255;
-        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-      });
-      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
-    };
-    const behind = (start: Element): number[] => {
-      for (let one: Element | null = start; one !== null; one = one.parentElement) {
-        const color = channels(getComputedStyle(one).backgroundColor);
-        if (color.length === 3 || color[3] === 1) return color;
-      }
-      return [255, 255, 255];
-    };
-    const low: string[] = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    let seen = 0;
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const parent = node.parentElement!;
-      const isDrawn = parent.closest("title, desc, style") === null && parent.getClientRects().length > 0;
-      if (node.textContent!.trim() === "" || !isDrawn) continue;
-      seen++;
-      const style = getComputedStyle(parent);
-      const isSvg = parent.namespaceURI!.endsWith("svg");
-      const [one, other] = [luminance(channels(isSvg ? style.fill : style.color)), luminance(behind(parent))];
-      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-      if (contrast < 4.5) low.push(`${parent.tagName}.${parent.className}: ${contrast.toFixed(2)}`);
-    }
-    return seen < 100 ? [`only ${seen} texts were found`] : [...new Set(low)];
-  });
 }

@@ -18,11 +18,12 @@ import {
 } from "../../src/index.js";
 import { type Evidence, NamedEvidence } from "../../src/inputs.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { toHtml } from "../../src/page/markup.js";
+import { evidencePieces } from "../../src/page/evidence.js";
+import { type MarkupNode, toHtml } from "../../src/page/markup.js";
 import { type PageContent, pageWith, verifierWith } from "../../src/page/page.js";
 import { shownReport } from "../../src/page/shown.js";
 import { plainOptions } from "../../src/plain-settings.js";
-import { bundleIn, withBlock, withBundle } from "./data-of.js";
+import { bundleIn, withBlock } from "./data-of.js";
 import { leastCostMs } from "../support/cost.js";
 
 const lab = new Forge();
@@ -267,21 +268,6 @@ describe("the bundle of a page", () => {
       /evidence\.provenance: expected none: a page cannot have it/,
     );
   });
-
-  it("finds another report, and other evidence", async () => {
-    const bundle = bundleIn(html);
-    const differencesOf = async (changed: object): Promise<readonly { readonly place: string }[]> => {
-      return (await verifyBundle(bundleOf(withBundle(html, { ...bundle, ...changed })), { policy, now })).packed!
-        .differences;
-    };
-    for (const verdict of ["authentic", "rejected"])
-      expect(await differencesOf({ report: { ...(bundle["report"] as object), verdict } })).toEqual([
-        { place: "verdict", packed: `"${verdict}"`, anew: '"verified"' },
-      ]);
-    expect((await differencesOf({ bootProofs: [{ ...forged.bootProof, qosManifestB64: "" }] }))[0]!.place).toBe(
-      "verdict",
-    );
-  });
 });
 
 describe("a reader's verification of a page", () => {
@@ -315,26 +301,9 @@ describe("a reader's verification of a page", () => {
     const failures = report.checks.flatMap(({ id, status }) => (status === "fail" ? [id] : []));
     expect([report.verdict, failures]).toEqual(["rejected", [failed]]);
   });
-
-  it("asks nothing that only its maker asked", async () => {
-    const bundle = bundleOf(await pageOf(asked, { expected }));
-    const statusOf = async (more: Partial<VerifyOptions>): Promise<string> => {
-      const { report } = await verifyBundle(bundle, { policy, now, ...more } as never);
-      return report.checks.find(({ id }) => id === "activity.request")!.status;
-    };
-    expect([await statusOf({}), await statusOf({ expected })]).toEqual(["skip", "pass"]);
-  });
-
-  it("takes the page's own policy in so many words, and only as far as it tightens", async () => {
-    const own = { policy: POLICY_OF_THE_BUNDLE, now } as const;
-    await expect(verifyBundle(bundleOf(html), own)).rejects.toThrow(/policy\.trustAnchors: /);
-    const { report } = await verifyBundle(bundleOf(html), { ...own, trustAnchors });
-    expect(report).toMatchObject({ verdict: "authentic", policy: null, policyDigest: null });
-    const open = bundleOf(await pageOf(boot, { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors }));
-    await expect(verifyBundle(open, { ...own, trustAnchors })).rejects.toThrow(/the bundle has no policy/);
-  });
 });
 
+const textIn = (page: string | Uint8Array): string => Buffer.from(evidenceInPage(page)).toString();
 const START = '<script type="text/plain" id="bootproof-evidence">';
 const EMPTY = `${START}{}</script>\n`;
 const utf16 = Buffer.from(`\ufeff${html}`, "utf16le");
@@ -369,26 +338,25 @@ describe("the evidence in a page", () => {
     ["64 MiB of tags", "<script".repeat((64 * 1024 * 1024) / 7), /more than 32 MiB/],
     ["a block of 9 MiB", withBlock(html, "9".repeat(9 * 1024 * 1024)), /more than 8 MiB/],
   ])("is not taken from a page with %s", (_, page, sentence) => {
-    expect(() => evidenceInPage(page)).toThrow(sentence);
-    expect(() => evidenceInPage(page)).toThrow(/^malformed page: expected exactly one block of evidence, as bootproof/);
+    expect(() => evidenceInPage(page)).toThrow(
+      new RegExp(`^malformed page: expected exactly one block of evidence, as bootproof.*${sentence.source}`),
+    );
   });
 
   it("is found by its tags alone, whatever a browser would make of what is around them", () => {
-    const own = evidenceInPage(html);
-    expect(evidenceInPage(toUtf8(html))).toEqual(own);
-    expect(evidenceInPage(`\ufeff${html}`)).toEqual(own);
-    expect(evidenceInPage(html.replace(START, `<!--\n${START}`).replace("void 0;", "-->"))).toEqual(own);
-    expect(evidenceInPage(html.replace(/<h1.*<\/h1>/, "<h1>REJECTED</h1>"))).toEqual(own);
+    const own = textIn(html);
+    expect(textIn(toUtf8(html))).toBe(own);
+    expect(textIn(`\ufeff${html}`)).toBe(own);
+    expect(textIn(html.replace(START, `<!--\n${START}`).replace("void 0;", "-->"))).toBe(own);
+    expect(textIn(html.replace(/<h1.*<\/h1>/, "<h1>REJECTED</h1>"))).toBe(own);
   });
 
   it("is found in time, in pages that are made to take long", async () => {
     const find = (): void => {
       for (const unit of ["<script", "<script bootproof-evidence", "<", "bootproof-evidence", START])
-        expect(() => evidenceInPage(unit.repeat(Math.floor((32 * 1024 * 1024) / unit.length)))).toThrow(
-          /expected exactly/,
-        );
+        expect(() => evidenceInPage(unit.repeat((2 * 1024 * 1024) / unit.length))).toThrow(/expected exactly/);
     };
-    expect(await leastCostMs(5000, find)).toBeLessThan(5000);
+    expect(await leastCostMs(2000, find)).toBeLessThan(2000);
   });
 });
 
@@ -454,14 +422,22 @@ describe("malformed options in a bundle", () => {
   });
 });
 
+function textsOf(nodes: readonly MarkupNode[]): string[] {
+  return nodes.flatMap((node) => (typeof node === "string" ? node : textsOf(node.children)));
+}
+
 describe("what would cost too much", () => {
   it("is shown in part: the values of a piece, and of all pieces together", async () => {
-    const page = await pageOf({ bootProofs: [{ x: Array(100_000).fill(0) }, { x: Array(100_000).fill(0) }] });
-    const count = page.split("<li><code>0</code></li>").length - 1;
+    const { report } = await contentOf(boot);
+    const pieces = [0, 1].map((index) => {
+      const piece = new NamedEvidence(null, { x: Array(100_000).fill(0) });
+      return { subject: `boot[${index}]` as const, piece };
+    });
+    const texts = textsOf(await evidencePieces(pieces, false, report));
+    const count = texts.filter((text) => text === "0").length;
     expect(count).toBeGreaterThan(149_000);
     expect(count).toBeLessThan(150_000);
-    expect(page).toMatch(/<li><code>and \d+ more<\/code><\/li>/);
-    expect(bundleIn(page)["bootProofs"]).toHaveLength(2);
+    expect(texts.at(-1)).toMatch(/^and \d+ more$/);
   });
 
   it("is not a page larger than is read", async () => {

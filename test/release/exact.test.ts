@@ -74,22 +74,6 @@ describe("the files of a release", () => {
     const { version, application, name } = await readRelease([], { version: null, application: null });
     expect([version, application, name]).toEqual([null, null, ""]);
   });
-
-  it("say what is missing in the words of their place", async () => {
-    const { faults } = await readRelease([], { version: "2026.1.0", application: "signer" });
-    expect(faults).toEqual([
-      {
-        code: "manifest-missing",
-        file: "2026.1.0/signer/manifest",
-        message: "missing, so the approvals cannot be checked",
-      },
-      {
-        code: "approvals-missing",
-        file: "2026.1.0/signer/*.approval",
-        message: "missing: nothing shows who approved it",
-      },
-    ]);
-  });
 });
 
 describe("manifest.json", () => {

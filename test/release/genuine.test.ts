@@ -59,12 +59,6 @@ describe("all 31", () => {
     expect(check).toMatchObject({ good: true, demand: "manifest set" });
   });
 
-  it("always say what cannot be known, and the newest nonce", async () => {
-    const { unknowable } = await checkReleases(all, { manifestSet: set("2026.1.1"), applications: ["signer"] });
-    expect(unknowable).toEqual([expect.stringMatching(/missing here.*cannot be noticed.*signer 20260903/)]);
-    expect((await checkReleases(all, { noManifestSet: true })).unknowable).toHaveLength(2);
-  });
-
   it("are read with approvals and manifests in borsh, too", async () => {
     const files = releaseOf("2026.1.1");
     files.set("manifest", encodeBorshManifest(decodeManifest(files.get("manifest")!)));
@@ -130,30 +124,6 @@ describe("a release without a signed manifest", () => {
     const check = await checkReleases([await genuine("2025.9.3")], { noManifestSet: true, skipUnapproved: true });
     expect(check).toMatchObject({ good: false, counts: { good: 0, skipped: 1 } });
     expect(renderReleaseCheck(check)).toMatch(/^not good: 1 skipped\n/);
-  });
-});
-
-describe("a policy's minNonce", () => {
-  it("leaves earlier releases unanchored, and says so", async () => {
-    const made = await releasePolicy([await genuine("2026.4.4")]);
-    const check = await checkReleases(all, { policy: parsePolicy(made.policy), applications: ["signer"] });
-    expect(check.good).toBe(true);
-    expect(check.histories[0]!.notAnchored).toContain("2026.4.3/signer");
-    expect(check.histories[0]!.notAnchored).not.toContain("2026.4.4/signer");
-    expect(check.counts).toMatchObject({ good: 20, older: 8 });
-  });
-
-  it("of later deployments is not a fault while an earlier one compares", async () => {
-    const made = await releasePolicy([await genuine("2026.4.3"), await genuine("2026.9.0")]);
-    const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
-    expect([check.good, check.histories[0]!.faults]).toEqual([true, []]);
-  });
-
-  it("above every nonce compares nothing, which fails", async () => {
-    const made = await releasePolicy([await genuine("2026.9.0")]);
-    const check = await checkReleases([await genuine("2026.4.4")], { policy: parsePolicy(made.policy) });
-    expect(check).toMatchObject({ good: false, counts: { good: 0, bad: 0, older: 1 } });
-    expect(check.histories[0]).toMatchObject({ faults: [], notAnchored: ["2026.4.4/signer"] });
   });
 });
 

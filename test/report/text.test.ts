@@ -5,7 +5,7 @@ import { CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
 import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
-import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
+import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report } from "./reports.js";
 
 /** As wide as no sentence has to be wrapped in. */
 const PLAIN = { color: false, width: 100 };
@@ -19,80 +19,7 @@ const failed: Check = {
   advice: CHECK_ADVICE["bind.user-data"],
 };
 
-describe("the verdict", () => {
-  it("comes first, in words", () => {
-    expect(renderText(report({}), PLAIN)).toMatch(
-      /^VERIFIED: every check passed, and the deployment is one that the policy "signer,/,
-    );
-    expect(renderText(report({ policy: null }), PLAIN)).toMatch(/^VERIFIED: .* that the policy pins\.\n/);
-    const checks = PASSED.filter(({ id }) => !id.startsWith("policy."));
-    expect(renderText(report({ verdict: "authentic", policy: null, checks }), PLAIN)).toMatch(
-      /^AUTHENTIC: every check passed, but no policy was given/,
-    );
-    expect(renderText(report({ verdict: "authentic", policy: null }), PLAIN)).toMatch(
-      /^AUTHENTIC: every check passed, but the only policy came with the evidence/,
-    );
-  });
-
-  it("of rejected evidence says that nothing is proven, and what failed first", () => {
-    const checks = [PASSED[0]!, failed, { ...failed, id: "bind.pcrs" as const }];
-    const text = renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN);
-    expect(text.replace(/\s+/g, " ")).toMatch(
-      /^REJECTED: nothing is proven\. 2 checks failed, the first is bind\.user-data \(boot\[0\]\): user_data is not/,
-    );
-    expect(text).not.toMatch(/^Proven$/m);
-    expect(text).toContain("Not proven\n  - Anything: the evidence was rejected");
-    expect(renderText(report({ verdict: "rejected", claims: null, checks: [failed] }), PLAIN)).toContain(
-      "One check failed: bind.user-data",
-    );
-  });
-});
-
-it("says beside the verdict what takes its weight away", () => {
-  const claims: Claims = {
-    bootProofs: [bootOf({ hardware: { trustAnchor: "lab.pem" }, image: { debug: true } })],
-    appProofs: [],
-    activity: null,
-  };
-  const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
-  const anchor = /^VERIFIED with 2 warnings: [^]*pins\.\nWARNING the certificates lead to "lab\.pem", not to AWS: .*\n/;
-  const debug = /\nWARNING debug mode was found and allowed: .*\nThis enclave .*\ndocument of .*\n.*\n2 warnings, /;
-  const text = renderText(report({ claims, checks }), PLAIN);
-  expect(text).toMatch(new RegExp(anchor.source + debug.source.slice(2)));
-  expect(renderText(report({}), PLAIN)).not.toContain("WARNING");
-});
-
 describe("the checks", () => {
-  it("are grouped, with a word for each status", () => {
-    const checks: Check[] = [
-      { id: "cose.signature", subject: "boot[0]", status: "pass", detail: "signed" },
-      { id: "envelope.decode", subject: "boot[0]", status: "skip", detail: "its field could not be read" },
-      { id: "bind.commitment", subject: "boot[0]", status: "warn", detail: "legacy" },
-      failed,
-    ];
-    expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(`
-1 passed, 1 failed, 1 note, 1 skipped, certificates checked as of 2026-03-04T05:06:07.000Z
-policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
-verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
-
-Document and certificate chain
-  ok    cose.signature        signed
-
-Manifest and approvals
-  skip  envelope.decode       its field could not be read
-
-Bindings and debug mode
-  note  bind.commitment       legacy
-  FAIL  bind.user-data        user_data is not the hash of the manifest
-      expected  [aa]aaaaaa…
-      actual    [bb]aaaaaa…
-                1 of 32 bytes differs, at 0, counted from 0
-      -> The enclave did not boot the shown manifest: report it.
-
-Not proven
-`);
-  });
-
   it("name their subject where there are several", () => {
     const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }];
     const text = renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN);
@@ -122,11 +49,6 @@ Not proven
     expect(renderText(report({ checks: [...passes("app[0]"), ...passes("app[1]")] }), PLAIN)).toContain(
       "\nApp proofs: 2\n  ok    app[0]  2 passed\n  ok    app[1]  2 passed\n\n",
     );
-  });
-
-  it("that fail say what to do", () => {
-    const checks = [{ ...failed, advice: "look into it" }];
-    expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain("-> look into it\n");
   });
 });
 
@@ -161,15 +83,6 @@ describe("names of pieces", () => {
     expect(renderFailures(rejected, PLAIN)).toContain("  FAIL  bind.user-data        boot[0] = boot.json: user_data");
   });
 
-  it("stand once above the checks of a piece that is the only one of its kind", () => {
-    const checks: Check[] = [{ ...failed, id: "cose.signature" }, failed];
-    const text = renderText(
-      report({ verdict: "rejected", claims: null, evidence: [named("boot[0]", "boot.json")], checks }),
-      PLAIN,
-    );
-    expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nBindings and debug mode\n/);
-  });
-
   it("are counted where there are many", () => {
     const evidence = Array.from({ length: 10 }, (_, index) => named(`app[${index}]`, `app-${index}.json`));
     const text = renderText(report({ evidence }), PLAIN);
@@ -193,14 +106,6 @@ it("says by which policy and when", () => {
     "policy without a name (SHA-256 9d9d9d9d…9d9d9d9d)\nverified at",
   );
   expect(renderText(report({ policyDigest: null }), PLAIN)).toContain('\npolicy "signer, production"\nverified at');
-});
-
-it("lists what an unpinned image says apart from what is proven", () => {
-  const text = renderText(reportOf(UNPINNED, { verdict: "authentic", policy: null, policyDigest: null }), PLAIN);
-  const [before, after] = text.split("\nNot proven: its image, which nothing pins, says that\n");
-  expect(before).toContain("\nProven\n  - A genuine AWS Nitro enclave");
-  expect(before).not.toMatch(/Proven[^]*(?:namespace|approved it)/);
-  expect(after).toMatch(/^ {2}- it booted with the manifest[^]*approved it[^]*\n\nNot proven\n {2}- Whose enclave/);
 });
 
 describe("a report of another version, or of anybody", () => {
