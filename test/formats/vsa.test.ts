@@ -179,14 +179,6 @@ describe("the result", () => {
     ["no policy was given", () => forgedVsa(forge(), { noPolicy: true }), /no policy was given/],
     ["it was rejected", () => forgedVsa(forge(), { policy: { maxAge: "1m" } }), /rejected/],
     [
-      "the policy came with the bundle",
-      async () => {
-        const report = await judge(forge());
-        return read(await renderVsa(report, given(forge()), { bundle: { policyFrom: "bundle", packed: null } }));
-      },
-      /came with the bundle/,
-    ],
-    [
       "a report that contradicts itself",
       async () => {
         const report = await judge(forge());

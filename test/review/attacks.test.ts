@@ -312,30 +312,10 @@ describe.each(TABLES)("%s", (_, rows) => {
 });
 
 describe("what is not a fault", () => {
-  it("approvals: of an envelope, and in files beside it", async () => {
-    const { signature, member } = approvalOf(V1, 1);
-    const json = { signature: toHex(signature), member: { alias: member.alias, pubKey: toHex(member.pubKey) } };
-    const good = await review(envelopeOf(V1, [approvalOf(V1)]), { approvals: [toUtf8(JSON.stringify(json))] });
-    expect(codesOf(good)).toEqual([]);
-    expect(good.approvals.map(({ set, alias, status }) => [set, alias, status])).toEqual([
-      ["manifest", lab.manifestMembers[0]!.alias, "valid"],
-      ["manifest", lab.manifestMembers[1]!.alias, "valid"],
-    ]);
-    expect(good.approvers.members.map(({ approved }) => approved)).toEqual([true, true, false]);
-  });
-
   it("a share-set approval twice: a note", async () => {
     const share = approve(manifestHash(V1), lab.shareMembers[0]!);
     const good = await review(envelopeOf(V1, [], [share, share]));
     expect([codesOf(good), good.notes]).toEqual([[], [expect.stringContaining("counts once")]]);
-  });
-
-  it("the image and the binary that the manifest names, which hold what the policy leaves", async () => {
-    const { pcr0, pcr1, pcr2, pcr3 } = V1.enclave;
-    const measured = { pcrs: { 0: pcr0, 1: pcr1, 2: pcr2, 3: pcr3 }, pivotHash: V1.pivot.hash };
-    const good = await review(V1, { policy: policyOf(without("pcrs", "pivotHash")), measured });
-    expect(codesOf(good)).toEqual([]);
-    expect(good.measured).toEqual(["pcr0", "pcr1", "pcr2", "pcr3", "pivotHash"]);
   });
 
   it("every member under a pinned hash", async () => {
