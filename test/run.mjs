@@ -73,7 +73,7 @@ const RELEASE = [
     ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch", "test/lab/store"),
     env: { BOOTPROOF_SIMULATIONS: "whole" },
   },
-  { ...vitest("formats of every row", "test/formats", "test/schemas.test.ts"), env: { BOOTPROOF_ROWS: "every" } },
+  { ...vitest("every row", "test/formats", "test/schemas", "test/review/alt"), env: { BOOTPROOF_ROWS: "every" } },
   { ...vitest("every width", "test/report/width.test.ts"), env: { BOOTPROOF_WIDTHS: "every" } },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
   { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },

@@ -22,29 +22,13 @@ import { ACCEPTED } from "../attacks/accepted.table.js";
 import { type Accepted, type Judgement, NOW, forge, judge, lab, optionsOf } from "../attacks/support.js";
 import { STATEMENT, VERIFICATION_SUMMARY } from "../support/in-toto-schema.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
+import type { Loose } from "../support/loose.js";
 import { readVector } from "../support/vectors.js";
 import { someOf } from "./told.js";
 
-interface Subject {
-  readonly name: string;
-  readonly digest: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
 interface Vsa {
-  readonly _type: string;
-  readonly subject: readonly Subject[];
-  readonly predicateType: string;
-  readonly predicate: {
-    readonly verifier: { readonly id: string; readonly version: Readonly<Record<string, string>> };
-    readonly timeVerified: string;
-    readonly resourceUri: string;
-    readonly policy: { readonly uri: string; readonly digest?: Readonly<Record<string, string>> };
-    readonly inputAttestations?: readonly { readonly uri: string; readonly digest: Readonly<Record<string, string>> }[];
-    readonly verificationResult: string;
-    readonly verifiedLevels: readonly string[];
-    readonly "pkg:npm/bootproof#report": Readonly<Record<string, unknown>>;
-  };
+  readonly subject: readonly Loose[];
+  readonly predicate: Loose[string];
 }
 
 const OWN = "pkg:npm/bootproof#report";
@@ -99,7 +83,7 @@ const fitsSpecification = ajv.compile({
 /** Without what is beyond the published message: a field of our own, whose name is a URI, and one of SLSA 1.1. */
 function publishedPart({ predicate }: Vsa): object {
   const { verifier, ...rest } = predicate;
-  const known = Object.entries(rest).filter(([name]) => name !== OWN);
+  const known = Object.entries(rest as Loose).filter(([name]) => name !== OWN);
   return { ...Object.fromEntries(known), verifier: { id: verifier.id } };
 }
 
@@ -122,8 +106,8 @@ async function vsaOf(evidence: Evidence, options: VerifyOptions): Promise<Vsa> {
 const given = ({ bootProof }: ForgedEvidence): Evidence => ({ bootProofs: [bootProof] });
 const forgedVsa = (evidence: ForgedEvidence, how: Judgement = {}): Promise<Vsa> =>
   vsaOf({ ...given(evidence), appProofs: evidence.appProofs }, optionsOf(evidence, how));
-const namesOf = ({ subject }: Vsa): string[] => subject.map(({ name }) => name);
-const digestOf = ({ subject }: Vsa, name: string): unknown => subject.find((each) => each.name === name)?.digest;
+const namesOf = ({ subject }: Vsa): string[] => subject.map(({ name }) => name as string);
+const digestOf = ({ subject }: Vsa, name: string): unknown => subject.find((each) => each["name"] === name)?.["digest"];
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const rowOf = (name: string): Accepted => ACCEPTED.find((row) => row.name === name)!;
@@ -142,7 +126,7 @@ describe("provenance of a build", () => {
     const { predicate } = read(await renderVsa(report, pieces));
     const sha256 = createHash("sha256").update(GENUINE).digest("hex");
     expect(predicate.verificationResult).toBe("PASSED");
-    expect(predicate.inputAttestations?.map(({ digest }) => digest)).toContainEqual({ sha256 });
+    expect(predicate.inputAttestations?.map(({ digest }: Loose) => digest)).toContainEqual({ sha256 });
   });
 
   it("of another workflow fails in each format", async () => {

@@ -279,7 +279,7 @@ describe("evidence cannot write to the terminal", () => {
         );
         for (const line of rendered.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(100);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

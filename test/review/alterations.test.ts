@@ -78,6 +78,8 @@ function encodeSafely(manifest: Manifest): Uint8Array {
   }
 }
 
+/** Pins are tried on every third alteration, or on each where `BOOTPROOF_ROWS=every`. */
+const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
 /** Faults of rules that no acceptance overrides. */
 const RULES = [
   ...["debug-mode", "aws-root", "set", "zero-pcr", "pcr-length"],
@@ -99,11 +101,9 @@ describe.each([...MANIFEST_VERSIONS.map((version) => [version, made(version)] as
         );
         const bad = await since(manifest, other, [], pins);
         const open = bad.members.filter(({ status }) => status === "open");
-        expect([shown.map(({ place }) => place), bad.ok]).toEqual([expect.any(Array), shown.length === 0]);
-        for (const { place, before: was, after } of open) {
-          places.add(place);
-          expect([place, was === after && place !== "manifestSet"]).toEqual([place, false]);
-        }
+        expect(bad.ok, shown.map(({ place }) => place).join()).toBe(shown.length === 0);
+        for (const { place } of open) places.add(place);
+        expect(open.filter(({ place, before: was, after }) => was === after && place !== "manifestSet")).toEqual([]);
         const rules = bad.faults.filter(({ code }) => code !== "open-member").map(({ code }) => code);
         expect(rules.filter((code) => !RULES.includes(code))).toEqual([]);
         const names = open.map(({ name }) => name);
@@ -113,7 +113,7 @@ describe.each([...MANIFEST_VERSIONS.map((version) => [version, made(version)] as
     });
 
     it("is decided by a pin, or refused", async () => {
-      for (const other of all) {
+      for (const other of all.filter((_, index) => index % EACH === 0)) {
         const pins = deploymentOf(other);
         // A set that no verifier takes cannot be pinned.
         if (attempt(() => policyOf(pins)).value === undefined || pins["manifestSet"] === undefined) continue;
