@@ -211,11 +211,9 @@ it.each<[string, JsonObject, string | undefined, readonly string[]]>([
 });
 
 it("shows the beginning of an endless list of app proofs", async () => {
-  const inspection = (await inspectUnverified(
-    json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) }),
-  ))!;
-  expect(inspection.faults).toContain("appProofs: 100000 entries, expected at most 2048");
-  expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, of which the first 2048 are shown");
+  const inspection = (await inspectUnverified(json({ ...live.activity, appProofs: Array(3000).fill(1) })))!;
+  expect(inspection.faults).toContain("appProofs: 3000 entries, expected at most 2048");
+  expect(inspection.faults.at(-1)).toBe("appProofs: 3000 entries, of which the first 2048 are shown");
   expect(renderInspection(inspection, { color: false }).length).toBeLessThan(500_000);
 });
 

@@ -437,7 +437,7 @@ describe("what would cost too much", () => {
     const count = texts.filter((text) => text === "0").length;
     expect(count).toBeGreaterThan(149_000);
     expect(count).toBeLessThan(150_000);
-    expect(texts.at(-1)).toMatch(/^and \d+ more$/);
+    expect(texts.some((text) => /^and \d+ more$/.test(text))).toBe(true);
   });
 
   it("is not a page larger than is read", async () => {

@@ -18,6 +18,7 @@ import { startLab } from "../../src/lab/index.js";
 import { isStamped, newApiKey } from "../client/support.js";
 import { envelope, query, send } from "../lab/support.js";
 import { MANIFEST, npm, pack, strangersFolder } from "../package/support.js";
+import type { Loose } from "../support/loose.js";
 import { readVectorJson } from "../support/vectors.js";
 import { MESSAGE, pointRows, signatureRows } from "../verify/ecdsa-rows.js";
 import { newSigner } from "../verify/keys.js";
@@ -142,28 +143,6 @@ async function installed(): Promise<string> {
   return folder;
 }
 
-/** What `scenario.mjs` answers. */
-interface Answers {
-  readonly computedBy: string;
-  readonly genuine: readonly string[];
-  readonly payloadType: string;
-  readonly altered: readonly (readonly string[])[];
-  readonly signatures: readonly unknown[];
-  readonly delivery: string;
-  readonly otherDelivery: string;
-  readonly stamp: string;
-  readonly stampOfPair: string;
-  readonly stampOfNew: string;
-  readonly stampOfSession: string;
-  readonly stampOfWrong: string;
-  readonly fetched: {
-    readonly verified: readonly unknown[];
-    readonly lie: string;
-    readonly notSent: string;
-    readonly sent: readonly string[];
-  };
-}
-
 describe.skipIf(FOLDER === undefined)("the packed package", () => {
   let folder = "";
   beforeAll(async () => {
@@ -181,27 +160,27 @@ describe.skipIf(FOLDER === undefined)("the packed package", () => {
     ]),
   );
   it.each(cases)("in %s %s: %s", async (_name, _version, loading, runtime) => {
-    const answers = JSON.parse(await runtime.answers(folder, loading)) as Answers;
-    expect(answers.computedBy).toBe(runtime.computedBy.replaceAll("`", ""));
-    expect(answers.genuine).toEqual(["verified"]);
-    expect(answers.payloadType).toBe("APP_PROOF_TYPE_ADDRESS_DERIVATION");
+    const answers = JSON.parse(await runtime.answers(folder, loading)) as Loose;
+    expect(answers["computedBy"]).toBe(runtime.computedBy.replaceAll("`", ""));
+    expect(answers["genuine"]).toEqual(["verified"]);
+    expect(answers["payloadType"]).toBe("APP_PROOF_TYPE_ADDRESS_DERIVATION");
     for (const [index, [check]] of ALTERED.entries()) {
-      expect(answers.altered[index]).toEqual(expect.arrayContaining(["rejected", check]));
+      expect(answers["altered"][index]).toEqual(expect.arrayContaining(["rejected", check]));
     }
-    expect(answers.altered).toHaveLength(ALTERED.length);
-    expect(namesOf(answers.signatures)).toEqual(namesOf(rows.map(({ valid }) => valid)));
-    expect([answers.delivery, answers.otherDelivery]).toEqual(["e1", "signature"]);
-    expect(answers.stampOfWrong).toBe("key");
-    const { verified, lie, notSent, sent } = answers.fetched;
+    expect(answers["altered"]).toHaveLength(ALTERED.length);
+    expect(namesOf(answers["signatures"])).toEqual(namesOf(rows.map(({ valid }) => valid)));
+    expect([answers["delivery"], answers["otherDelivery"]]).toEqual(["e1", "signature"]);
+    expect(answers["stampOfWrong"]).toBe("key");
+    const { verified, lie, notSent, sent } = answers["fetched"];
     expect(verified).toEqual(["verified", { updateWalletResult: { walletId: fetching!.walletId } }]);
     expect(lie).toMatch(/^rejected: activity\.request/);
     expect(notSent).toContain("generateAppProofs is not true");
     const line = `POST ${fetching!.baseUrl}${fetching!.path} true`;
     expect(sent).toEqual([line, line]);
-    for (const stamp of [answers.stampOfPair, answers.stampOfNew, answers.stampOfSession])
+    for (const stamp of [answers["stampOfPair"], answers["stampOfNew"], answers["stampOfSession"]])
       expect(isStamped(stamp, Buffer.from(BODY), publicKeyOf(stamp))).toBe(true);
-    expect(isStamped(answers.stamp, Buffer.from(BODY), apiKey.publicKey)).toBe(true);
-    expect(isStamped(answers.stamp, Buffer.from(`${BODY} `), apiKey.publicKey)).toBe(false);
+    expect(isStamped(answers["stamp"], Buffer.from(BODY), apiKey.publicKey)).toBe(true);
+    expect(isStamped(answers["stamp"], Buffer.from(`${BODY} `), apiKey.publicKey)).toBe(false);
   });
 
   /** Each answer with the row that it is to, so that a difference names it. */
