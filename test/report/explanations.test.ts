@@ -1,4 +1,3 @@
-
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.js";
 import { OPTIONS } from "../../src/cli/option-table.js";
