@@ -63,6 +63,8 @@ export default defineConfig({
     setupFiles: ["test/support/equal-bytes.ts"],
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
+    // The tiers are runs of their own: what one has transformed, the next one reads.
+    experimental: { fsModuleCache: true },
     projects: PROJECTS.map(projectOf),
   },
 });
