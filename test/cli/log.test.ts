@@ -71,7 +71,19 @@ const note = {
   tenByNew: await noteOf({ entries: 10, key: next.privateKey }),
   tenByForeign: await noteOf({ entries: 10, key: foreign.privateKey }),
 };
+const alone = fileOf(textOf(lines), "alone.jsonl");
+const renamed = fileOf(textOf(files["b.2"]), "o.jsonl");
 const noNote = inFolder("no.note", "text\n");
+
+const NAMED: Readonly<Record<string, string | readonly string[]>> = {
+  ...note,
+  ...{ one, two, three, emptyThree, emptyOther, alone, renamed, noNote, all: [one, two, three] },
+  ...{ privateKey, newPrivate, newPublic, foreignPublic, key: ["--key", publicKey], sign: ["--key", privateKey] },
+  rotated: ["--key", newPrivate, "--after", note.eight, "--key", publicKey],
+};
+/** The words of a command line, in which `$one` is the path of that file. */
+const argv = (line: string): string[] =>
+  line.split(" ").flatMap((word) => (word[0] === "$" ? NAMED[word.slice(1)]! : [word]));
 
 describe("log verify", () => {
   it("reads a log from stdin", async () => {
@@ -123,145 +135,85 @@ describe("log verify", () => {
     expect(await bootproof(["log", "verify", empty])).toMatchObject({ code: 2, stdout: "" });
     expect((await bootproof(["log", "verify", empty, "--head", lines[2]!.hash])).code).toBe(1);
   });
-
-  const keyed = ["--key", publicKey];
-  it.each<[string, string[], number, RegExp]>([
-    ["all files", [one, two, three], 0, /^WHOLE: .*: 10 entries/],
-    ["all files, the last of which is empty", [one, two, emptyThree], 0, /^WHOLE: .*: 8 entries/],
-    ["one file without a note", [fileOf(textOf(lines), "alone.jsonl")], 0, /^WHOLE: .*: 3 entries/],
+  it.each<[string, string, number, RegExp]>([
+    ["all files", "$all", 0, /^WHOLE: .*: 10 entries/],
+    ["all files, the last of which is empty", "$one $two $emptyThree", 0, /^WHOLE: .*: 8 entries/],
+    ["one file without a note", "$alone", 0, /^WHOLE: .*: 3 entries/],
     [
       "a first file",
-      [one],
+      "$one",
       1,
       /^INCOMPLETE: \S+: the log continues in b\.2, which was not passed\nVerified: 4 entries/,
     ],
-    ["a first file, with --partial", [one, "--partial"], 0, /^INCOMPLETE: \S+: the log continues in b\.2/],
-    ["another empty file", [one, two, emptyOther], 1, /^INCOMPLETE: .*: the log continues in b\.3, which was not/],
+    ["a first file, with --partial", "$one --partial", 0, /^INCOMPLETE: \S+: the log continues in b\.2/],
+    ["another empty file", "$one $two $emptyOther", 1, /^INCOMPLETE: .*: the log continues in b\.3, which was not/],
     [
       "a middle file",
-      [two],
+      "$two",
       1,
       /^INCOMPLETE: \S+: entries 1 to 4, which.*\nINCOMPLETE: \S+: the log continues in b\.3/,
     ],
-    ["a middle file, with --partial", [two, three, "--partial"], 0, /^INCOMPLETE: .*: entries 1 to 4, which are in/],
-    [
-      "a middle file of another name",
-      [fileOf(textOf(files["b.2"]), "o.jsonl")],
-      1,
-      /^BROKEN: .*entries 1 to 4 were rem/,
-    ],
-    ["a missing file, with --partial", [one, three, "--partial"], 1, /^BROKEN: .*: a file is missing/],
-    ["a checkpoint", [one, two, three, "--checkpoint", note.ten, ...keyed], 0, /^WHOLE: /],
-    [
-      "an older checkpoint",
-      [one, two, three, "--checkpoint", note.four, ...keyed],
-      0,
-      /^WHOLE: .*\n.*\n.*behind entry 4/,
-    ],
-    [
-      "a checkpoint without a key",
-      [one, two, three, "--checkpoint", note.ten],
-      1,
-      /^INCOMPLETE: .*was not checked; pass/,
-    ],
-    [
-      "the same, with --partial",
-      [one, two, three, "--checkpoint", note.ten, "--partial"],
-      0,
-      /^INCOMPLETE: .*not checked/,
-    ],
-    [
-      "a cut log",
-      [one, two, emptyThree, "--checkpoint", note.ten, ...keyed],
-      1,
-      /^BROKEN: .* ends with entry 8, and the/,
-    ],
-    [
-      "another log's checkpoint",
-      [one, two, three, "--checkpoint", note.tenOfOther, ...keyed],
-      1,
-      /^BROKEN: .*entry 10 has/,
-    ],
-    [
-      "an archived beginning",
-      [three, "--after", note.eight, ...keyed],
-      0,
-      /^WHOLE: .*: 2 entries.*\n.*\n.*vouches for them/,
-    ],
-    ["a note inside the files", [three, "--after", note.ten, ...keyed], 0, /^WHOLE: .*: 2 entries/],
-    [
-      "a note, and the files from their beginning",
-      [one, two, three, "--after", note.four, ...keyed],
-      0,
-      /^WHOLE: .*: 10/,
-    ],
+    ["a middle file, with --partial", "$two $three --partial", 0, /^INCOMPLETE: .*: entries 1 to 4, which are in/],
+    ["a middle file of another name", "$renamed", 1, /^BROKEN: .*entries 1 to 4 were rem/],
+    ["a missing file, with --partial", "$one $three --partial", 1, /^BROKEN: .*: a file is missing/],
+    ["a checkpoint", "$all --checkpoint $ten $key", 0, /^WHOLE: /],
+    ["an older checkpoint", "$all --checkpoint $four $key", 0, /^WHOLE: .*\n.*\n.*behind entry 4/],
+    ["a checkpoint without a key", "$all --checkpoint $ten", 1, /^INCOMPLETE: .*was not checked; pass/],
+    ["the same, with --partial", "$all --checkpoint $ten --partial", 0, /^INCOMPLETE: .*not checked/],
+    ["a cut log", "$one $two $emptyThree --checkpoint $ten $key", 1, /^BROKEN: .* ends with entry 8, and the/],
+    ["another log's checkpoint", "$all --checkpoint $tenOfOther $key", 1, /^BROKEN: .*entry 10 has/],
+    ["an archived beginning", "$three --after $eight $key", 0, /^WHOLE: .*: 2 entries.*\n.*\n.*vouches for them/],
+    ["a note inside the files", "$three --after $ten $key", 0, /^WHOLE: .*: 2 entries/],
+    ["a note, and the files from their beginning", "$all --after $four $key", 0, /^WHOLE: .*: 10/],
     [
       "a note of a file that is missing",
-      [three, "--after", note.four, ...keyed],
+      "$three --after $four $key",
       1,
       /^BROKEN: .*the checkpoint is of entry 4, which is in a file before/,
     ],
     [
       "a note of another log",
-      [two, three, "--after", note.fourOfOther, ...keyed],
+      "$two $three --after $fourOfOther $key",
       1,
       /^BROKEN: .*entry 4 has the hash .*the checkpoint/,
     ],
-    ["a note, and an empty file", [emptyThree, "--after", note.eight, ...keyed], 0, /^WHOLE: .*: 0 entries/],
-    [
-      "a note behind an empty file",
-      [emptyThree, "--after", note.ten, "--checkpoint", note.eight, ...keyed],
-      1,
-      /^BROKEN: /,
-    ],
-    [
-      "two keys",
-      [three, "--after", note.eight, "--checkpoint", note.tenByNew, "--key", newPublic, ...keyed],
-      0,
-      /^WHOLE: /,
-    ],
+    ["a note, and an empty file", "$emptyThree --after $eight $key", 0, /^WHOLE: .*: 0 entries/],
+    ["a note behind an empty file", "$emptyThree --after $ten --checkpoint $eight $key", 1, /^BROKEN: /],
+    ["two keys", "$three --after $eight --checkpoint $tenByNew --key $newPublic $key", 0, /^WHOLE: /],
   ])("of %s", async (_, args, code, words) => {
-    const answer = await bootproof(["log", "verify", ...args]);
+    const answer = await bootproof(["log", "verify", ...argv(args)]);
     expect([answer.code, answer.stdout, answer.stderr]).toEqual([code, expect.stringMatching(words), ""]);
   });
 
-  it.each<[string, string[], RegExp]>([
-    [
-      "by another key",
-      [one, two, three, "--checkpoint", note.ten, "--key", foreignPublic],
-      /\.note: .*not signed by this/,
-    ],
-    [
-      "before the files, by another key",
-      [three, "--after", note.eight, "--key", foreignPublic],
-      /\.note: .*not signed by/,
-    ],
+  it.each<[string, string, RegExp]>([
+    ["by another key", "$all --checkpoint $ten --key $foreignPublic", /\.note: .*not signed by this/],
+    ["before the files, by another key", "$three --after $eight --key $foreignPublic", /\.note: .*not signed by/],
     [
       "of another origin",
-      [one, two, three, "--checkpoint", note.elsewhere, ...keyed, "--origin", "bootproof-log/b"],
+      "$all --checkpoint $elsewhere $key --origin bootproof-log/b",
       /its origin is bootproof-log\/a, expected bootproof-log\/b/,
     ],
     [
       "of another origin than --after",
-      [three, "--checkpoint", note.elsewhere, "--after", note.eight, ...keyed],
+      "$three --checkpoint $elsewhere --after $eight $key",
       /its origin is bootproof-log\/a/,
     ],
-  ])("refuses a note %s", (_, args, words) => refused(1, bootproof(["log", "verify", ...args]), words));
+  ])("refuses a note %s", (_, args, words) => refused(1, bootproof(["log", "verify", ...argv(args)]), words));
 
-  it.each<[string, string[], string | RegExp]>([
-    ["no file", ["/no/such/file"], "there is no such file or folder"],
-    ["a folder", ["/"], "a directory, not a file"],
-    ["no head", ["x", "--head", "5e88"], "--head: expected 64 hex digits"],
-    ["no duration", ["x", "--max-gap", "2"], "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
-    ["a note before the files without a key", [three, "--after", note.eight], "--after: --key FILE is required"],
-    ["a private key", [one, "--checkpoint", note.four, "--key", privateKey], /a PEM block with PRIVATE KEY/],
-    ["no note", [one, "--checkpoint", noNote], /no\.note: .*not a signed note/],
-    ["no note before the files", [one, "--after", noNote, ...keyed], /no\.note: .*not a signed note/],
-    ["a key without a note", [one, "--key", publicKey], /--key: only with --checkpoint or --after/],
-    ["an origin without a note", [one, "--origin", "a"], /--origin: only with --checkpoint or --after/],
-    ["an empty key", [one, "--checkpoint", one, "--key", ""], /--key/],
-    ["a file that is not there", [one, "none.jsonl"], /none\.jsonl: there is no such file/],
-  ])("refuses %s", (_, args, message) => refused(2, bootproof(["log", "verify", ...args]), message));
+  it.each<[string, string, string | RegExp]>([
+    ["no file", "/no/such/file", "there is no such file or folder"],
+    ["a folder", "/", "a directory, not a file"],
+    ["no head", "x --head 5e88", "--head: expected 64 hex digits"],
+    ["no duration", "x --max-gap 2", "--max-gap 2: expected a duration such as 90m, 2h or 1d"],
+    ["a note before the files without a key", "$three --after $eight", "--after: --key FILE is required"],
+    ["a private key", "$one --checkpoint $four $sign", /a PEM block with PRIVATE KEY/],
+    ["no note", "$one --checkpoint $noNote", /no\.note: .*not a signed note/],
+    ["no note before the files", "$one --after $noNote $key", /no\.note: .*not a signed note/],
+    ["a key without a note", "$one $key", /--key: only with --checkpoint or --after/],
+    ["an origin without a note", "$one --origin a", /--origin: only with --checkpoint or --after/],
+    ["an empty key", "$one --checkpoint $one --key=", /--key/],
+    ["a file that is not there", "$one none.jsonl", /none\.jsonl: there is no such file/],
+  ])("refuses %s", (_, args, message) => refused(2, bootproof(["log", "verify", ...argv(args)]), message));
 });
 
 describe("log verify of times", () => {
@@ -384,109 +336,102 @@ describe("log checkpoint", () => {
   });
 
   const old = ["--key", publicKey];
-  const rotated = ["--key", newPrivate, "--after", note.eight, ...old];
   const NOTHING = /\nNothing was signed\.\n$/;
-  it.each<[string, string | null, string[], number, RegExp]>([
-    ["where there is no note", null, [...whole, ...key], 0, /^$/],
-    ["an older note", note.four, [...whole, ...key], 0, /^$/],
-    ["the same note", note.ten, [...whole, ...key], 0, /^$/],
+  it.each<[string, string | null, string, number, RegExp]>([
+    ["where there is no note", null, "$all $sign", 0, /^$/],
+    ["an older note", note.four, "$all $sign", 0, /^$/],
+    ["the same note", note.ten, "$all $sign", 0, /^$/],
     [
       "a newer note: the log was cut",
       note.ten,
-      [one, two, emptyThree, ...key],
+      "$one $two $emptyThree $sign",
       1,
       /ends with entry 8, and the checkpoint is of entry 10/,
     ],
     [
       "a note of a log that was rewritten",
       note.tenOfOther,
-      [...whole, ...key],
+      "$all $sign",
       1,
       /entry 10 has the hash .*, and the checkpoint has/,
     ],
     [
       "an older note of another log",
       note.fourOfOther,
-      [...whole, ...key],
+      "$all $sign",
       1,
       /entry 4 has the hash .*, and the checkpoint has/,
     ],
-    [
-      "a note by another key",
-      note.tenByForeign,
-      [...whole, ...key],
-      1,
-      /\.note: the checkpoint is not signed by this key/,
-    ],
+    ["a note by another key", note.tenByForeign, "$all $sign", 1, /\.note: the checkpoint is not signed by this key/],
     [
       "a note with another origin",
       note.elsewhere,
-      [...whole, ...key],
+      "$all $sign",
       1,
       /origin is bootproof-log\/a, expected bootproof-log\/b/,
     ],
-    ["a file that is no note", noNote, [...whole, ...key], 2, /not a signed note/],
-    ["an empty file", emptyThree, [...whole, ...key], 2, /empty: the program that wrote it may have failed/],
-    ["where the log continues elsewhere", null, [one, two, ...key], 1, /^INCOMPLETE: .*: the log continues in b\.3/],
+    ["a file that is no note", noNote, "$all $sign", 2, /not a signed note/],
+    ["an empty file", emptyThree, "$all $sign", 2, /empty: the program that wrote it may have failed/],
+    ["where the log continues elsewhere", null, "$one $two $sign", 1, /^INCOMPLETE: .*: the log continues in b\.3/],
     [
       "where the file that follows is another one",
       null,
-      [one, two, emptyOther, ...key],
+      "$one $two $emptyOther $sign",
       1,
       /^INCOMPLETE: .*continues in b\.3/,
     ],
-    ["where a file is missing", null, [one, three, ...key], 1, /^BROKEN: .*: a file is missing/],
-    ["where the first file is missing", null, [two, three, ...key], 1, /^BROKEN: .*: entries 1 to 4 were removed/],
-    ["with an archived beginning", note.eight, [three, ...key, "--after", note.eight], 0, /^$/],
-    ["with a note of the files", note.ten, [three, ...key, "--after", note.ten], 0, /^$/],
+    ["where a file is missing", null, "$one $three $sign", 1, /^BROKEN: .*: a file is missing/],
+    ["where the first file is missing", null, "$two $three $sign", 1, /^BROKEN: .*: entries 1 to 4 were removed/],
+    ["with an archived beginning", note.eight, "$three $sign --after $eight", 0, /^$/],
+    ["with a note of the files", note.ten, "$three $sign --after $ten", 0, /^$/],
     [
       "with an archive that the note does not reach",
       null,
-      [three, ...key, "--after", note.four],
+      "$three $sign --after $four",
       1,
       /the checkpoint is of entry 4, which is in a file before/,
     ],
     [
       "an older note than the archive reaches",
       note.four,
-      [three, ...key, "--after", note.eight],
+      "$three $sign --after $eight",
       1,
       /the checkpoint is of entry 4, which is in a file before/,
     ],
     [
       "with an earlier note of another log",
       null,
-      [...whole, ...key, "--after", note.fourOfOther],
+      "$all $sign --after $fourOfOther",
       1,
       /entry 4 has the hash .*the checkpoint has/,
     ],
     [
       "with an earlier note by another key",
       null,
-      [...whole, ...key, "--after", note.tenByForeign],
+      "$all $sign --after $tenByForeign",
       1,
       /\.note: .* not signed by this key/,
     ],
-    ["a new key in place of the old one", note.eight, [...whole, ...rotated], 0, /^$/],
-    ["a new key, once more", note.tenByNew, [...whole, ...rotated], 0, /^$/],
+    ["a new key in place of the old one", note.eight, "$all $rotated", 0, /^$/],
+    ["a new key, once more", note.tenByNew, "$all $rotated", 0, /^$/],
     [
       "a new key, after a newer note by the old one",
       note.ten,
-      [one, two, emptyThree, ...rotated],
+      "$one $two $emptyThree $rotated",
       1,
       /the checkpoint is of entry 10/,
     ],
-    ["a new key without the old one", note.eight, [...whole, "--key", newPrivate], 1, /not signed by this key/],
-    ["a new key, over a note by another one", note.tenByForeign, [...whole, ...rotated], 1, /not signed by this key/],
+    ["a new key without the old one", note.eight, "$all --key $newPrivate", 1, /not signed by this key/],
+    ["a new key, over a note by another one", note.tenByForeign, "$all $rotated", 1, /not signed by this key/],
   ])("replaces at --out, or does not: %s", async (_, there, args, code, words) => {
     const before = there === null ? null : readFileSync(there, "utf8");
     const out = before === null ? join(folder, `new-${++notes}.note`) : inFolder(`at-${++notes}.note`, before);
-    const answer = await signed(...args, "--out", out);
+    const answer = await signed(...argv(args), "--out", out);
     expect([answer.code, answer.stdout, answer.stderr]).toEqual([code, "", expect.stringMatching(words)]);
     const isLog = /^(?:BROKEN|INCOMPLETE)/.test(answer.stderr);
     if (isLog) expect(answer.stderr).toMatch(NOTHING);
     if (code === 0) {
-      const by = args.includes(newPrivate) ? note.tenByNew : note.ten;
+      const by = args.includes("$rotated") ? note.tenByNew : note.ten;
       expect(readFileSync(out, "utf8")).toBe(readFileSync(by, "utf8"));
     } else
       expect(
@@ -520,18 +465,14 @@ describe("log checkpoint", () => {
     expect(stdout).toBe(readFileSync(note.ten, "utf8"));
   });
 
-  it.each<[string, string[], RegExp]>([
-    ["no key", [one], /--key FILE is required/],
-    ["a public key", [one, "--key", publicKey], /public\.pem: a PEM block with PUBLIC KEY: expected an Ed/],
-    ["two private keys", [...whole, ...key, "--key", newPrivate, "--after", note.four], /a PEM block with PRIVATE KEY/],
-    [
-      "two keys without an earlier note",
-      [...whole, ...key, "--key", newPublic],
-      /--key: a second key only with --after/,
-    ],
-    ["stdin without a name", ["-", ...key], /--origin is required/],
+  it.each<[string, string, RegExp]>([
+    ["no key", "$one", /--key FILE is required/],
+    ["a public key", "$one $key", /public\.pem: a PEM block with PUBLIC KEY: expected an Ed/],
+    ["two private keys", "$all $sign --key $newPrivate --after $four", /a PEM block with PRIVATE KEY/],
+    ["two keys without an earlier note", "$all $sign --key $newPublic", /--key: a second key only with --after/],
+    ["stdin without a name", "- $sign", /--origin is required/],
   ])("refuses %s", async (_, args, message) => {
-    const stderr = await refusal(2, signed(...args), message);
+    const stderr = await refusal(2, signed(...argv(args)), message);
     expect(stderr).not.toContain(own.privateKey.split("\n")[1]);
   });
 
@@ -547,70 +488,50 @@ describe("log checkpoint", () => {
 
 describe("log compare", () => {
   const key = ["--key", publicKey];
-  it.each<[string, string[], number, RegExp]>([
-    ["the same note", [note.ten, note.ten, ...key], 0, /^SAME: .*entry 10 with the hash/],
-    ["a note by the new key", [note.ten, note.tenByNew, ...key, "--key", newPublic], 0, /^SAME: /],
-    ["a fork", [note.ten, note.tenOfOther, ...key], 1, RegExp(`^FORKED: .*${all[9]!.hash}.*${other[9]!.hash}`)],
-    [
-      "notes of other logs",
-      [note.four, note.elsewhere, ...key],
-      1,
-      /^OTHER LOG: .*bootproof-log\/b and bootproof-log\/a/,
-    ],
-    [
-      "a later note, and the log",
-      [note.three, note.ten, ...key, "--log", one, two, three],
-      0,
-      /^EXTENDED: .*entry 3 .*entry 10/,
-    ],
-    ["an earlier note, and the log", [note.ten, note.three, ...key, "--log", one, two, three], 0, /^EXTENDED: /],
-    ["notes inside a later file", [note.eight, note.ten, ...key, "--log", three], 0, /^EXTENDED: /],
-    [
-      "a note that is not in the log",
-      [note.three, note.tenOfOther, ...key, "--log", one, two, three],
-      1,
-      /^NOT IN LOG: .*entry 10 has/,
-    ],
+  it.each<[string, string, number, RegExp]>([
+    ["the same note", "$ten $ten $key", 0, /^SAME: .*entry 10 with the hash/],
+    ["a note by the new key", "$ten $tenByNew $key --key $newPublic", 0, /^SAME: /],
+    ["a fork", "$ten $tenOfOther $key", 1, RegExp(`^FORKED: .*${all[9]!.hash}.*${other[9]!.hash}`)],
+    ["notes of other logs", "$four $elsewhere $key", 1, /^OTHER LOG: .*bootproof-log\/b and bootproof-log\/a/],
+    ["a later note, and the log", "$three $ten $key --log $all", 0, /^EXTENDED: .*entry 3 .*entry 10/],
+    ["an earlier note, and the log", "$ten $three $key --log $all", 0, /^EXTENDED: /],
+    ["notes inside a later file", "$eight $ten $key --log $three", 0, /^EXTENDED: /],
+    ["a note that is not in the log", "$three $tenOfOther $key --log $all", 1, /^NOT IN LOG: .*entry 10 has/],
     [
       "a note before it that is not",
-      [note.fourOfOther, note.ten, ...key, "--log", one, two, three],
+      "$fourOfOther $ten $key --log $all",
       1,
       /^NOT IN LOG: .*entry 4 has .*the checkpoint/,
     ],
     [
       "a note of a missing file",
-      [note.three, note.ten, ...key, "--log", two, three],
+      "$three $ten $key --log $two $three",
       1,
       /^NOT IN LOG: .*entry 3, which is in a file before/,
     ],
     [
       "a log that ends before",
-      [note.three, note.ten, ...key, "--log", one],
+      "$three $ten $key --log $one",
       1,
       /^NOT IN LOG: .*ends with entry 4, and the checkpoint is of entry 10/,
     ],
-    ["a broken log", [note.three, note.ten, ...key, "--log", one, three], 1, /^NOT IN LOG: .*a file is missing/],
+    ["a broken log", "$three $ten $key --log $one $three", 1, /^NOT IN LOG: .*a file is missing/],
   ])("%s", async (_, args, code, words) => {
-    const { stderr, ...answer } = await bootproof(["log", "compare", ...args]);
+    const { stderr, ...answer } = await bootproof(["log", "compare", ...argv(args)]);
     expect([answer, stderr]).toEqual([{ code, stdout: expect.stringMatching(words) as string }, ""]);
   });
 
-  it.each<[string, string[], number, RegExp]>([
+  it.each<[string, string, number, RegExp]>([
     [
       "different numbers without a log",
-      [note.three, note.ten, ...key],
+      "$three $ten $key",
       2,
       /entry 3 .*entry 10 .*\nPass the files of the log with --log/,
     ],
-    ["no key", [note.ten, note.ten], 2, /--key FILE is required/],
-    [
-      "a note by another key",
-      [note.ten, note.tenByForeign, ...key],
-      1,
-      /\.note: the checkpoint is not signed by this key/,
-    ],
-    ["no note", [note.ten, noNote, ...key], 2, /no\.note: .*not a signed note/],
-    ["a log on stdin", [note.three, note.ten, ...key, "--log", "-"], 2, /--log -: a file is required/],
-    ["a log that is not there", [note.three, note.ten, ...key, "--log", "none"], 2, /none: there is no such file/],
-  ])("refuses %s", (_, args, code, words) => refused(code, bootproof(["log", "compare", ...args]), words));
+    ["no key", "$ten $ten", 2, /--key FILE is required/],
+    ["a note by another key", "$ten $tenByForeign $key", 1, /\.note: the checkpoint is not signed by this key/],
+    ["no note", "$ten $noNote $key", 2, /no\.note: .*not a signed note/],
+    ["a log on stdin", "$three $ten $key --log -", 2, /--log -: a file is required/],
+    ["a log that is not there", "$three $ten $key --log none", 2, /none: there is no such file/],
+  ])("refuses %s", (_, args, code, words) => refused(code, bootproof(["log", "compare", ...argv(args)]), words));
 });
