@@ -14,6 +14,12 @@ interface Citation {
   readonly section: string | null;
 }
 
+const texts = new Map<string, string>();
+function textOf(file: string): string {
+  if (!texts.has(file)) texts.set(file, readFileSync(join(ROOT, file), "utf8"));
+  return texts.get(file)!;
+}
+
 /** As one line, and without what leads elsewhere on purpose: addresses, and links to them. */
 function plainText(text: string): string {
   return text
@@ -83,10 +89,6 @@ function brokenLink({ file, anchor }: ReturnType<typeof links>[number], from: st
 
 /** Where the material that this repository was made from lies: nothing here may lean on it. */
 const OUTSIDE = /service-(?:interface|facts)|(?<!\w)(?:shared|specs?)\//i;
-
-function textOf(file: string): string {
-  return readFileSync(join(ROOT, file), "utf8");
-}
 
 const isThere = <T>(value: T | null): value is T => value !== null;
 

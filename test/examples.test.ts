@@ -95,6 +95,7 @@ class Host {
   readonly #texts = new Map<string, string>();
   readonly #parsed = new Map<string, ts.SourceFile | undefined>();
   readonly host = ts.createCompilerHost(options);
+  #program: ts.Program | undefined;
 
   constructor() {
     const { getSourceFile, fileExists, readFile } = this.host;
@@ -114,8 +115,10 @@ class Host {
     return path;
   }
 
+  /** The next program takes over what the one before it has resolved. */
   program(paths: readonly string[]): ts.Program {
-    return ts.createProgram(paths, options, this.host);
+    this.#program = ts.createProgram(paths, options, this.host, this.#program);
+    return this.#program;
   }
 }
 

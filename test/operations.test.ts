@@ -280,21 +280,6 @@ describe("manifests", () => {
     expect(faultsOf(manifest)).toEqual([]);
   });
 
-  it.each<[string, string, RegExp]>([
-    ["terminationGracePeriodSeconds: 30", "terminationGracePeriod: 30", /terminationGracePeriod: no such field/],
-    ["readinessProbe:", "readynessProbe:", /readynessProbe: no such field/],
-    ["  serviceName: bootproof-watch\n", "", /spec\.serviceName: required/],
-    ["replicas: 1", "replicas: one", /replicas: an integer/],
-    ["storage: 10Gi", "storage: 10GiB", /storage: /],
-    ["name: log, mountPath: /var", "name: log, mountPath: var", /mountPath: /],
-    ["value", "Value", /ValueFrom: no such field/],
-  ])("with %s as %s are refused", (right, wrong, wanted) => {
-    const [watch] = manifestTexts;
-    expect(watch).toContain(right);
-    const changed = parseAllDocuments(watch!.replace(right, wrong)).map((one) => one.toJS() as Manifest);
-    expect(changed.flatMap(faultsOf).join("\n")).toMatch(wanted);
-  });
-
   it.each(manifests.filter((manifest) => templateOf(manifest)))("refer to what they have: $kind", (manifest) => {
     const { spec } = manifest;
     const template = templateOf(manifest)!;

@@ -112,14 +112,12 @@ describe("a folder", () => {
     for (const more of [[], ["--all-activities"]]) expect((await world.from(folder, ...more, ...ACCEPT)).code).toBe(0);
   });
 
-  it("answers again without a network, in every format", async () => {
+  it("answers again without a network", async () => {
     const again = await world.from(whole, "--format", "json", ...ACCEPT);
     expect([again.code, again.stderr]).toEqual([0, ""]);
     expect(tableOf(again).rows).toEqual(tableOf(table).rows);
-    for (const format of ["text", "ndjson", "csv", "junit", "html"]) {
-      const answer = await world.from(whole, "--format", format);
-      expect([answer.code, answer.stderr]).toEqual([1, ""]);
-    }
+    const text = await world.from(whole);
+    expect([text.code, text.stderr]).toEqual([1, ""]);
   });
 
   it("answers under another policy", async () => {
@@ -174,8 +172,9 @@ describe("a folder", () => {
 });
 
 describe("a folder that is altered", () => {
-  it("in any byte of any file, but for the index", async () => {
-    for (const name of readdirSync(own)) {
+  it("in any byte of a file of each kind, but for the index", async () => {
+    const bundle = readdirSync(own).find((name) => "bundle" in readJson(join(own, name)))!;
+    for (const name of ["list_1.json", "list_2.json", "list_3.json", bundle]) {
       const folder = copied();
       const path = join(folder, world.lab.organizationId, name);
       writeFileSync(path, readFileSync(path, "utf8").replace(/"(?=:)/, ' "'));

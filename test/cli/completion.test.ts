@@ -102,64 +102,65 @@ describe("completion", () => {
 
 describe("bash", () => {
   /** What bash offers for the words, the last of which is at the cursor. */
-  function offered(...words: string[]): string[] {
-    const { status, stdout, stderr } = run("bash", [
-      "--norc",
-      "-c",
-      'source completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bootproof; printf "%s\\n" "${COMPREPLY[@]}"',
-      "bash",
-      "bootproof",
-      ...words,
-    ]);
+  function offered(...lines: (readonly string[])[]): string[][] {
+    const asked = lines.map((words) => {
+      const quoted = ["bootproof", ...words].map((word) => `'${word}'`).join(" ");
+      return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _bootproof; printf "%s\\n" "\${COMPREPLY[@]}" --END--`;
+    });
+    const { status, stdout, stderr } = run("bash", ["--norc", "-c", ["source completion.bash", ...asked].join("\n")]);
     expect([status, stderr]).toEqual([0, ""]);
-    return stdout.split("\n").filter((line) => line !== "");
+    const offers = stdout.split("--END--\n").slice(0, -1);
+    return offers.map((text) => text.split("\n").filter((line) => line !== ""));
   }
 
-  it.each<[words: string[], offers: string[]]>([
-    [["ver"], ["verify"]],
-    [["verify", "--tr"], ["--trust-anchor"]],
-    [["verify", "--no-"], ["--no-policy"]],
-    [["verify", "--format", ""], [...REPORT_FORMATS]],
-    [["verify", "--format", "js"], ["json"]],
-    [["verify", "--format", "=", "js"], ["json"]],
-    [["verify", "--format", "="], [...REPORT_FORMATS]],
-    [
-      ["verify", "--at", ""],
-      ["document", "now"],
-    ],
-    [["pin", "--commitment", ""], [...COMMITMENT_KINDS]],
-    [["explain", "bind.k"], ["bind.key"]],
-    [
-      ["explain", "sta"],
-      ["stale", "stamp"],
-    ],
-    [
-      ["completion", ""],
-      ["bash", "zsh", "fish"],
-    ],
-    [["lab", "--fault", "stale-m"], ["stale-manifest"]],
-    [["lab", "--fault", "stale-manifest", "stale-m"], ["stale-manifest"]],
-    [["help", "ver"], ["verify"]],
-    // The user's own, and files: readline completes those.
-    [["verify", "--nonce", ""], []],
-    [["verify", "--policy", ""], []],
-    [["verify", "--boot-proof", "a.json", ""], []],
-    [["inspect", ""], []],
-    // The value of an option is not a command and no option.
-    [["verify", "--policy", "pin", "--all"], ["--allow-debug"]],
-    [["verify", "--format", "json", "--tr"], ["--trust-anchor"]],
-    [["verify", "--format=json", "--tr"], ["--trust-anchor"]],
-    [["verify", "--boot-proof", "a.json", "--tr"], ["--trust-anchor"]],
-    // Behind --, there are files alone.
-    [["verify", "--", "--po"], []],
-  ])("completes %j to %j", (words, offers) => {
-    expect(offered(...words)).toEqual(offers);
+  it("completes a word, after which the offers stand here", () => {
+    const rows: (readonly [words: string[], offers: string[]])[] = [
+      [["ver"], ["verify"]],
+      [["verify", "--tr"], ["--trust-anchor"]],
+      [["verify", "--no-"], ["--no-policy"]],
+      [["verify", "--format", ""], [...REPORT_FORMATS]],
+      [["verify", "--format", "js"], ["json"]],
+      [["verify", "--format", "=", "js"], ["json"]],
+      [["verify", "--format", "="], [...REPORT_FORMATS]],
+      [
+        ["verify", "--at", ""],
+        ["document", "now"],
+      ],
+      [["pin", "--commitment", ""], [...COMMITMENT_KINDS]],
+      [["explain", "bind.k"], ["bind.key"]],
+      [
+        ["explain", "sta"],
+        ["stale", "stamp"],
+      ],
+      [
+        ["completion", ""],
+        ["bash", "zsh", "fish"],
+      ],
+      [["lab", "--fault", "stale-m"], ["stale-manifest"]],
+      [["lab", "--fault", "stale-manifest", "stale-m"], ["stale-manifest"]],
+      [["help", "ver"], ["verify"]],
+      // The user's own, and files: readline completes those.
+      [["verify", "--nonce", ""], []],
+      [["verify", "--policy", ""], []],
+      [["verify", "--boot-proof", "a.json", ""], []],
+      [["inspect", ""], []],
+      // The value of an option is not a command and no option.
+      [["verify", "--policy", "pin", "--all"], ["--allow-debug"]],
+      [["verify", "--format", "json", "--tr"], ["--trust-anchor"]],
+      [["verify", "--format=json", "--tr"], ["--trust-anchor"]],
+      [["verify", "--boot-proof", "a.json", "--tr"], ["--trust-anchor"]],
+      // Behind --, there are files alone.
+      [["verify", "--", "--po"], []],
+    ];
+    const answers = offered(...rows.map(([words]) => words));
+    expect(rows.map(([words], index) => [words, answers[index]])).toEqual(rows);
   });
 
   it("offers every command, check and fault", () => {
-    expect(offered("")).toEqual(expect.arrayContaining(["verify", "pin", "lab", "help"]));
-    expect(offered("explain", "")).toEqual(expect.arrayContaining([...CHECK_IDS]));
-    expect(offered("lab", "--fault", "")).toEqual([...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name));
+    const [commands, checks, faults] = offered([""], ["explain", ""], ["lab", "--fault", ""]);
+    expect(commands).toEqual(expect.arrayContaining(["verify", "pin", "lab", "help"]));
+    expect(checks).toEqual(expect.arrayContaining([...CHECK_IDS]));
+    expect(faults).toEqual([...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name));
   });
 
   it.skipIf(!has("script"))("completes words, and files with spaces in their names, at a terminal", () => {

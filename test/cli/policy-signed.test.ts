@@ -1,7 +1,7 @@
 /** What a team types to sign policies: a roll-out, a key service, a renewal, and everything that is refused. */
 import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runAny } from "../../src/cli/commands.js";
 import { takeLock } from "../../src/disk/lock.js";
 import {
@@ -45,13 +45,20 @@ async function good(line: string[], day = 0): Promise<Answer> {
   return answer;
 }
 
-/** Publishes version 1, and leaves version 2 of the looser policy with the first of two signatures. */
-beforeEach(async () => {
-  for (const path of [v1, v2, feed]) rmSync(path, { force: true });
+/** Version 1 is published, and version 2 of the looser policy has the first of two signatures. */
+let begun: readonly (readonly [path: string, content: string])[] = [];
+beforeAll(async () => {
   await good(words`policy sign ${policy} --signers ${signers} --key ${alice.file} --valid 14d --out ${v1}`);
   await good(words`policy cosign ${v1} --key ${bob.file} --yes`);
   await good(words`policy publish ${v1} --feed ${feed} --policy-signers ${signers}`);
   await good(words`policy sign ${looser} --feed ${feed} --key ${alice.file} --valid 14d --out ${v2}`, 1);
+  begun = [v1, v2, feed].map((path) => [path, readText(path)]);
+});
+beforeEach(() => {
+  for (const [path, content] of begun) {
+    rmSync(path, { force: true });
+    writeFileSync(path, content);
+  }
 });
 
 describe("a roll-out", () => {

@@ -17,11 +17,11 @@ function started(columns?: number): { readonly progress: Progress; readonly writ
   return { progress: new Progress({ write: (text) => written.push(text), columns }), written };
 }
 
-describe("progress", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
-  afterEach(() => void vi.useRealTimers());
-  const go = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+const go = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
+describe("progress", () => {
   /** What is done, a number for milliseconds that pass, and what is written then. */
   it.each<[what: string, steps: (string | number | "CLEAR" | "END")[], written: string[]]>([
     ["says nothing before a second has passed", ["fetching", 500, "verifying", 499], []],
@@ -85,11 +85,10 @@ describe("what is verified", () => {
 describe("a command that takes longer than a second", () => {
   // Refuses after a second and a bit, and not for good: what is retried would take long.
   const server = createServer((_, answer) => {
-    setTimeout(() => {
-      answer.statusCode = 404;
-      answer.setHeader("content-type", "application/json");
-      answer.end("{}");
-    }, 1300);
+    go(1300);
+    answer.statusCode = 404;
+    answer.setHeader("content-type", "application/json");
+    answer.end("{}");
   });
   let argv: string[];
   let host: string;
@@ -137,7 +136,7 @@ describe("after the first output on stdout, progress", () => {
     const add: AddCommand = (command, io, finish) => {
       command.action(async () => {
         io.progress("before");
-        await new Promise((resolve) => setTimeout(resolve, 1050));
+        go(1000);
         io.stdout.write("a result");
         io.progress("after");
         finish(0);
@@ -152,11 +151,9 @@ describe("after the first output on stdout, progress", () => {
   it("goes on where stdout is a file, and ends at a terminal and in a pipe", async () => {
     const file = openSync(fileURLToPath(import.meta.url), "r");
     try {
-      const [toFile, toTerminal, elsewhere, closed] = await Promise.all(
-        [{ fd: file }, { isTTY: true }, { fd: openSync("/dev/null", "w") }, { fd: 987_654 }].map(linesWith),
-      );
-      expect(toFile).toBe(`${ERASE}before…${ERASE}after…${ERASE}`);
-      for (const other of [toTerminal, elsewhere, closed]) expect(other).toBe(`${ERASE}before…${ERASE}`);
+      expect(await linesWith({ fd: file })).toBe(`${ERASE}before…${ERASE}after…${ERASE}`);
+      for (const other of [{ isTTY: true }, { fd: openSync("/dev/null", "w") }, { fd: 987_654 }])
+        expect(await linesWith(other)).toBe(`${ERASE}before…${ERASE}`);
     } finally {
       closeSync(file);
     }
