@@ -111,18 +111,6 @@ describe("bundle", () => {
       ["--boot-proof", BOOT_1, "--policy", POLICY, "--no-policy"],
       "--policy and --no-policy exclude each other",
     ],
-    ["a missing file", ["--boot-proof", "missing.json", "--policy", POLICY], "missing.json: no such file"],
-    [
-      "a policy that is none",
-      ["--boot-proof", BOOT_1, "--policy", fileOf({})],
-      "--policy takes a policy: bootproof pin makes one",
-    ],
-    [
-      "evidence as a policy",
-      ["--boot-proof", BOOT_1, "--policy", BOOT_1],
-      "this is a boot proof; --boot-proof takes it",
-    ],
-    ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: expected an RFC 3339"],
     ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "only one file can be - (stdin)"],
   ])("refuses %s", (_, args, message) => refused(2, bootproof(["bundle", ...args]), message));
 });
@@ -234,9 +222,6 @@ describe("verify FILE", () => {
       /policy\.deployments\[0\]\.pcrs/,
     ],
     ["a verdict of its own", () => [changed((bundle) => (bundle["verdict"] = "verified"))], /verdict: unknown member/],
-    ["no JSON", () => [fileOf("{")], /not strict JSON/],
-    ["no file", () => ["missing.json"], /missing\.json: no such file/],
-    ["two of them", () => [BUNDLE, BUNDLE], /a file without an option/],
     [
       "other evidence beside it",
       () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1],

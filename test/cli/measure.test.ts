@@ -130,11 +130,6 @@ describe("measure is told what is wrong", () => {
     [[IMAGE, "--role-arn", ""], "--role-arn: empty: a shell variable may be unset\nSee"],
     [["--instance-id", "i-1"], "--instance-id: expected the id of an instance"],
     [[IMAGE, "--role-arn", ROLE, "--role-arn", ROLE], "--role-arn is repeated"],
-    [[IMAGE, "--format", "xml"], "--format xml: expected one of text, json"],
-    [["no such file"], "no such file: no such file"],
-    [["--binary", "/"], "/: is a directory: name the files in it"],
-    [[fileOf("", "empty.eif")], "empty: the program that wrote it may have failed"],
-    [["--binary", fileOf("", "empty")], "empty: the program that wrote it may have failed"],
     [[BINARY], "not an enclave image file: one begins with .eif"],
     [[IMAGE, "--policy", IMAGE], `${IMAGE}: this is an enclave image: bootproof measure shows its PCRs`],
   ])("%j", (argv, message) => refused(2, given(...argv), message));

@@ -49,10 +49,11 @@ function olderReport(): string {
   return path;
 }
 
+/** A terminal matters to text alone. */
 const CASES = (Object.keys(FORMATS) as Format[])
   .filter((format) => format !== "html")
   .flatMap((format) =>
-    [true, false].flatMap((isTTY) =>
+    (format === "text" || format === "json" ? [true, false] : [false]).flatMap((isTTY) =>
       (Object.keys(ENDS) as End[]).flatMap((end) =>
         [false, true].flatMap((quiet) => [false, true].map((toFile) => ({ format, isTTY, end, quiet, toFile }))),
       ),

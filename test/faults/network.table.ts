@@ -55,15 +55,27 @@ const packed = (encoding: string, body: Uint8Array) =>
   answers(() => answer(200, { ...JSON_TYPE, "content-encoding": encoding }, body));
 
 const TIMEOUT = {
+  row: "a slow service",
   code: "timeout",
   said: /no answer within 250 ms/,
   sent: 2,
   kind: "unreachable",
   isSlow: true,
 } as const;
-const UNREACHABLE = { code: "unreachable", sent: 2, kind: "unreachable" } as const;
-const NOT_JSON = { code: "answer", said: /does not match the interface/, kind: "answer" } as const;
-const TOO_LONG = { code: "answer", said: /longer than 1049600 bytes/, kind: "answer" } as const;
+const UNREACHABLE = { row: "a connection that breaks", code: "unreachable", sent: 2, kind: "unreachable" } as const;
+const NOT_JSON = {
+  row: "a malformed response",
+  code: "answer",
+  said: /does not match the interface/,
+  kind: "answer",
+} as const;
+const TOO_LONG = {
+  row: "an endless response",
+  code: "answer",
+  said: /longer than 1049600 bytes/,
+  kind: "answer",
+} as const;
+const ANSWERED = { row: "429 and 503", code: null, said: /^$/, sent: 2, kind: null } as const;
 const ELSEWHERE = {
   row: "a redirect",
   code: "service",
@@ -72,19 +84,16 @@ const ELSEWHERE = {
 } as const;
 
 export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
-  "accepts, and says nothing": { row: "a slow service", ways: () => ({}), ...TIMEOUT },
+  "accepts, and says nothing": { ways: () => ({}), ...TIMEOUT },
   "accepts, and reads nothing": {
-    row: "a slow service",
     ways: () => ({ connected: (socket) => void socket.pause() }),
     ...TIMEOUT,
   },
   "headers byte by byte": {
-    row: "a slow service",
     ways: ({ good }) => ({ asked: (socket) => trickle(socket, answer(200, JSON_TYPE, good)) }),
     ...TIMEOUT,
   },
   "a body byte by byte": {
-    row: "a slow service",
     ways: ({ good }) => ({
       asked: (socket) => {
         socket.write(answer(200, JSON_TYPE, "", good.length));
@@ -94,30 +103,25 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...TIMEOUT,
   },
   "informational answers, and no other": {
-    row: "a slow service",
     ways: () => ({ asked: (socket) => trickle(socket, "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50)) }),
     ...TIMEOUT,
   },
   "an end (FIN) before anything": {
-    row: "a connection that breaks",
     ways: () => ({ connected: (socket) => void socket.end() }),
     said: /cannot be reached \(\w+\)/,
     ...UNREACHABLE,
   },
   "an end (FIN) in the place of an answer": {
-    row: "a connection that breaks",
     ways: () => ({ asked: (socket) => void socket.end() }),
     said: /cannot be reached \(UND_ERR_SOCKET\)/,
     ...UNREACHABLE,
   },
   "a reset before the headers": {
-    row: "a connection that breaks",
     ways: () => ({ asked: (socket) => void socket.resetAndDestroy() }),
     said: /cannot be reached \(ECONNRESET\)/,
     ...UNREACHABLE,
   },
   "a reset after the headers": {
-    row: "a connection that breaks",
     ways: () => ({
       asked: (socket) => void socket.write(answer(200, JSON_TYPE, "", 100), () => void socket.resetAndDestroy()),
     }),
@@ -125,7 +129,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...UNREACHABLE,
   },
   "a reset in the middle of the body": {
-    row: "a connection that breaks",
     ways: ({ good }) => ({
       asked: (socket) =>
         void socket.write(answer(200, JSON_TYPE, good.slice(0, 99), good.length), () => void socket.resetAndDestroy()),
@@ -134,28 +137,24 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...UNREACHABLE,
   },
   "a body that is shorter than its length": {
-    row: "a connection that breaks",
     ways: answers(({ good }) => answer(200, JSON_TYPE, good, good.length + 1)),
     said: /cannot be reached \(\w+\)/,
     ...UNREACHABLE,
   },
   "something that is not an HTTP": {
-    row: "a connection that breaks",
     ways: answers(() => Buffer.from("220 mail.example.com ESMTP\r\n")),
     said: /cannot be reached \(HPE_\w+\)/,
     ...UNREACHABLE,
   },
   "a body that is longer than its length": {
-    row: "a malformed response",
     ways: answers(({ good }) => answer(200, JSON_TYPE, good, good.length - 1)),
     ...NOT_JSON,
   },
   "a page of HTML": {
-    row: "a malformed response",
     ways: answers(() => answer(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>")),
     ...NOT_JSON,
   },
-  nothing: { row: "a malformed response", ways: answers(() => answer(200, JSON_TYPE)), ...NOT_JSON },
+  nothing: { ways: answers(() => answer(200, JSON_TYPE)), ...NOT_JSON },
   "no content (204)": {
     row: "a malformed response",
     ways: answers(() => Buffer.from("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")),
@@ -163,25 +162,21 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     said: /HTTP 204/,
     kind: "credentials",
   },
-  "the word null": { row: "a malformed response", ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
+  "the word null": { ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
   "text that is not UTF-8": {
-    row: "a malformed response",
     ways: answers(() => answer(200, JSON_TYPE, Uint8Array.of(0x22, 0xff, 0xfe, 0x22))),
     ...NOT_JSON,
   },
   "an error under status 200": {
-    row: "a malformed response",
     ways: answers(() => answer(200, JSON_TYPE, '{"code":13,"message":"internal error","details":[]}')),
     ...NOT_JSON,
     said: /bootProof:? (?:is missing|missing|expected an object, got nothing)|has no member of a boot proof/,
   },
   "gzip that is cut off": {
-    row: "a malformed response",
     ways: ({ good }) => packed("gzip", gzipSync(good).subarray(0, 100))({ good } as Places),
     ...NOT_JSON,
   },
   "no gzip, though it says so": {
-    row: "a connection that breaks",
     ways: ({ good }) => packed("gzip", Buffer.from(good))({ good } as Places),
     said: /cannot be reached \(Z_DATA_ERROR\)/,
     ...UNREACHABLE,
@@ -194,39 +189,23 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     kind: null,
   },
   "429 for a second": {
-    row: "429 and 503",
+    ...ANSWERED,
     ways: waits(429, "1"),
-    code: null,
-    said: /^$/,
-    sent: 2,
-    kind: null,
     waitMs: 1000,
   },
   "503 until a date that is past": {
-    row: "429 and 503",
+    ...ANSWERED,
     ways: waits(503, "Wed, 21 Oct 2015 07:28:00 GMT"),
-    code: null,
-    said: /^$/,
-    sent: 2,
-    kind: null,
     waitMs: 0,
   },
   "503 until something": {
-    row: "429 and 503",
+    ...ANSWERED,
     ways: waits(503, "soon"),
-    code: null,
-    said: /^$/,
-    sent: 2,
-    kind: null,
     waitMs: 0,
   },
   "503 for a negative time": {
-    row: "429 and 503",
+    ...ANSWERED,
     ways: waits(503, "-1"),
-    code: null,
-    said: /^$/,
-    sent: 2,
-    kind: null,
     waitMs: 0,
   },
   "429 until a date far away": {
@@ -256,7 +235,6 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
   "a redirect to itself": { ...ELSEWHERE, ways: redirect(307, (_, head) => head.split(" ")[1]!) },
   "a redirect to nowhere": { ...ELSEWHERE, ways: answers(() => answer(303, {}, "")) },
   "a body without an end": {
-    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write(answer(200, JSON_TYPE, "", null));
@@ -265,11 +243,10 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     }),
     ...TOO_LONG,
   },
-  "32 MiB in a few KiB of gzip": { row: "an endless response", ways: packed("gzip", GZIP_BOMB), ...TOO_LONG },
-  "the same in brotli": { row: "an endless response", ways: packed("br", BROTLI_BOMB), ...TOO_LONG },
-  "the same, packed twice": { row: "an endless response", ways: packed("gzip, gzip", NESTED_BOMB), ...TOO_LONG },
+  "32 MiB in a few KiB of gzip": { ways: packed("gzip", GZIP_BOMB), ...TOO_LONG },
+  "the same in brotli": { ways: packed("br", BROTLI_BOMB), ...TOO_LONG },
+  "the same, packed twice": { ways: packed("gzip, gzip", NESTED_BOMB), ...TOO_LONG },
   "an error without an end": {
-    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write(answer(403, JSON_TYPE, "", null));
@@ -279,15 +256,14 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     ...TOO_LONG,
   },
   "ten thousand headers": {
-    row: "an endless response",
     ways: answers(() =>
       answer(200, Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "y"]))),
     ),
     said: /cannot be reached \(UND_ERR_HEADERS_OVERFLOW\)/,
     ...UNREACHABLE,
+    row: "an endless response",
   },
   "headers without an end": {
-    row: "an endless response",
     ways: () => ({
       asked: (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n");
@@ -296,6 +272,7 @@ export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
     }),
     said: /cannot be reached \(UND_ERR_HEADERS_OVERFLOW\)/,
     ...UNREACHABLE,
+    row: "an endless response",
   },
   "an error that quotes the stamp": {
     row: "a refusal",

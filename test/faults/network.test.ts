@@ -119,6 +119,8 @@ async function command(argv: readonly string[], baseUrl: string, { isSlow = fals
   return { code, stdout, stderr };
 }
 
+const IS_SOAK = process.env["BOOTPROOF_SOAK"] === "full";
+/** Both ask by the same client: the second meets each fault in `npm run test:soak`. */
 const COMMANDS: readonly (readonly string[])[] = [
   ["fetch", "--app", APP],
   ["verify", "--app", APP, "--policy", policyFile],
@@ -212,7 +214,7 @@ describe.concurrent.each(table)("a service that answers with %s", (_, fault) => 
       expectNoSecret(everythingOf(error), server.heads);
     }));
 
-  it.each(COMMANDS)("ends %s with 3 and the reason", (...argv) =>
+  it.each(IS_SOAK ? COMMANDS : COMMANDS.slice(0, 1))("ends %s with 3 and the reason", (...argv) =>
     at(async (server, baseUrl) => {
       const { code: exit, stdout, stderr } = await command(argv, baseUrl, { isSlow });
       if (code === null) expect([exit, stderr]).toEqual([0, ""]);
