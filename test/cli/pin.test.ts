@@ -158,85 +158,41 @@ describe("from a published release", () => {
   });
 
   it.each([
-    [
-      "another application",
-      ["--release", RELEASE, "--app", "other"],
-      "other: not in this release, which has evm-parser, notarizer, signer",
-    ],
-    ["the version", ["--release", RELEASE, "--app", "version"], "version: not in this release"],
-    ["__proto__", ["--release", RELEASE, "--app", "__proto__"], "__proto__: not in this release"],
-    ["what is not YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
-    [
-      "a key given twice",
-      ["--release", fileOf("a: 1\na: 2"), "--app", "a"],
-      "not YAML: Map keys must be unique at line 2",
-    ],
-    [
-      "a key given twice in two spellings",
-      ["--release", fileOf('a:\n  b: 1\n  "b": 2'), "--app", "a"],
-      "Map keys must be unique at line 3, column 3",
-    ],
-    [
-      "a key that is not text",
-      ["--release", fileOf("? [a]\n: 1"), "--app", "a"],
-      "not YAML: a map whose key is not text",
-    ],
-    [
-      "an alias",
-      ["--release", fileOf("a: &x 1\nb: *x"), "--app", "a"],
-      "an alias, which is not followed at line 2, column 4",
-    ],
-    [
-      "a release of more than 64 KiB",
-      ["--release", fileOf("#".repeat(65_537)), "--app", "a"],
-      "larger than 64 KiB, the limit",
-    ],
-    ["a list", ["--release", fileOf("- a"), "--app", "a"], "expected an object, got an array"],
-    [
-      "a digest cut short",
-      words`--release
-        ${fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n")}
-        --app a`,
-      "4 hex digits, expected 64",
-    ],
-    [
-      "a key given twice further down",
-      ["--release", fileOf("a:\n  b: 1\n  b: 2\n"), "--app", "a"],
-      "not YAML: Map keys must be unique at line 3",
-    ],
-    [
-      "more than 64 KiB",
-      ["--release", fileOf(Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"],
-      "larger than 64 KiB",
-    ],
-    [
-      "many keys, none of them the application",
-      ["--release", fileOf(Array.from({ length: 8_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"],
-      "and 7968 more",
-    ],
-    ["deep nesting", ["--release", fileOf("[".repeat(60_000)), "--app", "a"], "not YAML: "],
-    [
-      "a quorum key that is none",
-      ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"],
-      "--quorum-key: expected 130 bytes of hex",
-    ],
+    ["another application", "other", "other: not in this release, which has evm-parser, notarizer, signer"],
+    ["the version", "version", "version: not in this release"],
+    ["__proto__", "__proto__", "__proto__: not in this release"],
+  ])("refuses %s", (_, app, message) => refused(2, bootproof(["pin", "--release", RELEASE, "--app", app]), message));
+
+  const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}:`).join("\n");
+  const CUT = "version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n";
+  it.each([
+    ["what is not YAML", "a: [1", "not YAML: "],
+    ["a key given twice", "a: 1\na: 2", "not YAML: Map keys must be unique at line 2"],
+    ["a key given twice in two spellings", 'a:\n  b: 1\n  "b": 2', "Map keys must be unique at line 3, column 3"],
+    ["a key that is not text", "? [a]\n: 1", "not YAML: a map whose key is not text"],
+    ["an alias", "a: &x 1\nb: *x", "an alias, which is not followed at line 2, column 4"],
+    ["a release of more than 64 KiB", "#".repeat(65_537), "larger than 64 KiB, the limit"],
+    ["a list", "- a", "expected an object, got an array"],
+    ["a digest cut short", CUT, "4 hex digits, expected 64"],
+    ["more than 64 KiB", keys(20_000), "larger than 64 KiB"],
+    ["many keys, none of them the application", keys(8_000), "and 7968 more"],
+    ["deep nesting", "[".repeat(60_000), "not YAML: "],
+    ["aliases within aliases", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "an alias, which is not followed"],
+  ])("refuses %s in the file", (_, yaml, message) =>
+    refused(2, bootproof(["pin", "--release", fileOf(yaml), "--app", "a"]), message),
+  );
+
+  it.each([
+    ["a quorum key that is none", ["--quorum-key", "abcd"], "--quorum-key: expected 130 bytes of hex"],
     [
       "a set that is none",
-      words`--release ${RELEASE} --app signer --manifest-set
-        ${fileOf({ threshold: 1, members: [{ pubKey: "00" }] })}`,
+      ["--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })],
       "members[0]: 2 hex digits, expected 260",
     ],
-    [
-      "a set that is a number",
-      ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")],
-      "manifestSet: expected an object, got a number",
-    ],
-    [
-      "aliases within aliases",
-      ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"],
-      "bootproof: ",
-    ],
-  ])("refuses %s", (_, args, message) => refused(2, bootproof(["pin", ...args]), message));
+    ["a set that is a number", ["--manifest-set", fileOf("7")], "manifestSet: expected an object, got a number"],
+  ])("refuses %s", (_, args, message) =>
+    refused(2, bootproof(["pin", "--release", RELEASE, "--app", "signer", ...args]), message),
+  );
 });
 
 describe("wrong usage", () => {

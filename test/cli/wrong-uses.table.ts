@@ -319,11 +319,11 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Each ends with exit code 2. */
-export const WRONG_USES: readonly Row[] = [
+export const WRONG_USES = [
   ...AS_BOOT_PROOF.map(([file, ...row]): Row => [`verify --boot-proof ${file} --policy policy.json`, ...row]),
   ...AS_POLICY.map(([words, ...row]): Row => [`verify --boot-proof boot.json --policy ${words}`, ...row]),
   ...ROWS,
-];
+].map(([line, says, next, never = []]) => ({ line, says: [says, next].flat(), never }));
 
 /** What people also try, and what answers. */
 export const TRIED: readonly (readonly [argv: string, code: number, says: string])[] = [
