@@ -61,7 +61,7 @@ const noteOf = async ({ entries, head, origin, key }: Signed): Promise<string> =
     ),
   );
 const note = {
-  three: await noteOf({ entries: 3 }),
+  noteOfThree: await noteOf({ entries: 3 }),
   four: await noteOf({ entries: 4 }),
   eight: await noteOf({ entries: 8 }),
   ten: await noteOf({ entries: 10 }),
@@ -493,10 +493,10 @@ describe("log compare", () => {
     ["a note by the new key", "$ten $tenByNew $key --key $newPublic", 0, /^SAME: /],
     ["a fork", "$ten $tenOfOther $key", 1, RegExp(`^FORKED: .*${all[9]!.hash}.*${other[9]!.hash}`)],
     ["notes of other logs", "$four $elsewhere $key", 1, /^OTHER LOG: .*bootproof-log\/b and bootproof-log\/a/],
-    ["a later note, and the log", "$three $ten $key --log $all", 0, /^EXTENDED: .*entry 3 .*entry 10/],
-    ["an earlier note, and the log", "$ten $three $key --log $all", 0, /^EXTENDED: /],
+    ["a later note, and the log", "$noteOfThree $ten $key --log $all", 0, /^EXTENDED: .*entry 3 .*entry 10/],
+    ["an earlier note, and the log", "$ten $noteOfThree $key --log $all", 0, /^EXTENDED: /],
     ["notes inside a later file", "$eight $ten $key --log $three", 0, /^EXTENDED: /],
-    ["a note that is not in the log", "$three $tenOfOther $key --log $all", 1, /^NOT IN LOG: .*entry 10 has/],
+    ["a note that is not in the log", "$noteOfThree $tenOfOther $key --log $all", 1, /^NOT IN LOG: .*entry 10 has/],
     [
       "a note before it that is not",
       "$fourOfOther $ten $key --log $all",
@@ -505,17 +505,17 @@ describe("log compare", () => {
     ],
     [
       "a note of a missing file",
-      "$three $ten $key --log $two $three",
+      "$noteOfThree $ten $key --log $two $three",
       1,
       /^NOT IN LOG: .*entry 3, which is in a file before/,
     ],
     [
       "a log that ends before",
-      "$three $ten $key --log $one",
+      "$noteOfThree $ten $key --log $one",
       1,
       /^NOT IN LOG: .*ends with entry 4, and the checkpoint is of entry 10/,
     ],
-    ["a broken log", "$three $ten $key --log $one $three", 1, /^NOT IN LOG: .*a file is missing/],
+    ["a broken log", "$noteOfThree $ten $key --log $one $three", 1, /^NOT IN LOG: .*a file is missing/],
   ])("%s", async (_, args, code, words) => {
     const { stderr, ...answer } = await bootproof(["log", "compare", ...argv(args)]);
     expect([answer, stderr]).toEqual([{ code, stdout: expect.stringMatching(words) as string }, ""]);
@@ -524,14 +524,14 @@ describe("log compare", () => {
   it.each<[string, string, number, RegExp]>([
     [
       "different numbers without a log",
-      "$three $ten $key",
+      "$noteOfThree $ten $key",
       2,
       /entry 3 .*entry 10 .*\nPass the files of the log with --log/,
     ],
     ["no key", "$ten $ten", 2, /--key FILE is required/],
     ["a note by another key", "$ten $tenByForeign $key", 1, /\.note: the checkpoint is not signed by this key/],
     ["no note", "$ten $noNote $key", 2, /no\.note: .*not a signed note/],
-    ["a log on stdin", "$three $ten $key --log -", 2, /--log -: a file is required/],
-    ["a log that is not there", "$three $ten $key --log none", 2, /none: there is no such file/],
+    ["a log on stdin", "$noteOfThree $ten $key --log -", 2, /--log -: a file is required/],
+    ["a log that is not there", "$noteOfThree $ten $key --log none", 2, /none: there is no such file/],
   ])("refuses %s", (_, args, code, words) => refused(code, bootproof(["log", "compare", ...argv(args)]), words));
 });
