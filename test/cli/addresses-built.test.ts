@@ -11,17 +11,11 @@ import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { readBlocks } from "../support/documents.js";
 import { type World, newFolder, startWorld } from "./addresses-world.js";
 import type { Json } from "../lab/support.js";
-import { fileOf, readJson } from "./support.js";
+import { COMMAND, type Ended } from "./process.js";
+import { type Answer, bootproof, fileOf, readJson } from "./support.js";
 
-const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const BENCHMARK = fileURLToPath(new URL("../bench/addresses.mjs", import.meta.url));
 const ACCEPT = ["--accept", "service,imported,exported"];
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 let world: World;
 beforeAll(async () => {
@@ -39,7 +33,9 @@ async function ended(child: ChildProcess): Promise<Ended> {
 
 const started = (...args: readonly string[]): ChildProcess =>
   spawn(process.execPath, [COMMAND, "addresses", "--policy", world.policy, ...args], { stdio: "pipe" });
-const run = (...args: readonly string[]): Promise<Ended> => ended(started(...args));
+/** In this process. */
+const run = (...args: readonly string[]): Promise<Answer> =>
+  bootproof(["addresses", "--policy", world.policy, ...args], { now: new Date().toISOString() });
 
 describe("docs/addresses.md", () => {
   const blocks = readBlocks("docs/addresses.md").map(({ text }) => text.replaceAll(/\\\n\s*/g, ""));
@@ -137,9 +133,8 @@ it("has each exit code, and says what a policy lacks that names no signer", asyn
     return { ...own, namespace: `space ${index}`, appProofs: { types } };
   });
   const policy = fileOf({ ...world.lab.policyFile, deployments });
-  const args = [COMMAND, "addresses", "--policy", policy, ...world.connection];
-  const lacking = await ended(spawn(process.execPath, args, { stdio: "pipe" }));
-  expect(lacking).toMatchObject({
+  const args = ["addresses", "--policy", policy, ...world.connection];
+  expect(await bootproof(args)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("to the deployment of the signer") as string,
   });

@@ -1,18 +1,17 @@
 /** The memory of the built proxy under forty clients, and what slow heads cost it. Needs `npm run build`. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startLab, writeLabFiles } from "../../src/lab/index.js";
 import { exchange } from "../proxy/support.js";
+import { COMMAND } from "./process.js";
 
-const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const CLIENTS = 40;
 const MAX_RSS_MIB = 700;
 const SIZE = 15.9 * 1024 * 1024;
@@ -50,12 +49,23 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+/** Has the limits of a head pass in a twentieth of their time, and has Node.js look for them as often. */
+const hurry = join(folder, "hurry.cjs");
+writeFileSync(
+  hurry,
+  `const http = require("node:http"), { createServer } = http;
+  http.createServer = (options, listener) =>
+    createServer({ ...options, headersTimeout: options.headersTimeout / 20, connectionsCheckingInterval: 100 }, listener);
+  require("node:module").syncBuiltinESMExports();`,
+);
+const HURRY = process.env["BOOTPROOF_SOAK"] === "full" ? [] : ["--require", hurry];
+
 let proxy: ChildProcess;
 let url = "";
 beforeEach(async () => {
   const upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   const given = ["--upstream", upstream, "--policy", join(folder, files.policyFile), "--timeout", "10"];
-  const args = [COMMAND, "proxy", ...given, "--api-key-file", join(folder, files.apiKeyFile)];
+  const args = [...HURRY, COMMAND, "proxy", ...given, "--api-key-file", join(folder, files.apiKeyFile)];
   proxy = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
   const [line] = (await once(proxy.stdout!, "data")) as [Buffer];
   url = line.toString().replace("listening on ", "").trim();
@@ -104,9 +114,7 @@ describe.runIf(process.env["BOOTPROOF_SOAK"] === "full" && existsSync("/proc/sel
 it("cuts off a client that sends its head without an end", async () => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname, () => socket.write("POST / HTTP/1.1\r\nX-A: "));
-  const timer = setInterval(() => socket.write("a"), 500);
-  const started = Date.now();
+  const timer = setInterval(() => socket.write("a"), 50);
   await once(socket.on("error", () => {}).resume(), "close");
   clearInterval(timer);
-  expect(Date.now() - started).toBeLessThan(60_000);
 });

@@ -1,15 +1,15 @@
 /** The built command as a proxy before a lab, with curl's and Python's own clients. Needs `npm run build`. */
-import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stampWithApiKey, startLab, writeLabFiles } from "../../src/lab/index.js";
 import { type Json, type Sending, envelope, query, send } from "../lab/support.js";
+import { Process, killAll } from "./process.js";
+import { bootproof } from "./support.js";
 
-const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-built-proxy-"));
 const path = (name: string): string => join(folder, name);
 const PROVEN: Sending = { generateAppProofs: true };
@@ -20,27 +20,15 @@ const KEY = ["--api-key-file", path(files.apiKeyFile)];
 const run = promisify(execFile);
 
 interface Started {
-  readonly child: ChildProcess;
+  readonly process: Process;
   readonly url: string;
-  stderr: string;
-  readonly ended: Promise<number | null>;
 }
 
 async function started(args: readonly string[]): Promise<Started> {
-  const child = spawn(process.execPath, [COMMAND, "proxy", ...OPTIONS, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  let listening = "";
-  const proxy = { child, url: "", stderr: "", ended };
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (proxy.stderr += text));
-  await new Promise<void>((resolve, reject) => {
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      listening += text;
-      if (listening.endsWith("\n")) resolve();
-    });
-    child.once("close", () => reject(new Error(proxy.stderr)));
-  });
-  const [, url] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(listening)!;
-  return Object.assign(proxy, { url: url! });
+  const process = new Process(["proxy", ...OPTIONS, ...args]);
+  await process.until(() => process.stdout.endsWith("\n"));
+  const [, url] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(process.stdout)!;
+  return { process, url: url! };
 }
 
 let proxy: Started;
@@ -48,7 +36,7 @@ beforeAll(async () => {
   proxy = await started([...KEY, "--health-file", path("health.json")]);
 });
 afterAll(async () => {
-  proxy.child.kill("SIGKILL");
+  killAll();
   await lab.close();
   rmSync(folder, { recursive: true });
 });
@@ -141,7 +129,7 @@ describe("the built proxy", () => {
     lab.setFault("forged-leaf");
     await send(through(proxy.url), "submit/update_wallet", rename());
     lab.setFault(null);
-    expect(proxy.stderr).toMatch(/^502 submit\/update_wallet: rejected: .*chain\./m);
+    expect(proxy.process.stderr).toMatch(/^502 submit\/update_wallet: rejected: .*chain\./m);
     const { url, at } = JSON.parse(readFileSync(path("health.json"), "utf8")) as Json;
     expect(url).toBe(proxy.url);
     expect(Date.now() - Date.parse(String(at))).toBeLessThan(60_000);
@@ -152,19 +140,15 @@ describe("the built proxy", () => {
     const restarted = await started(KEY);
     const asked = { activityId: body["activity"].id as string };
     expect(await query(through(restarted.url), "get_activity", asked)).toEqual({ status: 200, body });
-    restarted.child.kill("SIGTERM");
-    expect(await restarted.ended).toBe(0);
-    expect(restarted.stderr).toBe("note: ended; 1 requests, 0 of them refused\n");
+    const stderr = "note: ended; 1 requests, 0 of them refused\n";
+    expect(await restarted.process.end()).toMatchObject({ code: 0, stderr });
   });
 
-  it("refuses results of enclaves that started longer ago than --max-age, and accepts them without", async () => {
+  it("refuses results of enclaves that started longer ago than --max-age", async () => {
     const limited = await started([...KEY, "--max-age", "1s"]);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await send(through(limited.url), "submit/update_wallet", rename())).status).toBe(502);
-    expect(limited.stderr).toContain("policy.age");
-    expect((await send(through(proxy.url), "submit/update_wallet", rename())).status).toBe(200);
-    limited.child.kill("SIGTERM");
-    expect(await limited.ended).toBe(0);
+    expect(limited.process.stderr).toContain("policy.age");
+    expect((await limited.process.end()).code).toBe(0);
   });
 
   it("verifies with boot proofs of files", async () => {
@@ -173,20 +157,19 @@ describe("the built proxy", () => {
     writeFileSync(path("boot.json"), JSON.stringify({ bootProofs }));
     const offline = await started(["--boot-proof", path("boot.json")]);
     expect((await send(through(offline.url), "submit/update_wallet", rename())).status).toBe(200);
-    offline.child.kill("SIGINT");
-    expect(await offline.ended).toBe(0);
+    expect((await offline.process.end("SIGINT")).code).toBe(0);
   });
 
   it("finishes its requests on SIGTERM, and removes the health file", async () => {
     const ending = await started([...KEY, "--health-file", path("ending.json")]);
     const running = Array.from({ length: 30 }, () => send(through(ending.url), "submit/update_wallet", rename()));
     await new Promise((resolve) => setTimeout(resolve, 100));
-    ending.child.kill("SIGTERM");
+    const ended = ending.process.end();
     const settled = await Promise.allSettled(running);
     const statuses = settled.flatMap((one) => (one.status === "fulfilled" ? one.value.status : []));
     expect(statuses.length).toBeGreaterThan(0);
     expect([...new Set(statuses)]).toEqual([200]);
-    expect(await ending.ended).toBe(0);
+    expect((await ended).code).toBe(0);
     expect(existsSync(path("ending.json"))).toBe(false);
   });
 
@@ -216,9 +199,9 @@ describe("the built proxy", () => {
     ["a health file in no folder", [...OPTIONS, ...KEY, "--health-file", path("no/health")], "--health-file"],
     ["no boot proof", [...OPTIONS, "--boot-proof", path(files.policyFile)], "this is a policy"],
   ];
-  it.each(refused)("exits with 2: %s", (_, args, message) => {
-    const { status, stderr, stdout } = spawnSync(process.execPath, [COMMAND, "proxy", ...args], { encoding: "utf8" });
-    expect([status, stdout]).toEqual([2, ""]);
+  it.each(refused)("exits with 2: %s", async (_, args, message) => {
+    const { code, stderr, stdout } = await bootproof(["proxy", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(message);
   });
 });

@@ -1,20 +1,18 @@
-/** The built watch and proxy under a signed policy, whose feed changes while they run. Needs `npm run build`. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** The built watch under a signed policy, whose feed changes while it runs. Needs `npm run build`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import type { LogEntry } from "../../src/watch/index.js";
-import { renameWallet } from "../lab/support.js";
 import { testFolder } from "../support/folder.js";
 import { TestFeed, payloadIn, sha256Hex } from "../support/signed-policies.js";
 import { isSign } from "../watch/support.js";
-import { connectionTo } from "./support.js";
+import { Process, killAll, run } from "./process.js";
+import { bootproof, connectionTo } from "./support.js";
 
-const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = testFolder();
 const lab = await startLab();
+afterEach(killAll);
 afterAll(() => lab.close());
 
 interface Published {
@@ -42,26 +40,6 @@ function published(seconds?: number): Published {
   return { feed, path, options: ["--policy", path, "--policy-signers", signers, "--policy-state", state], publish };
 }
 
-class Process {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | null>;
-  stdout = "";
-  stderr = "";
-
-  constructor(args: readonly string[]) {
-    this.child = spawn(process.execPath, [COMMAND, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-    this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
-    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    this.ended = new Promise((resolve) => this.child.on("close", resolve));
-  }
-
-  async until(holds: () => boolean): Promise<void> {
-    for (const end = Date.now() + 120_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 20)))
-      if (Date.now() > end || this.child.exitCode !== null)
-        throw new Error(`not come to it: ${this.stdout}\n${this.stderr}`);
-  }
-}
-
 function entriesIn(path: string): LogEntry[] {
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as LogEntry).filter((entry) => !isSign(entry));
@@ -78,8 +56,7 @@ describe("the built watch under a signed policy", () => {
     publish();
     watching.child.kill("SIGHUP");
     await watching.until(() => watching.stdout.includes("SETTING CHANGED: the policy; the policy is now"));
-    watching.child.kill("SIGINT");
-    expect(await watching.ended).toBe(0);
+    expect((await watching.end("SIGINT")).code).toBe(0);
     const changed = entriesIn(log)[1]!;
     const digest = sha256Hex(payloadIn(feed.envelopes[1]!));
     expect(changed).toMatchObject({ event: "setting-changed", policyVersion: 2, policyDigest: digest });
@@ -95,50 +72,24 @@ describe("the built watch under a signed policy", () => {
     expect(again.stdout).toMatch(/#\d+ POLICY FEED REFUSED since .*: a rollback\n/);
     // It goes on by version 3, and the hook has the entry.
     await again.until(() => again.stderr.split("POLICY FEED REFUSED").length > 3);
-    again.child.kill("SIGINT");
-    expect(await again.ended).toBe(1);
+    expect((await again.end("SIGINT")).code).toBe(1);
     expect(JSON.parse(readFileSync(told, "utf8"))).toMatchObject({ event: "setting-refused", contradiction: true });
-    const verified = new Process(["log", "verify", log]);
-    expect([await verified.ended, verified.stderr]).toEqual([0, ""]);
+    expect(await run("log", "verify", log)).toMatchObject({ code: 0, stderr: "" });
     // A start does not take the feed, either.
-    const start = new Process([...asked, ...options, "--log", log]);
-    expect([await start.ended, start.stderr]).toEqual([2, expect.stringContaining("a rollback")]);
-  });
-
-  it("refuses the boot proof once the policy has expired, and accepts it when it is renewed", async () => {
-    const { options, publish } = published(8);
-    const watching = new Process([...asked, ...options, "--policy-refresh", "1s"]);
-    await watching.until(() => watching.stdout.includes(" VERIFIED signer"));
-    await watching.until(() => /REJECTED signer: policy\.current \(version 1 of \S+ expired at /.test(watching.stdout));
-    publish();
-    await watching.until(() => watching.stdout.split(" VERIFIED signer").length === 3);
-    watching.child.kill("SIGINT");
-    expect(await watching.ended).toBe(0);
+    expect(await run(...asked, ...options, "--log", log)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a rollback") as string,
+    });
   });
 });
 
-describe("the built proxy under a signed policy", () => {
-  const asked = ["proxy", "--upstream", lab.baseUrl, ...connectionTo(lab).slice(-2)];
-
-  it("does not start when the policy has expired", async () => {
-    const { options, path } = published(-1);
-    const proxy = new Process([...asked, ...options]);
-    expect([await proxy.ended, proxy.stdout]).toEqual([1, ""]);
-    expect(proxy.stderr).toContain(path);
-    expect(proxy.stderr).toMatch(/version 1 of test\/signer expired at .*\n.*Get the newest version/);
-  });
-
-  it("says yes until the policy has expired, and no more", async () => {
-    const { options } = published(8);
-    const proxy = new Process([...asked, ...options]);
-    await proxy.until(() => proxy.stdout.endsWith("\n"));
-    const [, baseUrl] = /^listening on (\S+)\n$/.exec(proxy.stdout)!;
-    const through = Object.create(lab, { baseUrl: { value: baseUrl } }) as typeof lab;
-    expect((await renameWallet(through, "before")).status).toBe("ACTIVITY_STATUS_COMPLETED");
-    await new Promise((resolve) => setTimeout(resolve, 8000));
-    await renameWallet(through, "after").catch(() => {});
-    expect(proxy.stderr).toMatch(/502 .*policy\.current/);
-    proxy.child.kill("SIGINT");
-    expect(await proxy.ended).toBe(0);
-  });
+it("the proxy does not start when the policy has expired", async () => {
+  const { options, path } = published(-1);
+  const { code, stdout, stderr } = await bootproof(
+    ["proxy", "--upstream", lab.baseUrl, ...connectionTo(lab).slice(-2), ...options],
+    { now: new Date().toISOString() },
+  );
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain(path);
+  expect(stderr).toMatch(/version 1 of test\/signer expired at .*\n.*Get the newest version/);
 });
