@@ -1,6 +1,6 @@
 /**
- * Flips the bytes of genuine evidence, one at a time, and wants every result rejected. The suite takes every 101st byte;
- * `BOOTPROOF_FLIP=every npx vitest run test/flip-every-byte.test.ts` takes every byte there is.
+ * Flips the bytes of genuine evidence, one at a time, and wants every result rejected. The suite takes every 101st
+ * byte; `BOOTPROOF_FLIP=every npx vitest run test/flip-every-byte.test.ts` takes every byte there is.
  */
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";

@@ -1272,7 +1272,7 @@ it("an option that is undefined is as if it were left out, or a TypeError; a dem
   }
   expect(weaker).toEqual([]);
   expect(demands).toEqual(DEMANDS);
-}, 240_000);
+});
 
 it("every function and method is tested", () => {
   const all = everything();

@@ -11,7 +11,7 @@ export type ShownPolicy = Pick<SignedFacts, "name" | "version" | "sha256">;
  * A difference between the report inside the bundle (`packed`) and the report made again (`anew`), as shortened JSON
  * texts. Null if one report has no value.
  */
-export interface Difference {
+export interface ReportDifference {
   /** Place, for example `verdict` or `boot[0] cose.signature`. */
   readonly place: string;
   readonly packed: string | null;
@@ -23,7 +23,7 @@ export interface BundleFacts {
   readonly packed: {
     readonly now: string;
     readonly verdict: Verdict;
-    readonly differences: readonly Difference[];
+    readonly differences: readonly ReportDifference[];
   } | null;
   readonly otherPolicy?: ShownPolicy;
 }

@@ -33,7 +33,7 @@ import { type Verification, madeVerification } from "../verification.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
-import type { Difference, ShownPolicy } from "./text.js";
+import type { ReportDifference, ShownPolicy } from "./text.js";
 
 /**
  * Chooses the policy inside the bundle. The bundle's maker chose that policy, so it may only tighten, and the verdict
@@ -73,7 +73,7 @@ export interface PackedReport {
   /** The verdict by the bundle's policy and time. */
   readonly verdict: Report["verdict"];
   /** Up to 100 differences in verdict, statuses and claims. Texts are not compared, since versions change them. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly ReportDifference[];
 }
 
 /**
@@ -220,7 +220,7 @@ const ASKED =
   /^claims\.(?:activity\.(?:asked|question|signatures|resultWithoutProof)|appProofs\[\d+\]\.(?:expectation|answers))/;
 
 /** Compares the statuses of checks, in any order, and the other members. The report inside may have any shape. */
-function packedDifferences(packed: object, report: Report): Difference[] {
+function packedDifferences(packed: object, report: Report): ReportDifference[] {
   const anew = statusesOf(report.checks);
   const { checks } = packed as { readonly checks?: unknown };
   // Checks that only the report inside has are differences. Their number is limited, because not all are reported.

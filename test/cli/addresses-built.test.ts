@@ -114,14 +114,14 @@ it("takes as many requests for 10,000 accounts as pages and keys, and no more me
   expect(many["requests"]).toEqual({ ...once, ...pages });
   // Bytes: about 3,100 with Node.js 20 and 1,900 with 24. Whoever keeps the pieces of the collection needs 5,000.
   expect((many["held"] - few["held"]) / 8_000).toBeLessThan(4_000);
-}, 240_000);
+});
 
 it("waits as long as a service with a limit of requests wants", async () => {
   world.lab.setSettings({ rateLimit: { requests: 5, perMs: 1000 } });
   const answer = await run(...ACCEPT, ...world.connection);
   world.lab.setSettings({});
   expect(answer).toMatchObject({ code: 0, stderr: "" });
-}, 60_000);
+});
 
 it("has each exit code, and says what a policy lacks that names no signer", async () => {
   expect((await run(...ACCEPT, ...world.connection)).code).toBe(0);
@@ -138,7 +138,7 @@ it("has each exit code, and says what a policy lacks that names no signer", asyn
     code: 2,
     stderr: expect.stringContaining("to the deployment of the signer") as string,
   });
-}, 60_000);
+});
 
 it.skipIf(NO_CHROMIUM)(
   "makes a page whose rows unfold without a script",

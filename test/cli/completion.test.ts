@@ -105,7 +105,8 @@ describe("bash", () => {
   function offered(...lines: (readonly string[])[]): string[][] {
     const asked = lines.map((words) => {
       const quoted = ["bootproof", ...words].map((word) => `'${word}'`).join(" ");
-      return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _bootproof; printf "%s\\n" "\${COMPREPLY[@]}" --END--`;
+      const call = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _bootproof`;
+      return `${call}; printf "%s\\n" "\${COMPREPLY[@]}" --END--`;
     });
     const { status, stdout, stderr } = run("bash", ["--norc", "-c", ["source completion.bash", ...asked].join("\n")]);
     expect([status, stderr]).toEqual([0, ""]);

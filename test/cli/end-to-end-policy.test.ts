@@ -1,4 +1,4 @@
-/** A policy that the built command writes: killed, without rights and space, and twice at once. Needs `npm run build`. */
+/** A policy that the built command writes: killed, without rights and space, twice at once. Needs `npm run build`. */
 import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -54,8 +54,10 @@ const hurry = join(folder, "hurry.cjs");
 writeFileSync(
   hurry,
   `const http = require("node:http"), { createServer } = http;
-  http.createServer = (options, listener) =>
-    createServer({ ...options, headersTimeout: options.headersTimeout / 20, connectionsCheckingInterval: 100 }, listener);
+  http.createServer = (options, listener) => {
+    const headersTimeout = options.headersTimeout / 20;
+    return createServer({ ...options, headersTimeout, connectionsCheckingInterval: 100 }, listener);
+  };
   require("node:module").syncBuiltinESMExports();`,
 );
 const HURRY = process.env["BOOTPROOF_SOAK"] === "full" ? [] : ["--require", hurry];

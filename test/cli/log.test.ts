@@ -487,7 +487,6 @@ describe("log checkpoint", () => {
 });
 
 describe("log compare", () => {
-  const key = ["--key", publicKey];
   it.each<[string, string, number, RegExp]>([
     ["the same note", "$ten $ten $key", 0, /^SAME: .*entry 10 with the hash/],
     ["a note by the new key", "$ten $tenByNew $key --key $newPublic", 0, /^SAME: /],

@@ -13,7 +13,7 @@ const github = (path: string, ...rest: string[]): Promise<Answer> =>
   verify(path, "--no-policy", "--format", "github", ...rest);
 
 it("is the Markdown, behind what is there, of a rejection too, and of no other format", async () => {
-  const path = fileOf("# Another command's\n", "summary.md");
+  const path = fileOf("# Another command's\n", "summary.txt");
   const stale = fileOf({
     ...(JSON.parse((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout) as object),
     maxAge: "1h",

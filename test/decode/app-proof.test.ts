@@ -200,7 +200,11 @@ describe("the type of a payload", () => {
       }
     };
     const own = { type: "MY_TYPE", timestampMs: "1", addressDerivationProof: { address: "0xcd" } };
-    expect([derivation, outcome, own].map((value) => told(payload(value)))).toEqual(["0xab", "MY_TYPE"]);
+    expect([derivation, outcome, own].map((value) => told(payload(value)))).toEqual([
+      "0xab",
+      "OUTCOME_ALLOW",
+      "MY_TYPE",
+    ]);
     expectTypeOf<AppProofPayload["type"]>().toExtend<string>();
   });
 

@@ -97,7 +97,7 @@ describe("the watch", () => {
 });
 
 describe.skipIf(NO_REDIS)("audit and worker, by a queue", () => {
-  it("come to the same results, whatever the clock does meanwhile", { timeout: 60_000 }, async () => {
+  it("come to the same results, whatever the clock does meanwhile", async () => {
     const redis = await redisServer();
     vi.useFakeTimers({ toFake: ["Date"] });
     const ended = new AbortController();

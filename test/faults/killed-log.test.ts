@@ -44,7 +44,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "child.mjs"), CHILD);
 });
 
-it("loses no line and no mark that was on the disk, and needs no adoption", { timeout: 120_000 }, async () => {
+it("loses no line and no mark that was on the disk, and needs no adoption", async () => {
   const path = join(folder, "boots.jsonl");
   const seen = { has: new Set<number>(), delivered: new Set<number>() };
   for (let round = 0; round < ROUNDS; round++) {

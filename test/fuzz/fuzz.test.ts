@@ -23,7 +23,7 @@ describe("what was found before", () => {
 });
 
 describe("a short run", () => {
-  it.each(Object.entries(LAYERS))("%s", { timeout: 60_000 }, async (name, { share, load }) => {
+  it.each(Object.entries(LAYERS))("%s", async (name, { share, load }) => {
     const layer = await load();
     const executions = layer.seeds.length + 10 + Math.ceil(share / 3);
     const { findings, accepted, refused } = await fuzz(layer, { name, seed: 20_251_121, executions });

@@ -14,7 +14,7 @@ let folder: string;
 afterAll(removeFolders);
 beforeAll(async () => {
   folder = await unpacked();
-}, 60_000);
+});
 
 interface Bundle {
   /** Of the entry and what it loads at once, gzipped. */

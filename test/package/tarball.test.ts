@@ -18,7 +18,7 @@ beforeAll(async () => {
   packed = await pack(folder);
   const { stdout, stderr } = await npm(["install", "--prefer-offline", "--no-audit", packed.tarball], folder);
   installing = stdout + stderr;
-}, 240_000);
+});
 
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 

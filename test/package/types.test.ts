@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (const name of ["@types/node", "undici-types"])
     symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
   for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${name}.ts`), text);
-}, 180_000);
+});
 
 const PROGRAMS = {
   /** Every declaration of every entry point. */

@@ -276,7 +276,7 @@ describe("a watch of days without a service", () => {
   it.each<[string, (poll: number) => FailureKind]>([
     ["that is not there", () => "unreachable"],
     ["that alternates between two failures", (poll) => (poll % 2 === 0 ? "missing" : "unreachable")],
-  ])("%s reports it each hour, records it once and delivers it once", { timeout: 120_000 }, async (_, kindOf) => {
+  ])("%s reports it each hour, records it once and delivers it once", async (_, kindOf) => {
     const end = DAYS * DAY + MINUTE;
     const service = (elapsed: number, poll: number): JsonValue =>
       elapsed < MINUTE || elapsed >= end ? bootProof : fails(kindOf(poll));
@@ -291,7 +291,7 @@ describe("a watch of days without a service", () => {
     expect(reports.every((one) => "since" in one && one.since.getTime() === START.getTime() + MINUTE)).toBe(true);
   });
 
-  it("goes on with one outage over a restart each day", { timeout: 120_000 }, async () => {
+  it("goes on with one outage over a restart each day", async () => {
     const [path, clock] = [newPath(), new SimulatedClock()];
     const service = (elapsed: number): JsonValue =>
       elapsed < HOUR || elapsed >= (DAYS - 0.1) * DAY ? bootProof : fails("answer");
