@@ -18,11 +18,11 @@ import {
   readSignOptions,
   sign,
 } from "./application-proofs.js";
-import type { Sources } from "./question.js";
 import { type Fleet, type ReplicaInfo, newQuorumKey, newSets } from "./fleet.js";
+import type { Misbehaviour } from "./misbehaviour.js";
 import { loadQosKeyPair, sha256 } from "./qos.js";
 import type { SavedApplication, SavedEnclave, SavedMember, SavedRelease } from "./records.js";
-import type { Transaction } from "./state.js";
+import type { State, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 
 /** The application's own code. It gets the signed text and the app proof, and returns the answer of the application. */
@@ -151,7 +151,11 @@ function isSame({ deployment }: SavedRelease, { binaryDigest, args }: WantedAppl
   return known === JSON.stringify([binaryDigest, args]);
 }
 
-type Parts = Pick<Sources, "state" | "fleet" | "misbehaviour">;
+interface Parts {
+  readonly state: State;
+  readonly fleet: Fleet;
+  readonly misbehaviour: Misbehaviour;
+}
 
 export class RunningApplication implements LabApplication {
   readonly name: string;

@@ -24,6 +24,7 @@ it("has 150,000 rows", async () => {
     const accounts = Array.from({ length: 25_000 }, (_, index) => ({
       ...some,
       walletId: "other",
+      walletAccountId: `account-${page}-${index}`,
       path: `m/${25_000 * page + index}`,
       address: addressOf(25_000 * page + index),
     }));

@@ -302,7 +302,7 @@ const otherDocument: [name: string, change: DocumentChange, failed: Failed][] = 
   [
     "of another operator's enclave",
     () => bytesIn(staging, DOCUMENT),
-    ["bind.user-data", "bind.pcrs", "bind.key", "app.key"],
+    ["doc.time", "bind.user-data", "bind.pcrs", "bind.key", "app.key"],
   ],
 ];
 
@@ -392,7 +392,7 @@ const appProofs: Case[] = [
       ["app proof 2 under boot proof 1", [boot1], [app2], ["app.key"]],
       ["app proof 1 under boot proof 2", [boot2], [app1], ["app.key"]],
       ["two app proofs, the boot proof of one left out", [boot1], [app1, app2], ["app.key"]],
-      ["an app proof under another operator's boot proof", [staging], [app1], ["app.key"]],
+      ["an app proof under another operator's boot proof", [staging], [app1], ["doc.time", "app.key"]],
       ["an app proof without a boot proof", [], [app1], ["app.key"]],
     ] as const
   ).map(([name, bootProofs, appProofs, failed]) =>
@@ -423,7 +423,7 @@ const questions: [name: string, input: Partial<CaseInput>, failed: Failed][] = [
   ["made after the request", { question: { ...mine, requestedAt: new Date(MADE - 1000) } }, []],
   ["made a day before the request", { question: { ...mine, requestedAt: new Date(MADE + 86_400_000) } }, ["app.time"]],
   ["made a minute before the request", { question: { ...mine, requestedAt: new Date(MADE + 60_000) } }, []],
-  ["of the future, where the clock is an hour behind", { now: new Date(MADE - 3_600_000) }, ["app.time"]],
+  ["of the future, where the clock is an hour behind", { now: new Date(MADE - 3_600_000) }, ["doc.time", "app.time"]],
   ["the key that was asked for", { ephemeralKey: key1 }, []],
   ["another key than was asked for", { ephemeralKey: fromHex(text(boot2, KEY!))! }, ["bind.key"]],
   ["no nonce, where one was asked for", { nonce: Uint8Array.of(1, 2, 3, 4) }, ["bind.nonce"]],
@@ -629,7 +629,10 @@ const policies: [name: string, policy: JsonObject, failed: Failed, input?: Parti
       manifestHash: ["ab".repeat(32), pinned["manifestHash"]!],
     }),
     "hex in upper case": policyOf({ ...least(boot1), manifestHash: (pinned["manifestHash"] as string).toUpperCase() }),
-    "two deployments, the second one matches": policyOf([{ ...least(staging), name: "other" }, pinned]),
+    "two deployments, the second one matches": policyOf([
+      { ...least(staging), name: "other" },
+      { ...pinned, appProofs: { types: [ADDRESS] } },
+    ]),
     "app proofs of the type that is allowed": policyOf(pinned, { appProofs: { types: [ADDRESS], required: true } }),
     "labels as they are": policyOf({ ...pinned, labels: { owner: "tkhq", enclaveApp: "signer" } }),
     "as old as allowed": policyOf(pinned, { maxAge: "2d" }),
