@@ -3,8 +3,9 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { UnverifiedMethodError, reportOf, verified } from "../../src/adapters/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
-import { POLLS, UPDATE, sdkClient, wrapped } from "./doors.js";
-import { type Asked, type Lie, changed, isGet, isSubmit, said, startLiar } from "./liar.js";
+import { POLLS, UPDATE } from "../support/lying-doors.js";
+import { sdkClient, wrapped } from "./doors.js";
+import { type Asked, type Lie, changed, isGet, isSubmit, said, startLiar } from "../support/liar.js";
 import { type Json, completed, envelope, send, submit } from "../lab/support.js";
 import { type AnyClient, SDKS, type Sdk, inputOf } from "./support.js";
 

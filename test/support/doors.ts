@@ -30,24 +30,55 @@ export function clone(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, clone(member)]));
 }
 
-/** The bytes that the caller keeps, wherever they are in a value. */
-export function bytesIn(value: unknown): Uint8Array[] {
-  if (value instanceof Uint8Array) return [value];
-  return Array.isArray(value) || isPlain(value) ? Object.values(value).flatMap(bytesIn) : [];
+/** Arguments that note how they are read. */
+export interface Observed {
+  readonly values: readonly unknown[];
+  /** Members that were read twice. */
+  readonly again: readonly string[];
+  /** Changes everything that can be changed: the call has returned. */
+  readonly close: () => void;
+  /** Changes all bytes once more: the call has ended. */
+  readonly end: () => void;
 }
 
-/** Changes everything that can be changed. */
-export function ruin(value: unknown): void {
-  if (value instanceof Date) value.setTime(0);
-  else if (value instanceof Uint8Array) value.fill(0x20);
-  else if (Array.isArray(value)) {
-    value.forEach(ruin);
-    value.length = 0;
-  } else if (isPlain(value))
-    for (const [name, member] of Object.entries(value)) {
-      ruin(member);
-      value[name] = RUINED.has(typeof member) ? RUINED.get(typeof member) : undefined;
+/** A copy whose members are getters: each returns another value the second time, and once closed. */
+export function observed(given: readonly unknown[]): Observed {
+  const again: string[] = [];
+  const leaves: unknown[] = [];
+  let isClosed = false;
+  const made = (value: unknown, path: string): unknown => {
+    if (isPlain(value)) {
+      const members = Object.entries(value).map(([name, member]) => {
+        const here = `${path}.${name}`;
+        const first = made(member, here);
+        let reads = 0;
+        const get = (): unknown => {
+          const isFirst = reads++ === 0;
+          if (!isFirst) again.push(here);
+          return isFirst && !isClosed ? first : RUINED.get(typeof member);
+        };
+        return [name, { get, enumerable: true, configurable: true }] as const;
+      });
+      return Object.defineProperties({}, Object.fromEntries(members));
     }
+    const isList = Array.isArray(value);
+    const leaf = isList ? value.map((item, index) => made(item, `${path}[${index}]`)) : clone(value);
+    leaves.push(leaf);
+    return leaf;
+  };
+  const values = given.map((value, index) => made(value, `[${index}]`));
+  const close = (): void => {
+    isClosed = true;
+    leaves.forEach(ruin);
+  };
+  const end = (): void => leaves.forEach((leaf) => leaf instanceof Uint8Array && leaf.fill(0));
+  return { values, again, close, end };
+}
+
+function ruin(leaf: unknown): void {
+  if (leaf instanceof Date) leaf.setTime(0);
+  else if (leaf instanceof Uint8Array) leaf.fill(0x20);
+  else if (Array.isArray(leaf) && !Object.isFrozen(leaf)) leaf.length = 0;
 }
 
 const RUINED = new Map<string, unknown>([
@@ -56,24 +87,6 @@ const RUINED = new Map<string, unknown>([
   ["boolean", true],
   ["symbol", undefined],
 ]);
-
-/** A copy whose members are getters: each returns another value the second time, and records that. */
-export function withGetters(value: unknown, again: (path: string) => void, path = ""): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => withGetters(item, again, `${path}[${index}]`));
-  if (!isPlain(value)) return clone(value);
-  const members = Object.entries(value).map(([name, member]) => {
-    const here = `${path}.${name}`;
-    const first = withGetters(member, again, here);
-    let reads = 0;
-    const get = (): unknown => {
-      if (reads++ === 0) return first;
-      again(here);
-      return RUINED.get(typeof member);
-    };
-    return [name, { get, enumerable: true, configurable: true }] as const;
-  });
-  return Object.defineProperties({}, Object.fromEntries(members));
-}
 
 /** The steps to a member of the arguments, such as `1`, `expected`, `id`. */
 export type Steps = readonly (string | number)[];
