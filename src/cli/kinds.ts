@@ -4,14 +4,7 @@ import { fromUtf8 } from "../bytes.js";
 import { ACTIVITY_MEMBERS, RESULT_MEMBERS } from "../decode/activity.js";
 import { APP_PROOF_MEMBERS } from "../decode/app-proof.js";
 import { MAX_BUNDLE_BOOT_PROOFS, bootProofMembers } from "../decode/boot-proof.js";
-import {
-  type Piece,
-  evidenceBeside,
-  isServiceError,
-  misspelt,
-  stateInstead,
-  wrappersOf,
-} from "../decode/evidence-members.js";
+import { type Piece, evidenceBeside, misspelt, sentInstead, wrappersOf } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { mayBeDocument } from "../decode/text-encoding.js";
 import { attempt, faultText, listed } from "../errors.js";
@@ -95,17 +88,12 @@ async function refusal(
   const inside = heldIn(json, piece);
   const isTaken = kind === null || isTakenHere(KINDS[kind]) || (mayBeMember && inside.length > 0);
   if (!isTaken) return [await otherKind(kind, place)];
-  const says = (await sentText([json, ...inside])) ?? entryOfLog(json) ?? moreThanTaken(json, piece, place);
+  const sent = [json, ...inside].map(sentInstead).find((what) => what !== null);
+  const says = sent ? `this is ${sent}` : (entryOfLog(json) ?? moreThanTaken(json, piece, place));
   if (says !== null) return [says];
   if (kind !== null || !isForeign(content, piece ?? taken, place)) return null;
   const { describeUnrecognised } = await import("../inspect/unrecognised.js");
   return [describeUnrecognised(content.bytes), await whatIsTaken(place.option)];
-}
-
-/** Says what the service sent instead of evidence. A start that finds evidence does not load the words. */
-async function sentText(values: readonly unknown[]): Promise<string | null> {
-  const sent = values.find((value) => isServiceError(value) || stateInstead(value) !== null);
-  return sent === undefined ? null : `this is ${(await import("../inspect/unrecognised.js")).sentInstead(sent)}`;
 }
 
 function heldIn(json: Content["json"], piece: KindRow["piece"]): readonly unknown[] {

@@ -237,7 +237,7 @@ export function unwrapAlone(input: unknown, piece: Piece): unknown {
 }
 
 /** Whether the value is `{"error": …}` or `{"code": …, "message": …}` instead of evidence. */
-export function isServiceError(value: unknown): boolean {
+function isServiceError(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const given = Object.keys(value).filter((name) => value[name] !== null);
   if (given.some((name) => isEvidence(name, value[name]))) return false;
@@ -255,4 +255,11 @@ export function stateInstead(value: unknown): string | null {
   if (typeof state !== "string" || state === "" || given.some((name) => isEvidence(name, value[name]))) return null;
   const isLate = state === "PROVISIONING_STATE_PROVISIONED";
   return `${isLate ? "provisioned, without an attestation document" : "not provisioned yet"}: ${shownName(state)}`;
+}
+
+/** Returns what the service sent instead of evidence: an error, or a deployment's state. Null for any other value. */
+export function sentInstead(value: unknown): string | null {
+  const state = stateInstead(value);
+  if (state !== null) return `a deployment's state, not evidence: ${state}`;
+  return isServiceError(value) ? "an error from a service, not evidence: fetch the evidence again" : null;
 }

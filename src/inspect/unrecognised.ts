@@ -1,6 +1,6 @@
 /** Describes files of unknown kinds for an error message. */
 import { fromUtf8, isAllZero } from "../bytes.js";
-import { isServiceError, stateInstead } from "../decode/evidence-members.js";
+import { sentInstead } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { decodeFile, insteadOfCose } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
@@ -47,8 +47,6 @@ const MAX_NAMES = 8;
 const OTHER_NAMES =
   "probably an app proof whose application has its own names for the members: convert it with the " +
   "library's appProofOf({ publicKey, payload, signature })";
-const SERVICE_ERROR = "an error from a service, not evidence: fetch the evidence again";
-
 /** Describes a text that begins as JSON. Returns null for any other text. */
 function describeJson(text: string): string | null {
   if (!/^\s*(?:[[{"]|(?:null|true|false)\s*$)/.test(text.slice(0, MAX_TEXT_START))) return null;
@@ -72,13 +70,6 @@ function describeValue(value: JsonValue): string {
   const rest = names.length - MAX_NAMES;
   const shown = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(shownName(name)));
   return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}: no kind of evidence has these members`;
-}
-
-/** Returns what the service sent instead of evidence: an error, or a deployment's state. Null for any other value. */
-export function sentInstead(value: unknown): string | null {
-  const state = stateInstead(value);
-  if (state !== null) return `a deployment's state, not evidence: ${state}`;
-  return isServiceError(value) ? SERVICE_ERROR : null;
 }
 
 function isAppProofOfOtherNames(value: JsonObject): boolean {
