@@ -564,17 +564,18 @@ describe("an app proof, with a store of uses", () => {
     expect(outcomes.filter((verdict) => verdict === "verified")).toHaveLength(1);
   });
 
+  const signed = (key: number, payload: number, timestampMs: number | null = 1): VerifiedAppProof =>
+    ({
+      bootProof: { ephemeralKey: Uint8Array.of(key) },
+      payloadDigest: Uint8Array.of(payload),
+      payload: { timestampMs },
+    }) as VerifiedAppProof;
+
   it("is forgotten where too many came after it, and a store of none is a mistake", () => {
     for (const limit of [0, -1, 1.5, NaN, "1"])
       expect(() => new AppProofUses(limit as number)).toThrow(
         new TypeError("limit: expected a whole number of 1 or more"),
       );
-    const signed = (key: number, payload: number, timestampMs: number | null = 1): VerifiedAppProof =>
-      ({
-        bootProof: { ephemeralKey: Uint8Array.of(key) },
-        payloadDigest: Uint8Array.of(payload),
-        payload: { timestampMs },
-      }) as VerifiedAppProof;
     const [first, second, third] = [signed(1, 1), signed(1, 2), signed(2, 1)];
     const [one, two] = ["one", "two"].map((activityId) => ({ activityId, submitted: null }));
     const uses = new AppProofUses(2);
@@ -594,11 +595,7 @@ describe("an app proof, with a store of uses", () => {
   });
 
   it("that was asked for by its id stays that activity's, and becomes the request's that it answers", () => {
-    const proof = {
-      bootProof: { ephemeralKey: Uint8Array.of(1) },
-      payloadDigest: Uint8Array.of(1),
-      payload: { timestampMs: 1 },
-    } as VerifiedAppProof;
+    const proof = signed(1, 1);
     const uses = new AppProofUses();
     uses.record([proof], { activityId: "one", submitted: null });
     uses.record([proof], { activityId: "two", submitted: "sent" });
@@ -610,11 +607,7 @@ describe("an app proof, with a store of uses", () => {
   });
 
   it("of a sign-up, which names no activity, is that of the first that is read with it", () => {
-    const proof = {
-      bootProof: { ephemeralKey: Uint8Array.of(1) },
-      payloadDigest: Uint8Array.of(1),
-      payload: { timestampMs: 1 },
-    } as VerifiedAppProof;
+    const proof = signed(1, 1);
     const uses = new AppProofUses();
     uses.record([proof], { activityId: "", submitted: "sign-up" });
     const isFree = (activityId: string): boolean => uses.areFree([proof], { activityId, submitted: null });
