@@ -49,7 +49,7 @@ export interface AddressLists {
 
 /** Reads one answer of `list_wallets`. Throws {@link MalformedError} (`address-list`). */
 export function readWallets(answer: unknown): ListedWallet[] {
-  return itemsOf(answer, "wallets", WALLET).map(({ walletId, exported, imported }) => ({
+  return itemsIn(jsonInput(answer), "wallets", WALLET).map(({ walletId, exported, imported }) => ({
     walletId,
     exported: flagOf(exported),
     imported: flagOf(imported),
@@ -61,7 +61,12 @@ export type AccountOfPage = ListedAccount & Required<Pick<ListedAccount, "wallet
 
 /** Reads one page of `list_wallet_accounts`. Throws {@link MalformedError}, also for another organization's account. */
 export function readAccounts(answer: unknown, organizationId: string): AccountOfPage[] {
-  return itemsOf(answer, "accounts", ACCOUNT).map(({ createdAt, organizationId: owner, ...account }, index) => {
+  return accountsIn(jsonInput(answer), organizationId);
+}
+
+/** Does what {@link readAccounts} does with a value that is JSON already: a copy of a long list would take longer. */
+export function accountsIn(answer: JsonValue | undefined, organizationId: string): AccountOfPage[] {
+  return itemsIn(answer, "accounts", ACCOUNT).map(({ createdAt, organizationId: owner, ...account }, index) => {
     if (owner !== organizationId)
       throw malformed(`accounts[${index}].organizationId`, `expected ${organizationId}, got another organization`);
     return { ...account, createdAt: timeOf(createdAt) };
@@ -70,7 +75,7 @@ export function readAccounts(answer: unknown, organizationId: string): AccountOf
 
 /** Reads one answer of `list_private_keys`. Throws {@link MalformedError} (`address-list`). */
 export function readPrivateKeys(answer: unknown): ListedPrivateKey[] {
-  return itemsOf(answer, "privateKeys", PRIVATE_KEY).map(({ exported, imported, createdAt, ...key }) => ({
+  return itemsIn(jsonInput(answer), "privateKeys", PRIVATE_KEY).map(({ exported, imported, createdAt, ...key }) => ({
     ...key,
     createdAt: timeOf(createdAt),
     exported: flagOf(exported),
@@ -105,8 +110,8 @@ const PRIVATE_KEY = object(
   IGNORED,
 );
 
-function itemsOf<T>(answer: unknown, name: string, item: Shape<T>): T[] {
-  const read = readShape(object({ [name]: list(item) }, IGNORED), jsonInput(answer));
+function itemsIn<T>(answer: JsonValue | undefined, name: string, item: Shape<T>): T[] {
+  const read = readShape(object({ [name]: list(item) }, IGNORED), answer);
   if (read.value === undefined) throw new MalformedError("address-list", read.faults);
   return (read.value as Record<string, T[]>)[name]!;
 }

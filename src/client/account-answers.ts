@@ -1,6 +1,6 @@
 /** Answers with accounts or private keys: what of them is judged, and handed on (client/README.md, "Addresses"). */
 import type { AddressRow } from "../addresses/join.js";
-import { readAccounts, readPrivateKeys } from "../addresses/lists.js";
+import { accountsIn, readPrivateKeys } from "../addresses/lists.js";
 import { type NamesRead, collectFoldedNames } from "../decode/folded-names.js";
 import { otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
@@ -93,7 +93,7 @@ function requireSound(members: JsonObject, member: Member): void {
 
 function readAccountList(given: JsonValue, organizationId: string): Read {
   const answer = { accounts: withOnly(given, Object.keys(ACCOUNT)) };
-  const items = readAccounts(answer, organizationId).map((account) => ({
+  const items = accountsIn(answer, organizationId).map((account) => ({
     known: { ...otherMembers(account, "createdAt"), organizationId },
     places: [{ ...account, privateKeyId: null }],
   }));

@@ -11,7 +11,7 @@ import {
   type ListedAccount,
   type ListedPrivateKey,
   type ListedWallet,
-  readAccounts,
+  accountsIn,
   readAddressActivity,
   readPrivateKeys,
   readWallets,
@@ -355,7 +355,7 @@ class Collector {
   /** Returns a function that reads the accounts, and reads on when it is called again. */
   #accountLists(organization: Collected): () => AsyncGenerator<ListAnswer> {
     const { organizationId } = organization;
-    const read = (answer: JsonValue): AccountItem[] => accountsIn(answer, organizationId);
+    const read = (answer: JsonValue): AccountItem[] => accountItemsIn(answer, organizationId);
     const pages = this.#pages(organizationId, ACCOUNTS, {}, read);
     return async function* () {
       for await (const page of pages.read()) {
@@ -598,8 +598,8 @@ function shaped<T>(shape: Shape<T>, answer: JsonValue): T {
   return value;
 }
 
-function accountsIn(answer: JsonValue, organizationId: string): AccountItem[] {
-  const accounts = readAccounts(answer, organizationId);
+function accountItemsIn(answer: JsonValue, organizationId: string): AccountItem[] {
+  const accounts = accountsIn(answer, organizationId);
   const items = (answer as JsonObject)["accounts"] as readonly JsonValue[];
   return accounts.map((account, index) => ({ id: account.walletAccountId, account, json: items[index]! }));
 }
@@ -683,7 +683,7 @@ function addList(facts: Facts, { operation, answer, at, organizationId }: ListPi
   if (operation === "list_private_keys") facts.privateKeysListedAt = Math.min(at, facts.privateKeysListedAt ?? at);
   if (operation === "list_wallets") append(facts.wallets, readWallets(answer));
   else if (operation === "list_private_keys") append(facts.privateKeys, readPrivateKeys(answer));
-  else append(facts.accounts, readAccounts(answer, organizationId));
+  else append(facts.accounts, accountsIn(answer, organizationId));
 }
 
 /** A spread of a long list would exceed the call stack. */

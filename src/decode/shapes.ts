@@ -346,8 +346,12 @@ export function openObject<M extends Members>(members: M): ObjectShape<OpenObjec
 
 /** Reads own members in the order of the shapes. */
 function readMembers(value: JsonObject, members: Members, place: Place): Record<string, unknown> {
-  const read = Object.entries(members).map(([name, shape]) => ({ name, ...readMember(value, name, shape, place) }));
-  return Object.fromEntries(read.filter(({ isThere }) => isThere).map((member) => [member.name, member.read]));
+  const all: Record<string, unknown> = {};
+  for (const name of Object.keys(members)) {
+    const { isThere, read } = readMember(value, name, members[name]!, place);
+    if (isThere) all[name] = read;
+  }
+  return all;
 }
 
 /** Reads an own member, once. One that is undefined is as if it were not there, unless it demands something. */

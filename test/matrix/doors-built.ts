@@ -46,8 +46,9 @@ async function audited(world: World, side: Side, more: readonly string[]): Promi
   const { code, stdout, stderr } = await run("audit", inputs, "--policy", world.policyPath, ...words);
   rmSync(folder, { recursive: true });
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { failed, refusedFor } = JSON.parse(stdout) as Line;
-  return { accepted: code === 0, why: [...failed, ...(refusedFor === undefined ? [] : ["warning"])] };
+  const { verdict, failed, refusedFor } = JSON.parse(stdout) as Line;
+  const unread = verdict === "malformed" ? [verdict] : [];
+  return { accepted: code === 0, why: [...failed, ...unread, ...(refusedFor === undefined ? [] : ["warning"])] };
 }
 
 let redis: Promise<RedisServer> | undefined;
@@ -157,7 +158,12 @@ const action: Door = (world, side) => {
   const inputs = { ...asInputs(words), command: `${process.execPath} ${COMMAND}` };
   const ran = runAction(inputs, tmpdir(), { env: { PATH } });
   const ids = [...ran.log.matchAll(/^::error title=bootproof ([a-z-]+\.[a-z-]+)/gm)].map(([, id]) => id!);
-  const why = ran.code > 1 ? [ran.log] : /^::error title=bootproof::REFUSED/m.test(ran.log) ? ["warning"] : ids;
+  const why =
+    ran.code > 1
+      ? [`exit ${ran.code}`, ran.log]
+      : /^::error title=bootproof::REFUSED/m.test(ran.log)
+        ? ["warning"]
+        : ids;
   return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });
 };
 

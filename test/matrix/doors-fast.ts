@@ -81,50 +81,59 @@ const verifyPage: Door = async (world, side) => {
 const bundle: Door = async (world, side) => {
   const words = [...pieces(world, side), "--policy", world.policyPath, ...world.words("bundle", side)];
   const { code, stdout, stderr } = await run("bundle", ...words);
+  if (code > 1) return { accepted: false, why: [`exit ${code}`, ...idsIn(stderr)] };
   return { accepted: code === 0 && stdout !== "", why: code === 0 ? [] : idsIn(stderr) };
 };
 
 /** The class of the address that the evidence proves, in a folder that lists it. */
 const addresses: Door = async (world, side) => {
-  const { activity, bootProof } = world[side];
+  const evidence = world[side];
   const { organizationId } = LAB_ADDRESS;
   const question = { organizationId, suborgs: false, walletId: null, addresses: [], privateKeys: true };
   const at = join(mkdtempSync(join(tmpdir(), "bootproof-matrix-")), "evidence.d");
   const folder = new AddressFolder(at, question);
   await folder.put({ kind: "start", organizationIds: [organizationId], parentOrganizationId: null });
   for (const operation of ["list_wallets", "list_wallet_accounts", "list_private_keys"] as const) {
-    const answer = LISTS[operation]!(activity);
+    const answer = LISTS[operation]!(evidence);
     await folder.put({ kind: "list", organizationId, at: NOW.getTime(), operation, answer });
   }
-  await folder.put({
-    kind: "activity",
-    organizationId,
-    activityId: ACTIVITY_ID,
-    activity,
-    bootProofs: [{ key: "", bootProof }],
-  });
+  for (const activity of evidence.activities) {
+    const bootProofs = activity === evidence.activity ? [{ key: "", bootProof: evidence.bootProof }] : [];
+    await folder.put({ kind: "activity", organizationId, activityId: String(activity["id"]), activity, bootProofs });
+  }
   await folder.end();
   const own = world.words("addresses", side);
   const words = ["--from", at, "--organization-id", organizationId, "--policy", world.policyPath, ...own];
   const { code, stdout, stderr } = await run("addresses", ...words, ...builds(world[side]), ...JSON_REPORT);
   if (code > 1) return { accepted: false, why: [`exit ${code}`, stderr] };
-  const { rows } = JSON.parse(stdout) as { rows: AddressRow[] };
-  return { ...classified(rows), accepted: code === 0 };
+  const { rows, unplaced } = JSON.parse(stdout) as { rows: AddressRow[]; unplaced: unknown[] };
+  return { ...classified(rows, unplaced), accepted: code === 0 };
 };
 
-function classified(rows: readonly AddressRow[]): Outcome {
+function classified(rows: readonly AddressRow[], unplaced: readonly unknown[] = []): Outcome {
   const refused = rows.filter(({ class: name }) => name !== "derived");
   const why = refused.flatMap(({ class: name, reason }) => (name === "refused" ? reason!.split(", ") : [name]));
-  return { accepted: rows.length > 0 && refused.length === 0, why };
+  const others = unplaced.map(() => "unplaced");
+  return { accepted: rows.length > 0 && refused.length === 0, why: [...why, ...others] };
 }
 
 const clientAddresses: Door = async (world, side) => {
   const client = await service.serves(world[side]).client();
   const rows: AddressRow[] = [];
-  for await (const row of client.withVerification(world.parsed(), verification(world, side)).addresses())
-    rows.push(row);
+  const verified = client.withVerification(world.parsed(), verification(world, side));
+  try {
+    for await (const row of verified.addresses()) rows.push(row);
+  } catch (error) {
+    return { ...refusedAddresses(error), accepted: false };
+  }
   return classified(rows);
 };
+
+/** Of an error that refuses addresses. Throws every other one. */
+function refusedAddresses(error: unknown): Outcome {
+  if (!(error instanceof RejectedAddressesError)) throw error;
+  return classified(error.rows, error.unplaced);
+}
 
 const listed = (): { readonly path: string; readonly init: RequestInit } => {
   const body = JSON.stringify({ organizationId });
@@ -145,8 +154,7 @@ const askedBy =
       const response = await ask(service.url + path, init);
       return { accepted: response.headers.get("x-bootproof-accounts") === "derived=1", why: [] };
     } catch (error) {
-      if (error instanceof RejectedAddressesError) return classified(error.rows);
-      throw error;
+      return refusedAddresses(error);
     }
   };
 
@@ -411,8 +419,8 @@ const proxy: Door = async (world, side) => {
 
 const proxiedAddresses: Door = async (world, side) => {
   const response = await throughProxy(world, side, listed(), true);
-  const { details = [] } = (await response.json()) as { details?: AddressRow[] };
-  if (response.status !== 200) return classified(details);
+  const { details = [], message = "" } = (await response.json()) as { details?: AddressRow[]; message?: string };
+  if (response.status !== 200) return classified(details, message.match(/unplaced: /g) ?? []);
   return { accepted: response.headers.get("x-bootproof-accounts") === "derived=1", why: [] };
 };
 

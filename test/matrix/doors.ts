@@ -135,6 +135,12 @@ export const CELLS = {
   request: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_WATCH, ...ofAddresses(LISTED_ADDRESSES) },
   /** What the caller demands of each boot proof. */
   demand: { ...EVERYWHERE, ...BESIDE_EVIDENCE, ...NO_EXCHANGE, ...ofAddresses(PROOFS_OF_CREATION) },
+  /** What the service lists beside the proven address. */
+  lists: {
+    ...Object.fromEntries(DOOR_NAMES.map((door) => [door, not("it judges the evidence that it gets, and no lists")])),
+    ...ofAddresses("checks"),
+    "verifyAddresses of a kept sign-up": not("the service of this column lists no activity"),
+  } as Readonly<Record<DoorName, Cell>>,
   /** A pin of bare documents. */
   bare: {
     ...EVERYWHERE,

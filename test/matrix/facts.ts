@@ -1,5 +1,6 @@
 /** The rows: each fact that a policy can pin or a caller can demand, and evidence that is honest but for it. */
-import { toHex } from "../../src/bytes.js";
+import { type AddressClass, UNPLACED } from "../../src/addresses/classes.js";
+import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { OptionName } from "../../src/cli/option-table.js";
 import type { PinName } from "../../src/appraise/pins.js";
@@ -32,8 +33,8 @@ import {
 
 export interface Fact {
   readonly class: FactClass;
-  /** The checks that fail; `policy.deployment` may fail beside them. */
-  readonly fails: readonly CheckId[];
+  /** The checks that fail, or the class of the address; `policy.deployment` may fail beside them. */
+  readonly fails: readonly (CheckId | AddressClass | typeof UNPLACED)[];
   /** How the evidence of the fact differs from the honest one. */
   readonly other: Change;
   /** Of both. */
@@ -589,6 +590,73 @@ const DEMANDS = {
 
 const RELEASE_SET = fileOf(releaseSet());
 
+/** An activity that says nothing of its proofs. */
+const listedActivity = (type: string, members: JsonObject): JsonObject => ({
+  id: ANOTHER,
+  organizationId: LAB_ADDRESS.organizationId,
+  status: "ACTIVITY_STATUS_COMPLETED",
+  type,
+  createdAt: String(NOW.getTime()),
+  ...members,
+});
+
+/** What can only worsen the class of an address. */
+const LISTED = {
+  "export by a type of tomorrow": {
+    class: "lists",
+    fails: ["exported"],
+    other: {
+      listed: [
+        listedActivity("ACTIVITY_TYPE_EXPORT_WALLET_V2", {
+          intent: { exportWalletIntentV2: { walletId: LAB_ADDRESS.walletId } },
+          result: { exportWalletResult: { walletId: LAB_ADDRESS.walletId } },
+        }),
+      ],
+    },
+  },
+  "export of a key without a place": {
+    class: "lists",
+    fails: [UNPLACED],
+    other: {
+      listed: [
+        listedActivity("ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT", {
+          intent: { exportWalletAccountIntent: { address: "0x42" } },
+          result: { exportWalletAccountResult: { address: "0x42" } },
+        }),
+      ],
+    },
+  },
+} satisfies Readonly<Record<string, Fact>>;
+
+/** A file that cannot be read. */
+const UNREAD = { fails: ["exit 2"] } as const;
+
+/** Evidence in a form that nothing reads: it is no forgery, and the door says what it is. */
+const SPELLED = {
+  "base64 inside base64": ofDocument(
+    "boot.decode",
+    {
+      bootProof: (json) => ({
+        ...json,
+        cloudAttestationDocB64: toBase64(toUtf8(String(json["cloudAttestationDocB64"]))),
+      }),
+    },
+    {
+      cells: {
+        verify: UNREAD,
+        "verify of a bundle": UNREAD,
+        "verify of a page": UNREAD,
+        bundle: UNREAD,
+        "page in Chromium": UNREAD,
+        "GitHub action": UNREAD,
+        "audit with threads": { fails: ["malformed"] },
+        "audit with a queue": { fails: ["malformed"] },
+        "watch after SIGHUP": not("no policy before it accepts the evidence: pin does not read it"),
+      },
+    },
+  ),
+} satisfies Readonly<Record<string, Fact>>;
+
 /** Options that compare what one command alone reads. */
 const COMMANDS = {
   "review --previous": {
@@ -645,6 +713,8 @@ export const FACTS = {
   ...named("expected ", EXPECTED),
   ...named("expected ", CHALLENGED),
   ...named("option ", DEMANDS),
+  ...named("listed ", LISTED),
+  ...named("spelled ", SPELLED),
   ...COMMANDS,
 } satisfies Readonly<Record<string, Fact>>;
 

@@ -12,12 +12,12 @@ const ADDRESS = { curve: "CURVE_SECP256K1", addressFormat: "ADDRESS_FORMAT_ETHER
 const EMPTY = { wallets: [], accounts: [], privateKeys: [], activities: [] };
 
 /** The lists of an organization with the one address that the evidence proves. */
-export const LISTS: Readonly<Record<string, (activity: JsonObject) => JsonObject>> = {
+export const LISTS: Readonly<Record<string, (evidence: Evidence) => JsonObject>> = {
   whoami: () => ({ organizationId }),
   list_wallets: () => ({ wallets: [{ walletId, exported: false, imported: false }] }),
   list_wallet_accounts: () => ({ accounts: [{ ...ADDRESS, organizationId, walletId, walletAccountId: "a" }] }),
   list_private_keys: () => ({ privateKeys: [] }),
-  list_activities: (activity) => ({ activities: [activity] }),
+  list_activities: ({ activities }) => ({ activities: [...activities] }),
 };
 
 const SIGN_UP_PATH = "/auth/v1/signup_v2";
@@ -90,7 +90,8 @@ export class Service {
     if (path === "query/list_activities" && !this.#listsActivities) return EMPTY;
     const list = LISTS[path.replace("query/", "")];
     const pages = body["paginationOptions"];
-    if (list !== undefined) return isJsonObject(pages) && "after" in pages ? EMPTY : { ...EMPTY, ...list(activity) };
+    if (list !== undefined)
+      return isJsonObject(pages) && "after" in pages ? EMPTY : { ...EMPTY, ...list(this.#evidence!) };
     return { activity: this.#evidence!.answer(body as unknown as Request) };
   }
 

@@ -98,6 +98,8 @@ export interface Change {
   /** What the enclave signs for an answer. */
   readonly payloads?: (payloads: readonly JsonObject[]) => readonly JsonObject[];
   readonly activity?: (activity: JsonObject) => JsonObject;
+  /** Activities that the service lists beside the one that makes the address. */
+  readonly listed?: readonly JsonObject[];
   /** The bundle of its build. Default where the deployment demands one: the honest build. */
   readonly build?: Partial<ProvenanceOptions>;
   /** Who attested the build. */
@@ -144,6 +146,11 @@ export class Evidence {
 
   get hasAnswer(): boolean {
     return this.#change.hasNoAnswer !== true;
+  }
+
+  /** The activities that the service lists. */
+  get activities(): readonly JsonObject[] {
+    return [this.activity, ...(this.#change.listed ?? [])];
   }
 
   get built(): Built {

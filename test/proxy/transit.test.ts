@@ -82,7 +82,9 @@ describe.concurrent("a client without progress", () => {
   });
 
   it("is cut off while it does not read its reply", async () => {
-    const socket = opened(request("get_large")).pause();
+    const socket = opened(request("get_large"));
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.pause();
     await sleep(8 * TIMEOUT_MS);
     expect(await readInSteps(socket, Infinity, 0)).toBeLessThan(LARGE.length);
   });
