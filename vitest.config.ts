@@ -60,7 +60,7 @@ export default defineConfig({
     // Only for what hangs: a busy machine is no fault.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    setupFiles: ["test/support/equal-bytes.ts"],
+    setupFiles: ["test/support/setup.ts"],
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
     // The tiers are runs of their own: what one has transformed, the next one reads.

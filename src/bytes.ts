@@ -33,6 +33,7 @@ function hexDigit(code: number): number {
 }
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BASE64_CODES = /* @__PURE__ */ Uint8Array.from(BASE64, (character) => character.charCodeAt(0));
 /** Values of characters of base64 by their codes. 64 stands for any other character. */
 const SEXTETS = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, code) => {
   const value = BASE64.indexOf(String.fromCharCode(code));
@@ -43,13 +44,13 @@ const SEXTETS = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, code) => {
 
 /** Returns base64 (RFC 4648 section 4) with padding. */
 export function toBase64(bytes: Uint8Array): string {
-  const parts: string[] = [];
-  for (let i = 0; i < bytes.length; i += 3) {
+  const text = new Uint8Array(4 * Math.ceil(bytes.length / 3)).fill(0x3d);
+  for (let i = 0, at = 0; i < bytes.length; i += 3, at += 4) {
     const word = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    const char = (shift: number): string => BASE64[(word >> shift) & 63]!;
-    parts.push(char(18) + char(12) + (i + 1 < bytes.length ? char(6) : "=") + (i + 2 < bytes.length ? char(0) : "="));
+    const length = Math.min(bytes.length - i + 1, 4);
+    for (let digit = 0; digit < length; digit++) text[at + digit] = BASE64_CODES[(word >> (18 - 6 * digit)) & 63]!;
   }
-  return parts.join("");
+  return fromUtf8(text)!;
 }
 
 /**

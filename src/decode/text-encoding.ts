@@ -21,13 +21,17 @@ export function decodeFile(file: Uint8Array): DecodedFile {
 
 /** Digits alone are hex, never base64: the base64 of a COSE_Sign1 has another letter among its first three. */
 function spelled(text: string): DecodedFile | null {
-  const digits = text.startsWith("0x") || text.startsWith("0X") ? text.slice(2) : text;
+  const digits = digitsOf(text);
   const isHex = fromHex(digits.length % 2 === 0 ? digits : `0${digits}`) !== null;
   if (isHex) return found(fromHex(digits), digits === text ? "hex" : "hex with 0x");
   const padded = text.padEnd(4 * Math.ceil(text.length / 4), "=");
   const plain = found(fromBase64(text), "base64") ?? found(fromBase64(padded), "base64 without its padding");
   if (plain !== null || text.includes("+") || text.includes("/")) return plain;
   return found(fromBase64(padded.replaceAll("-", "+").replaceAll("_", "/")), "base64url");
+}
+
+function digitsOf(text: string): string {
+  return text.startsWith("0x") || text.startsWith("0X") ? text.slice(2) : text;
 }
 
 function found(bytes: Uint8Array | null, encoding: TextEncoding): DecodedFile | null {
@@ -90,11 +94,14 @@ const LEAST_BYTES = 32;
  * for strict text, and for text that spells nothing.
  */
 export function otherSpelling(text: string, expected: Strict): string | null {
-  const { bytes, encoding } = decodeFile(toUtf8(text));
+  const strict = expected === "hex" ? fromHex(text) : strictBase64(text);
+  const { bytes, encoding } = decodeFile(strict ?? toUtf8(text));
   if (encoding === "binary" || bytes.length < LEAST_BYTES) return null;
-  const isPlain = encoding === expected && (expected === "hex" ? fromHex : fromBase64)(text) !== null;
-  const { bytes: inside, encoding: again } = decodeFile(bytes);
-  if (isPlain && (again === "binary" || inside.length < LEAST_BYTES)) return null;
   const spaced = encoding === expected ? `${encoding} with white space or a byte order mark` : encoding;
-  return `${isPlain ? `${again} inside ${encoding}` : spaced}: expected ${STRICT[expected]}`;
+  return `${strict === null ? spaced : `${encoding} inside ${expected}`}: expected ${STRICT[expected]}`;
+}
+
+/** Text of hex digits alone is hex, though it has the alphabet of base64. */
+function strictBase64(text: string): Uint8Array | null {
+  return fromHex(digitsOf(text)) === null ? fromBase64(text) : null;
 }

@@ -342,10 +342,19 @@ function isUsable(account: WalletAccount): account is UsableAccount {
   return walletAccountId !== undefined && curve !== undefined && addressFormat !== undefined;
 }
 
+/** A record never changes, and lists have many of them. */
+const PUBLIC_KEYS = new WeakMap<object, string>();
+
+function publicKeyOf(account: UsableAccount, seed: string): string {
+  const publicKey = PUBLIC_KEYS.get(account) ?? toHex(keyAt(fromHex(seed)!, account).publicKey);
+  PUBLIC_KEYS.set(account, publicKey);
+  return publicKey;
+}
+
 function accountJson({ organizationId, walletId, seed }: Wallet, account: UsableAccount): JsonObject {
   const { walletAccountId, curve, path, addressFormat, address, createdAt = UNKNOWN_TIME } = account;
   const derivation = { curve, pathFormat: "PATH_FORMAT_BIP32", path, addressFormat, address };
-  const publicKey = seed === undefined ? {} : { publicKey: toHex(keyAt(fromHex(seed)!, account).publicKey) };
+  const publicKey = seed === undefined ? {} : { publicKey: publicKeyOf(account, seed) };
   const times = { createdAt, updatedAt: createdAt };
   return { walletAccountId, organizationId, walletId, ...derivation, ...publicKey, ...times };
 }

@@ -48,7 +48,9 @@ it.each(KINDS)("$args", async ({ original, args }) => {
       const { code, stdout, stderr } = await bootproof(args, { stdin: text });
       expect([0, 1, 2]).toContain(code);
       expect(stderr).not.toContain("unexpected");
-      expect(code === 2 ? stdout : stderr.replace(/^Pinned.*|^Not pinned[^]*|^warning.*/gm, "").trim()).toBe("");
+      expect(
+        code === 2 ? stdout : stderr.replace(/^Pinned.*|^Not pinned[^]*|^REJECTED[^]*|^warning.*/gm, "").trim(),
+      ).toBe("");
       expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     }),
     { numRuns: 80 },
