@@ -10,7 +10,7 @@ import {
   toHex,
   toUtf8,
 } from "../src/bytes.js";
-import { anyBytes, fc } from "./support/property.js";
+import { anyBytes, fc, runs } from "./support/property.js";
 
 const ALL_BYTES = Uint8Array.from({ length: 256 }, (_, index) => index);
 
@@ -125,7 +125,7 @@ describe("base64", () => {
         if (bytes !== null) accepted++;
         return bytes === null || toBase64(bytes) === candidate;
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
     expect(accepted).toBeGreaterThan(20);
   });

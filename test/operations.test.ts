@@ -366,18 +366,26 @@ describe("command lines", () => {
 
   it.runIf(spawnSync("systemd-analyze", ["--version"]).status === 0)("and the unit are systemd's", () => {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-unit-"));
-    const verify = (changed: string): string => {
-      const file = join(folder, "bootproof-watch.service");
-      writeFileSync(file, changed.replace("/usr/local/bin/bootproof", process.execPath));
-      const { stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
-      return stderr
-        .split("\n")
-        .filter((each) => each.includes("bootproof-watch.service"))
-        .join("\n");
+    const units: Readonly<Record<string, string>> = {
+      "bootproof-watch.service": unit,
+      "other-key.service": unit.replace("ProtectHome=", "ProtectHomes="),
+      "other-value.service": unit.replace("Restart=on-failure", "Restart=on-fail"),
     };
-    expect(verify(unit)).toBe("");
-    expect(verify(unit.replace("ProtectHome=", "ProtectHomes="))).toMatch(/Unknown key/);
-    expect(verify(unit.replace("Restart=on-failure", "Restart=on-fail"))).toMatch(/restart/);
+    const files = Object.entries(units).map(([name, content]) => {
+      writeFileSync(join(folder, name), content.replace("/usr/local/bin/bootproof", process.execPath));
+      return join(folder, name);
+    });
+    const { stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", ...files], { encoding: "utf8" });
+    const told = (name: string): string =>
+      stderr
+        .split("\n")
+        .filter((each) => each.includes(name))
+        .join("\n");
+    expect(Object.keys(units).map(told)).toEqual([
+      "",
+      expect.stringMatching(/Unknown key/),
+      expect.stringMatching(/restart/),
+    ]);
     rmSync(folder, { recursive: true });
   });
 });

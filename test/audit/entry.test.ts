@@ -8,7 +8,7 @@ import { MAX_APP_PROOFS } from "../../src/decode/app-proof-limits.js";
 import { packEvidence } from "../../src/bundle/pack.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { forge, lab } from "../attacks/support.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
+import { anyBytes, fc, mutated, runs } from "../support/property.js";
 import { readVector } from "../support/vectors.js";
 import { auditorOf, entry, judged, whole } from "./support.js";
 import { DETAIL_FORMS, detailsOf, withoutLabels } from "../support/provisioning.js";
@@ -175,7 +175,7 @@ describe("an entry", () => {
         const result = await auditor.judge(1, bytes);
         expect(JSON.parse(resultLine(result))).toMatchObject({ n: 1, verdict: result.verdict });
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

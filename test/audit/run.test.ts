@@ -1,5 +1,5 @@
 /** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
-import fc from "fast-check";
+import { fc, runs } from "../support/property.js";
 import { describe, expect, it } from "vitest";
 import { numberOf, ownBatch, partOf } from "../../src/audit/batch.js";
 import {
@@ -111,7 +111,7 @@ describe("an audit", () => {
           expect(ahead).toBeLessThanOrEqual(2 * concurrency + 1);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

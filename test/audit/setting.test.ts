@@ -93,9 +93,9 @@ describe("the digest of a policy", () => {
   });
 
   it("takes no longer for many names than for much text", async () => {
-    const text = JSON.stringify({ trustAnchors: Array<object>(40_000).fill({ file: "a" }) });
+    const text = JSON.stringify({ trustAnchors: Array<object>(10_000).fill({ file: "a" }) });
     const digest = (): Promise<unknown> => policyDigest(held(text, { a: "A".repeat(1e6) }));
-    expect(await leastCostMs(10_000, digest)).toBeLessThan(10_000);
+    expect(await leastCostMs(2500, digest)).toBeLessThan(2500);
   });
 });
 

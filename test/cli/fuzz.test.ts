@@ -1,6 +1,6 @@
 /** Whatever the files hold: an exit code of the published ones, and no word of anything unexpected. */
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
+import { fc, runs } from "../support/property.js";
 import { expect, it } from "vitest";
 import { APP_1, BOOT_1, bootproof, fileOf } from "./support.js";
 
@@ -53,6 +53,6 @@ it.each(KINDS)("$args", async ({ original, args }) => {
       ).toBe("");
       expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     }),
-    { numRuns: 80 },
+    { numRuns: runs(80) },
   );
 });

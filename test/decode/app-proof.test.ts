@@ -15,7 +15,7 @@ import {
 import { der } from "../support/der.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
-import { fc } from "../support/property.js";
+import { fc, runs } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 
 const FILE = bootProofVectors()[0]!.appProofs[0]!;
@@ -403,7 +403,7 @@ describe("a payload's numbers", () => {
         const same = scaled(mantissa, power) === scaled(shown[1]! + fraction, Number(shown[3] ?? 0) - fraction.length);
         expect(isRefused(() => decodeAppProofPayload(withNumber(literal)))).toBe(!same);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

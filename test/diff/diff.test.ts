@@ -10,7 +10,7 @@ import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from ".
 import type { ExtensionSpec } from "../../src/lab/pki.js";
 import { type LabBuild, LabSigstore } from "../../src/lab/sigstore.js";
 import { type CborInput, encodeCbor } from "../support/cbor.js";
-import { fc } from "../support/property.js";
+import { fc, runs } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
 import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
@@ -224,7 +224,7 @@ describe("any two inputs", () => {
             expect(sides(there, false)).toEqual(sides(back, true));
           },
         ),
-        { numRuns: 6 },
+        { numRuns: runs(6) },
       );
     }
   });

@@ -1,6 +1,7 @@
 /** docs/comparison.md is what was measured, of the versions in the lock file; and its adapter in Python answers. */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -40,12 +41,14 @@ const HAS_PYTHON = spawnSync("python3", ["--version"]).status === 0;
 it.skipIf(!HAS_PYTHON)("the adapter in Python answers the runner (skipped without python3)", () => {
   const [block] = readBlocks("docs/comparison.md").filter(({ language }) => language === "python");
   const adapter = fileOf(block!.text, "adapter.py");
-  const json = fileOf("", "results.json");
-  const run = ["test/conformance/run.mjs", "--json", json, "--", "python3", adapter];
+  // Two categories: one that it answers, and one that it does not support.
+  const corpus = mkdtempSync(join(tmpdir(), "bootproof-corpus-"));
+  for (const name of ["document.json", "activity.json"])
+    cpSync(join(ROOT, "test-vectors/conformance", name), join(corpus, name));
+  const run = ["test/conformance/run.mjs", "--corpus", corpus, "--", "python3", adapter];
   const { status, stdout, stderr } = spawnSync(process.execPath, run, { cwd: ROOT, encoding: "utf8" });
   expect(stderr).toBe("");
   // It refuses every document, and so also good ones.
   expect(status).toBe(1);
   expect(stdout).toMatch(/^document +\d+ +\d+ +0 +[1-9]\d* +0$/m);
-  writeFileSync(json, "");
 });

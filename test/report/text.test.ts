@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
 import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
+import { fc, runs } from "../support/property.js";
 import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report } from "./reports.js";
 
 /** As wide as no sentence has to be wrapped in. */
@@ -279,7 +279,7 @@ describe("evidence cannot write to the terminal", () => {
         );
         for (const line of rendered.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(100);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ALICE, BOB, CAROL, DAVE, ERIN, feedOf, setOf, versionsOf } from "../support/policy-feeds.js";
 import type { MadeVersion } from "../support/policy-feeds.js";
-import { anyBytes, fc, mutated } from "../support/property.js";
+import { anyBytes, fc, mutated, runs } from "../support/property.js";
 import { World } from "./support.js";
 
 const SECOND = setOf(2, CAROL, DAVE, ERIN);
@@ -94,7 +94,7 @@ describe("a consumer of any feed", () => {
           highest = kept;
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -115,7 +115,7 @@ describe("a consumer of any feed", () => {
         world.feed = feedOf(lines);
         expect(await inForce(world)).toBe(5);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -6,8 +6,15 @@ import { readVector, readVectorJson, vectorFiles } from "./vectors.js";
 const FOLDER = "releases/";
 const FILE = /^releases\/\d+\.\d+\.\d+\/[^/]+\/[^/]+$/;
 
+let known: ReadonlyMap<string, Uint8Array> | undefined;
+
 /** By path below the folder of releases: `2026.9.0/signer/manifest`. */
 export function releaseFiles(): ReadonlyMap<string, Uint8Array> {
+  known ??= readFiles();
+  return known;
+}
+
+function readFiles(): ReadonlyMap<string, Uint8Array> {
   const own = vectorFiles().filter((path) => FILE.test(path));
   const more = Object.entries(readVectorJson<Record<string, string>>(`${FOLDER}more.json`));
   return new Map([

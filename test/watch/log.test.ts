@@ -1,5 +1,4 @@
 /** Any change of a log is detected, and its line named. */
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
 import {
@@ -15,6 +14,7 @@ import {
 } from "../../src/watch/entry.js";
 import { type LogFault, verifyLog } from "../../src/watch/index.js";
 import { LogState, isRefusal } from "../../src/watch/store.js";
+import { fc, runs } from "../support/property.js";
 import { EVENTS, START, finding, inPieces, linesOf, rotatedLog, textOf, verified } from "./support.js";
 
 const lines = await linesOf(9);
@@ -35,7 +35,7 @@ describe("an intact log", () => {
         const answer = await verifyLog(inPieces(whole, size));
         expect(answer).toMatchObject({ intact: true, fault: null, entries: 9, head: lines[8]!.hash });
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 
@@ -222,7 +222,7 @@ describe("a changed log", () => {
         expect([shows + 1, shows + 2]).toContain(fault!.line);
         expect(fault!.message).toMatch(new RegExp(`(?:line|lines|entry|entries) .*${fault!.line}`));
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -254,7 +254,7 @@ describe("a line", () => {
           expect(Buffer.from(bytes).toString("utf8")).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
