@@ -218,7 +218,7 @@ async function openInstallation(
   const kept = state.get("installation", "lab");
   const made = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
   // A folder of an earlier version has no keys of tokens.
-  const quorumKeys = { ...newQuorumKeys(), ...made.fleet.quorumKeys };
+  const quorumKeys = { ...(kept && newQuorumKeys()), ...made.fleet.quorumKeys };
   const installation = { ...made, fleet: { ...made.fleet, quorumKeys } };
   const fleet = new Fleet(installation.fleet, now);
   await state.transact((tx) => {

@@ -126,7 +126,7 @@ export class NitroPki {
   readonly #keys: Readonly<Record<Place, KeyPair>>;
   /** Issued certificates by specification. They stay byte-identical until they or a certificate above them change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
-  #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
+  #latest: { readonly second: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
   constructor(saved?: SavedPki) {
     this.#keys = byPlace((place) => (saved ? loadKeyPair(saved.keys[place]) : generateKeyPair("secp384r1")));
@@ -151,7 +151,9 @@ export class NitroPki {
 
   /** Returns specifications that are valid at the given time: root, region, zone, instance, leaf. */
   chainSpecs(at: Date): CertificateSpec[] {
-    if (this.#latest?.at !== at.getTime()) this.#latest = { at: at.getTime(), specs: this.#makeSpecs(at) };
+    // Times of certificates have no fractions of a second.
+    const second = Math.floor(at.getTime() / 1000);
+    if (this.#latest?.second !== second) this.#latest = { second, specs: this.#makeSpecs(at) };
     return [...this.#latest.specs];
   }
 

@@ -47,12 +47,17 @@ export interface SavedQosKeyPair {
   readonly signing: string;
 }
 
+/** Keys by what was saved of them: they may be imported already. */
+const LOADED = new WeakMap<SavedQosKeyPair, QosKeyPair>();
+
 export function saveQosKeyPair(key: QosKeyPair): SavedQosKeyPair {
-  return { encryption: saveKeyPair(key.encryption), signing: saveKeyPair(key.signing) };
+  const saved = { encryption: saveKeyPair(key.encryption), signing: saveKeyPair(key.signing) };
+  LOADED.set(saved, key);
+  return saved;
 }
 
 export function loadQosKeyPair(saved: SavedQosKeyPair): QosKeyPair {
-  return qosKeyPair(loadKeyPair(saved.encryption), loadKeyPair(saved.signing));
+  return LOADED.get(saved) ?? qosKeyPair(loadKeyPair(saved.encryption), loadKeyPair(saved.signing));
 }
 
 export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {

@@ -1,5 +1,4 @@
 /** Attacks on the certificate path. Whatever a row does not name has a valid signature of the certificate above. */
-import { generateKeyPairSync } from "node:crypto";
 import { concatBytes, fromHex } from "../../src/bytes.js";
 import { NAME_ATTRIBUTES } from "../../src/decode/certificate.js";
 import { derBitString, derInteger, derOid, derSequence, derSet, derUtf8String } from "../../src/lab/der.js";
@@ -20,6 +19,8 @@ import {
   type Alterations,
   type Attack,
   AT,
+  EXPLICIT_CURVE,
+  RSA,
   after,
   certificate,
   document,
@@ -39,7 +40,6 @@ const anotherName = derSequence(
 const ecdsaWithSha256 = algorithmIdentifier(OID.ecdsaWithSha256);
 const ecdsaWithSha512 = algorithmIdentifier("1.2.840.10045.4.3.4");
 const withNull = algorithmIdentifier(OID.ecdsaWithSha384, derNull());
-const explicitCurve = generateKeyPairSync("ec", { namedCurve: "secp384r1", paramEncoding: "explicit" });
 
 function extensions(place: number, ...list: CertificateSpec["extensions"][number][]): Alterations {
   return certificate(place, () => ({ extensions: list }));
@@ -226,10 +226,10 @@ const algorithms: readonly [name: string, place: number, change: Change, also?: 
   ["null parameters of the algorithm", CHAIN.zone, () => ({ innerAlgorithm: withNull, outerAlgorithm: withNull })],
   ["null parameters beside the signature only", CHAIN.leaf, () => ({ outerAlgorithm: withNull })],
   ["an instance with a P-256 key", CHAIN.instance, keyOf(generateKeyPair("prime256v1")), "more"],
-  ["an instance with an RSA key", CHAIN.instance, keyOf(generateKeyPairSync("rsa", { modulusLength: 2048 })), "more"],
+  ["an instance with an RSA key", CHAIN.instance, keyOf(RSA), "more"],
   ["a trusted root with a P-256 key", CHAIN.root, keyOf(generateKeyPair("prime256v1")), "more"],
   ["a trusted root that names SHA-256", CHAIN.root, () => ({ outerAlgorithm: ecdsaWithSha256 }), "more"],
-  ["an instance whose curve is spelled out", CHAIN.instance, keyOf(explicitCurve), "more"],
+  ["an instance whose curve is spelled out", CHAIN.instance, keyOf(EXPLICIT_CURVE), "more"],
   ["an instance whose point is not on the curve", CHAIN.instance, offTheCurve, "chain.signature"],
   ["a leaf whose point is not on the curve", CHAIN.leaf, offTheCurve, "cose.signature"],
   [

@@ -1,4 +1,5 @@
 /** What the attack tables share: one lab, one way to verify, and short names for alterations of one value. */
+import { type KeyObject, generateKeyPairSync } from "node:crypto";
 import { parseSigned } from "../../src/appraise/policy.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import type { CheckId, CheckSubject } from "../../src/checks.js";
@@ -25,6 +26,7 @@ import {
   labDeployment,
   labPolicy,
 } from "../../src/lab/forge.js";
+import type { KeyPair } from "../../src/lab/keys.js";
 import type { CertificateSpec } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
@@ -45,6 +47,12 @@ export function after(seconds: number): Date {
 /** The last time at which the documents are not dated ahead. */
 export const JUST_BEHIND = after(-300);
 export const BEHIND = new Date(JUST_BEHIND.getTime() - 1);
+
+const pairOf = (privateKey: KeyObject): KeyPair => ({ pkcs8: privateKey.export({ type: "pkcs8", format: "der" }) });
+export const RSA = pairOf(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey);
+export const EXPLICIT_CURVE = pairOf(
+  generateKeyPairSync("ec", { namedCurve: "secp384r1", paramEncoding: "explicit" }).privateKey,
+);
 
 export type Alterations = Partial<ForgeOptions>;
 

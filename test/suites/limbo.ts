@@ -3,14 +3,14 @@
  * is stated by the document. So one is made for each way from the trusted certificates down to the peer's, signed with
  * the peer's key at the case's time, and judged as anybody's would be.
  */
-import { createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { equalBytes, fromBase64 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import { type Certificate, decodeCertificate } from "../../src/decode/certificate.js";
 import { attempt } from "../../src/errors.js";
 import { NO_POLICY_ANY_ENCLAVE, type TrustAnchor, verifyAttestation } from "../../src/index.js";
 import { type CborItem, encodeCbor } from "../../src/lab/cbor.js";
-import { type KeyPair, signRaw } from "../../src/lab/keys.js";
+import { type KeyPair, generateKeyPair, signRaw } from "../../src/lab/keys.js";
 import { readVectorJson } from "../support/vectors.js";
 import { readSuite } from "./data.js";
 
@@ -48,7 +48,7 @@ const ANY_TIME = new Date("2025-01-01T00:00:00Z");
 const MAX_STEPS = 200;
 const MAX_LENGTH = 24;
 /** Signs where the case has no key of P-384: then the signature of the document is not asked about. */
-const nobody = generateKeyPairSync("ec", { namedCurve: "secp384r1" });
+const nobody = generateKeyPair("secp384r1");
 
 type Answer = Pick<LimboRow, "ours" | "fails">;
 
@@ -122,7 +122,9 @@ async function askedOfPath(limbo: LimboCase, path: readonly Uint8Array[]): Promi
 function p384KeyOf({ peer_certificate_key: pem }: LimboCase): KeyPair | null {
   if (pem === null) return null;
   const privateKey = createPrivateKey(pem);
-  return privateKey.asymmetricKeyDetails?.namedCurve === "secp384r1" ? { privateKey, publicKey: privateKey } : null;
+  return privateKey.asymmetricKeyDetails?.namedCurve === "secp384r1"
+    ? { pkcs8: privateKey.export({ type: "pkcs8", format: "der" }) }
+    : null;
 }
 
 /** A document that is right in everything but, perhaps, its path. */
