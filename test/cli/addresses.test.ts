@@ -63,12 +63,6 @@ describe("the classes", () => {
       1,
       { deployment: null, reason: expect.stringContaining("policy.deployment") as string },
     ]);
-    const exitCode = (
-      await bootproof(["addresses", "--policy", policy, "--accept", "service,imported,exported", ...world.connection], {
-        now: new Date().toISOString(),
-      })
-    ).code;
-    expect(exitCode).toBe(1);
   });
 });
 
@@ -103,18 +97,7 @@ const GOOD = ["--accept", "service,imported,exported"];
 describe("the exit code", () => {
   it("is 0 if every class is derived or accepted", async () => {
     expect((await run(...GOOD)).code).toBe(0);
-    for (const word of GOOD[1]!.split(","))
-      expect(
-        (
-          await run(
-            "--accept",
-            GOOD[1]!
-              .split(",")
-              .filter((one) => one !== word)
-              .join(","),
-          )
-        ).code,
-      ).toBe(1);
+    expect((await run("--accept", "service,exported")).code).toBe(1);
     expect((await run("--wallet", world.ids.derived)).code).toBe(0);
     expect((await run("--wallet", world.ids.exported, "--accept", "exported")).code).toBe(0);
   });
@@ -130,15 +113,14 @@ describe("the exit code", () => {
     const { rows } = await json();
     const [note, ...derived] = rows.filter((row) => row.walletId === world.ids.derived);
     const { address } = derived[0]!;
-    for (const named of [address, address.replace(/[A-F]/g, (digit) => digit.toLowerCase())]) {
-      const table = await json("--address", named);
-      expect([table.code, table.rows.map((row) => row.address)]).toEqual([0, [address]]);
-    }
+    const table = await json(
+      "--address",
+      address.replace(/[A-F]/g, (digit) => digit.toLowerCase()),
+    );
+    expect([table.code, table.rows.map((row) => row.address)]).toEqual([0, [address]]);
     const other = `0x${"42".repeat(20)}`;
-    for (const unlisted of [other, note!.address]) {
-      const table = await json("--address", address, unlisted);
-      expect([table.code, table.notListed]).toEqual([1, [unlisted]]);
-    }
+    const unlisted = await json("--address", address, other, note!.address);
+    expect([unlisted.code, unlisted.notListed]).toEqual([1, [other, note!.address]]);
     expect((await run("--address", address, other)).stdout).toContain(`in no list: ${other}`);
   });
 
@@ -158,6 +140,7 @@ describe("the exit code", () => {
       const weak = await bootproof([...words, ...world.connection], around);
       const says = /the deployment .{1,7}signer lab.1.{1,7}: declares the operator open, but \w+/;
       expect([weak.code, weak.stdout.replace(/\s+/g, " ")]).toEqual([0, expect.stringMatching(says)]);
+      if (format === "text") return;
       const strict = await bootproof([...words, "--fail-on-warning", ...world.connection], around);
       expect([strict.code, strict.stdout]).toEqual([1, expect.stringContaining("policy.scope")]);
     },
@@ -238,21 +221,28 @@ describe("the exit code", () => {
 });
 
 describe("the formats", () => {
+  const answers = new Map<string, Promise<Answer>>();
+  /** Of the whole organization; asked once. */
+  const told = (format: string): Promise<Answer> => {
+    answers.set(format, answers.get(format) ?? run("--format", format));
+    return answers.get(format)!;
+  };
+
   it("have the same rows", async () => {
-    const { rows } = await json();
-    const ndjson = await run("--format", "ndjson");
+    const { rows } = tableOf(await told("json"));
+    const ndjson = await told("ndjson");
     expect([ndjson.code, ndjson.stderr]).toEqual([1, ""]);
     const lines = ndjson.stdout.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
-    const csv = (await run("--format", "csv")).stdout.trimEnd().split("\n");
+    const csv = (await told("csv")).stdout.trimEnd().split("\n");
     expect(csv[0]).toMatch(/^class,address,walletId,path,reason,/);
     expect(csv.slice(1).map((line) => line.split(",").slice(0, 3))).toEqual(
       rows.map(({ class: name, address, walletId }) => [name, address, walletId ?? ""]),
     );
-    const { stdout: junit, code } = await run("--format", "junit");
+    const { stdout: junit, code } = await told("junit");
     expect([code, junit.split("<testcase ").length - 2]).toEqual([1, rows.length]);
     expect(junit).toContain('tests="11" failures="7" errors="0"');
-    const { stdout: html, stderr } = await run("--format", "html");
+    const { stdout: html, stderr } = await told("html");
     expect(stderr).toBe("");
     expect(html.split("<details ").length - 1).toBe(rows.length);
     expect(html).not.toMatch(/<script/);
@@ -260,12 +250,12 @@ describe("the formats", () => {
   });
 
   it("say first what is not proven", async () => {
-    const { notProven } = await json();
+    const { notProven } = tableOf(await told("json"));
     const flat = (text: string): string => text.replace(/<\/?span[^>]*>/g, "").replace(/\s+/g, " ");
-    const { stdout } = await run();
+    const { stdout } = await told("text");
     expect(notProven).toHaveLength(4);
     expect((await json("--all-activities")).notProven).toEqual(notProven.slice(1));
-    const others = await Promise.all(["html", "junit"].map((format) => run("--format", format)));
+    const others = await Promise.all(["html", "junit"].map(told));
     for (const shown of [stdout.split("\n\n")[0]!, ...others.map((one) => one.stdout)])
       for (const text of notProven) expect(flat(shown)).toContain(text);
   });
@@ -276,6 +266,9 @@ describe("csv and ndjson, which have rows only", () => {
     const other = `0x${"42".repeat(20)}`;
     const named = await run("--format", format, "--address", other);
     expect([named.code, named.stderr]).toEqual([1, "bootproof: in no list: 0x42424242...42424242\n"]);
+  });
+
+  it("tell nothing else on stderr", () => {
     const empty = { ...result([]), rows: [], accepted: [] };
     expect(omissionsOf(empty)).toEqual(["no list has any address"]);
     const told = { ...result(["derived"]), warnings: ["a warning"], unplaced: [unplaced] };
@@ -285,7 +278,6 @@ describe("csv and ndjson, which have rows only", () => {
       "warning: a warning",
     ]);
     expect(omissionsOf({ ...told, accepted: ["unplaced"] })).toEqual(["warning: a warning"]);
-    expect((await run("--format", format, "--wallet", world.ids.exported)).stderr).toBe("");
   });
 });
 
@@ -300,7 +292,7 @@ describe("what is asked for", () => {
     const says = /^1 sub-organization: at least 8 requests/;
     const { childOrganizationId, organizationId } = world.lab;
     for (const [args, surroundings] of [
-      [["--yes"], {}],
+      [["--yes", "--limit", "1"], {}],
       [[], { isTTY: true, stdin: "y\n" }],
       [[], { isTTY: true, stdin: "YES\nmore" }],
     ] as const) {
@@ -317,7 +309,6 @@ describe("what is asked for", () => {
 
   it("more sub-organizations than --limit", async () => {
     await refused(3, run("--suborgs", "--yes", "--limit", "0"), "more than 0 items");
-    expect((await run("--suborgs", "--yes", "--limit", "1", ...GOOD)).code).toBe(0);
   });
 
   it("a sub-organization, whose parent may have made its wallets", async () => {
@@ -378,9 +369,13 @@ describe("wrong uses", () => {
 
 // Last, since it adds addresses.
 describe("the faults of lists", () => {
-  it.each(Object.entries(ADDRESS_FAULTS))("of a service with the fault %s", async (name, { shows }) => {
-    // The lists need more than one page for faults of pages.
-    if (name === "skipped-item" || name === "repeated-page") await world.lab.addAccounts({ count: 120 });
+  // The lists need more than one page for faults of pages, which are told last: each run then takes longer.
+  const isOfPages = (name: string): boolean => name === "skipped-item" || name === "repeated-page";
+  const faults = Object.entries(ADDRESS_FAULTS).sort(
+    ([one], [other]) => Number(isOfPages(one)) - Number(isOfPages(other)),
+  );
+  it.each(faults)("of a service with the fault %s", async (name, { shows }) => {
+    if (name === faults.find(([each]) => isOfPages(each))![0]) await world.lab.addAccounts({ count: 120 });
     world.lab.setFault(name as keyof typeof ADDRESS_FAULTS);
     const answer = await run("--format", "json", "--accept", "service,imported,exported");
     if (shows === "unfetched") {

@@ -110,7 +110,6 @@ describe("a log in a file", () => {
 
   it.each([
     ["with lines behind it", "\nmore\n"],
-    ["with a line feed", "\n"],
     ["at the end", ""],
   ])("with a line that is too long is unchanged and not opened: %s", async (_, end) => {
     const path = newPath();

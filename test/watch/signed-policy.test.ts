@@ -271,7 +271,7 @@ describe("a watch under a signed policy", () => {
   it("refuses every boot proof from the moment at which its policy has expired", async () => {
     const [hour, lost] = [60, { [24 * 60]: (world: World) => void (world.shown = null) }];
     const intervalMs = 6 * hour * MINUTE;
-    const { entries, summary } = await watched(40 * 24 * hour, lost, { intervalMs }, DAY);
+    const { entries, summary } = await watched(16 * 24 * hour, lost, { intervalMs }, DAY);
     const rejected = entries.filter((entry) => "verdict" in entry && entry.verdict === "rejected");
     expect(rejected).toHaveLength(1);
     const [first] = rejected as (LogEntry & { readonly failed: object[] })[];

@@ -146,6 +146,8 @@ export class SimulatedClock {
   #busy = 0;
   #isSlow = false;
   #isLastRound = false;
+  #whenFree = (): void => {};
+  readonly #requests = new Set<() => void>();
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
   readonly now = (): Date => new Date(this.#time);
@@ -171,7 +173,10 @@ export class SimulatedClock {
   /** Time does not pass during this work, which takes real time. */
   async during<T>(work: Promise<T>): Promise<T> {
     this.#busy++;
-    return work.finally(() => this.#busy--);
+    return work.finally(() => {
+      this.#busy--;
+      this.#whenFree();
+    });
   }
 
   /** Sets the clock by so many milliseconds. Sleepers do not notice. */
@@ -193,6 +198,7 @@ export class SimulatedClock {
           void this.during(
             new Promise<void>((end) => {
               polling.set(watchedName(watched), end);
+              this.#requests.add(end);
               setTimeout(end, this.#isLastRound ? LAST_ROUND_MS : MOST_BUSY_MS).unref();
             }),
           );
@@ -212,6 +218,7 @@ export class SimulatedClock {
   #using<T>(work: Promise<T>): Promise<T> {
     return this.during(work).catch((error: Error) => {
       this.#isLastRound ||= error.name === "LogChangedError";
+      if (this.#isLastRound) for (const end of this.#requests) setTimeout(end, LAST_ROUND_MS);
       throw error;
     });
   }
@@ -246,7 +253,14 @@ export class SimulatedClock {
   async runUntil(isDone: () => boolean, isBusy = (): boolean => false): Promise<void> {
     while (!isDone()) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#busy > 0 || isBusy()) continue;
+      if (this.#busy > 0) {
+        await new Promise<void>((resolve) => {
+          this.#whenFree = resolve;
+          setTimeout(resolve, 5);
+        });
+        continue;
+      }
+      if (isBusy()) continue;
       this.#sleepers.sort((a, b) => a.at - b.at);
       const [next] = this.#sleepers;
       if (next === undefined) continue;
