@@ -13,9 +13,10 @@ import {
   fileWith,
   folder,
   member,
+  nodeSignature,
   openssl,
-  opensslSignature,
   payloadIn,
+  publicPemOf,
   readText,
   signersOf,
 } from "../signed-policy/team.js";
@@ -161,9 +162,9 @@ describe("a key service", () => {
       "base64 in lines",
       (signature: Uint8Array) => Buffer.from(signature).toString("base64").replace(/.{9}/g, "$&\n"),
     ],
-  ])("signs the bytes, and gives back a signature (%#, %s)", async (one, _, encoded) => {
+  ])("signs the bytes, and gives back a signature (%$)", async (one, _, encoded) => {
     const { stdout } = await bytesOf(words`policy to-sign ${v2}`);
-    const signature = fileWith(encoded(opensslSignature(one, stdout)));
+    const signature = fileWith(encoded(nodeSignature(one, stdout)));
     const line = words`policy cosign ${v2} --public-key ${fileWith(one.publicPem)} --signature ${signature}`;
     await good([...line, ...words`--feed ${feed} --yes`], 1);
     await good(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1);
@@ -196,7 +197,7 @@ describe("a key service", () => {
     expect((await good(words`policy review ${v2} --feed ${feed}`)).stdout).toContain("signed by    nobody");
     await refused(2, given(words`policy publish ${v2} --feed ${feed} --policy-signers ${signers}`, 1), /signatures/);
     for (const one of [bob, carol]) {
-      const signature = fileWith(opensslSignature(one, (await bytesOf(words`policy to-sign ${v2}`)).stdout));
+      const signature = fileWith(nodeSignature(one, (await bytesOf(words`policy to-sign ${v2}`)).stdout));
       const line = words`policy cosign ${v2} --public-key ${fileWith(one.publicPem)} --signature ${signature}`;
       await good([...line, ...words`--feed ${feed} --yes`], 1);
     }
@@ -293,7 +294,7 @@ describe("a private key", () => {
       const file = join(folder, `${type}.pem`);
       const { stdout, stderr } = await good(words`keygen --type ${type} --out ${file}`);
       expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(openssl("pkey", "-in", file, "-pubout").toString()).toBe(stdout);
+      expect(publicPemOf(readText(file))).toBe(stdout);
       expect(stderr).toContain(`${file} has the private key`);
       const before = readFileSync(file);
       await refused(2, given(words`keygen --type ${type} --out ${file}`), /a key is never overwritten/);

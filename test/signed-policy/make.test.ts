@@ -24,7 +24,9 @@ import {
   altered,
   fileWith,
   member,
+  nodeSignature,
   openssl,
+  opensslMember,
   opensslSignature,
   opensslVerifies,
   payloadIn,
@@ -64,11 +66,14 @@ const next = (options: object = {}): Promise<string> =>
   signPolicy({ policy: LOOSER, feed, key: alice!.key, now: after(1), validMs, ...options });
 const counted = (envelope: string): unknown[] => (JSON.parse(envelope) as { signatures: unknown[] }).signatures;
 
+/** `BOOTPROOF_FLIP=every` takes every byte. */
+const EACH = process.env["BOOTPROOF_FLIP"] === "every" ? 1 : 10;
+
 describe.each(TYPES)("a key of %s", (type) => {
   const message = toUtf8("what is signed");
 
   it("is read as openssl writes it, and signs what openssl verifies, the same each time", async () => {
-    const one = await member(type);
+    const one = await opensslMember(type);
     expect([one.key.publicKey.type, one.key.publicKey.pem]).toEqual([type, one.publicPem]);
     const signature = one.key.sign(message);
     expect(opensslVerifies(one, message, signature)).toBe(true);
@@ -90,8 +95,10 @@ describe.each(TYPES)("a key of %s", (type) => {
     const { pem } = await member(type);
     const der = Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ""), "base64");
     const isSecret = (at: number): boolean => type === "Ed25519" && at >= der.length - 32;
+    // The values of keys on curves: the secret behind the header, and the point at the end.
+    const isValue = (at: number): boolean => type !== "Ed25519" && ((at >= 36 && at < 64) || at >= der.length - 60);
     for (const at of der.keys()) {
-      if (isSecret(at)) continue;
+      if (isSecret(at) || (isValue(at) && at % EACH !== 0)) continue;
       const other = Buffer.from(der);
       other[at]! ^= 1;
       const text = `-----BEGIN PRIVATE KEY-----\n${other.toString("base64")}\n-----END PRIVATE KEY-----\n`;
@@ -199,14 +206,14 @@ describe("cosignPolicy", () => {
     expect(signedBy).toEqual([one.key.publicKey.keyid]);
   });
 
-  it.each([0, 1, 2])("attaches a signature that openssl made, and no other (key %i)", async (index) => {
+  it.each([0, 1, 2])("attaches a signature that was made elsewhere, and no other (key %i)", async (index) => {
     const one = [alice, bob, carol][index]!;
     const draft = await next({ key: undefined });
     const { bytes } = await policyToSign({ envelope: draft });
     const attach = (signature: Uint8Array, publicKey = one.publicPem): Promise<string> =>
       cosignPolicy({ envelope: draft, feed, key: { publicKey, signature } });
-    expect(counted(await attach(opensslSignature(one, bytes)))).toHaveLength(1);
-    const others = [opensslSignature(one, toUtf8("x")), opensslSignature(mallory!, bytes), new Uint8Array(0)];
+    expect(counted(await attach(nodeSignature(one, bytes)))).toHaveLength(1);
+    const others = [nodeSignature(one, toUtf8("x")), nodeSignature(mallory!, bytes), new Uint8Array(0)];
     for (const signature of others)
       await expect(attach(signature)).rejects.toEqual(refused("signatures", /did not make this signature/));
     await expect(attach(new Uint8Array(1), one.pem)).rejects.toEqual(refused("malformed", /^public key: /));
@@ -218,7 +225,7 @@ describe("cosignPolicy", () => {
     await expect(sign(mallory!)).rejects.toEqual(refused("signatures", /neither in the set in force nor/));
     await expect(sign(alice!)).rejects.toEqual(refused("signatures", /signed it before/));
     const bytes = (await policyToSign({ envelope })).bytes;
-    const key = { publicKey: mallory!.publicPem, signature: opensslSignature(mallory!, bytes) };
+    const key = { publicKey: mallory!.publicPem, signature: nodeSignature(mallory!, bytes) };
     await expect(cosignPolicy({ envelope, feed, key })).rejects.toEqual(refused("signatures", /neither/));
     await expect(next({ key: mallory!.key })).rejects.toEqual(refused("signatures", /neither/));
   });

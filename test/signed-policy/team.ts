@@ -1,5 +1,6 @@
-/** A team that signs policies: keys of openssl, and shorthands for what they sign. */
+/** A team that signs policies: keys of openssl and of Node, and shorthands for what they sign. */
 import { execFileSync } from "node:child_process";
+import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,13 +41,32 @@ export interface Member {
   readonly key: PolicyKey;
 }
 
-export async function member(type: KeyType): Promise<Member> {
+/** A key that openssl makes, in processes of their own. */
+export async function opensslMember(type: KeyType): Promise<Member> {
   const pem = openssl("genpkey", ...GENPKEY[type]).toString();
   const file = fileWith(pem);
   return { file, pem, publicPem: openssl("pkey", "-in", file, "-pubout").toString(), key: await readSigningKey(pem) };
 }
 
-/** Makes a signature of openssl over bytes: with SHA-256 or SHA-384, or of Ed25519. */
+/** A key that Node makes. */
+export async function member(type: KeyType): Promise<Member> {
+  const { privateKey } =
+    type === "Ed25519" ? generateKeyPairSync("ed25519") : generateKeyPairSync("ec", { namedCurve: type });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return { file: fileWith(pem), pem, publicPem: publicPemOf(pem), key: await readSigningKey(pem) };
+}
+
+export function publicPemOf(pem: string): string {
+  return createPublicKey(pem).export({ type: "spki", format: "pem" }).toString();
+}
+
+/** Makes a signature of Node over bytes: with SHA-256 or SHA-384, or of Ed25519. */
+export function nodeSignature({ pem, key }: Member, bytes: Uint8Array): Uint8Array {
+  const hashes: Readonly<Record<KeyType, string | null>> = { "P-256": "sha256", "P-384": "sha384", Ed25519: null };
+  return sign(hashes[key.publicKey.type], bytes, pem);
+}
+
+/** Makes one of openssl. */
 export function opensslSignature({ file, key }: Member, bytes: Uint8Array): Uint8Array {
   const input = fileWith(bytes);
   if (key.publicKey.type === "Ed25519") return openssl("pkeyutl", "-sign", "-rawin", "-inkey", file, "-in", input);

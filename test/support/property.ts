@@ -6,6 +6,11 @@ export const runs = (long: number): number => (process.env["BOOTPROOF_RUNS"] ===
 
 export { fc };
 
+/** Any code point. The unit `binary` of fast-check, which can find again what it made, takes a second to begin. */
+export const character: fc.Arbitrary<string> = fc
+  .oneof(fc.nat({ max: 0xff }), fc.nat({ max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map((code) => String.fromCodePoint(code));
+
 /** Any bytes, with those that have a meaning in CBOR, DER, JSON and borsh more often. */
 export function anyBytes(maxLength = 200): fc.Arbitrary<Uint8Array> {
   const meaningful = fc.constantFrom(

@@ -220,15 +220,15 @@ describe("another setting", () => {
   it("that is refused is recorded once for each fault, and reported again after an hour", async () => {
     const refused = (reason: string) => (): SettingRefusal => ({ refused: [{ file: "policy.json", reason }] });
     const reads = [refused("one"), refused("one"), refused("two"), ...Array<Read>(200).fill(refused("two"))];
-    const { entries, messages } = await reloading(reads, {}, 130);
+    const { entries, messages } = await reloading(reads, { intervalMs: 10 * MINUTE }, 17);
     expect(wordsOf(entries)).toEqual(["verified", "setting-refused", "setting-refused"]);
     expect(entries.slice(1)).toMatchObject([{ faults: [{ reason: "one" }] }, { faults: [{ reason: "two" }] }]);
     const at = (minutes: number): Date => new Date(START.getTime() + minutes * MINUTE);
     expect(messages).toMatchObject([
-      { at: at(1), since: at(1), again: false, faults: [{ file: "policy.json", reason: "one" }] },
-      { at: at(3), since: at(1), again: true, faults: [{ reason: "two" }] },
-      { at: at(63), since: at(1), again: true },
-      { at: at(123), since: at(1), again: true },
+      { at: at(10), since: at(10), again: false, faults: [{ file: "policy.json", reason: "one" }] },
+      { at: at(30), since: at(10), again: true, faults: [{ reason: "two" }] },
+      { at: at(90), since: at(10), again: true },
+      { at: at(150), since: at(10), again: true },
     ]);
   });
 
@@ -264,13 +264,15 @@ describe("another setting", () => {
   it("is not waited for when the watch ends, and not read any more", async () => {
     const stop = new AbortController();
     const [ends, reads]: [string[], number[]] = [[], []];
+    let asked = 0;
     const { polls, entries, messages } = await reloading([], {
       signal: stop.signal,
+      newest: async () => {
+        if (++asked === 3) stop.abort();
+        return bootProof;
+      },
       reload: {
-        read: () => {
-          setTimeout(() => stop.abort(), 500);
-          return new Promise<never>(() => reads.push(1));
-        },
+        read: () => new Promise<never>(() => reads.push(1)),
         when: (ask) => (ask(), () => ends.push("ended")),
       },
     });
