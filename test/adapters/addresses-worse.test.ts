@@ -2,7 +2,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verified, verifiedFetch } from "../../src/adapters/index.js";
 import { ADDRESS_ACTIVITY_TYPES } from "../../src/addresses/lists.js";
 import { otherMembers } from "../../src/decode/input.js";
@@ -12,12 +12,16 @@ import { type Json, TARGET_PUBLIC_KEY, account, completed, submit } from "../lab
 import { bootproof, connectionTo, fileOf } from "../cli/support.js";
 import { type Honest, lyingLab, proxyFor, wire } from "../proxy/support.js";
 
-const { lab, liar } = await lyingLab();
-const { organizationId, policy } = lab;
-const policyPath = fileOf(lab.policyFile);
-const at = { ...lab, baseUrl: liar.url };
-const stamper = await apiKeyStamper(lab.apiKey);
-const client = createClient({ baseUrl: liar.url, organizationId, stamper });
+/** Each door has its own lab: an answer costs as much as the organization has wallets. */
+async function open() {
+  const { lab, liar } = await lyingLab();
+  const stamper = await apiKeyStamper(lab.apiKey);
+  const { organizationId, policy } = lab;
+  const client = createClient({ baseUrl: liar.url, organizationId, stamper });
+  const at = { ...lab, baseUrl: liar.url };
+  return { lab, liar, stamper, organizationId, policy, client, at, policyPath: fileOf(lab.policyFile) };
+}
+let { lab, liar, stamper, organizationId, policy, client, at, policyPath } = await open();
 const PROVEN = { generateAppProofs: true };
 const COMPRESSED = "ADDRESS_FORMAT_COMPRESSED";
 
@@ -122,13 +126,48 @@ const withoutAccount =
   (address: string) =>
   (answer: Json): Json => ({ accounts: answer["accounts"].filter((one: Json) => one["address"] !== address) });
 
-describe.each<[string, Door]>([
-  ["the command", command],
-  ["addresses() of a client", addresses],
-  ["a wrapped client", wrapped],
-  ["a wrapped fetch", fetching],
-  ["the proxy", proxied],
-])("%s", (name, ask) => {
+describe("a folder of evidence with a boot proof", () => {
+  const wallet = made("createWallet", { walletName: "k", accounts: [account("m/44'/60'/7'/0/0")] }, PROVEN);
+  it.each<[string, (bootProof: Json) => unknown]>([
+    ["that states no key", (each) => otherMembers(each, "ephemeralPublicKeyHex")],
+    ["that states an empty key", (each) => ({ ...each, ephemeralPublicKeyHex: "" })],
+    [
+      "that states half a key",
+      (each) => ({ ...each, ephemeralPublicKeyHex: each["ephemeralPublicKeyHex"].slice(130) }),
+    ],
+    ["that states a key that is no hex", (each) => ({ ...each, ephemeralPublicKeyHex: "zz".repeat(130) })],
+    ["that states a key that is no text", (each) => ({ ...each, ephemeralPublicKeyHex: { key: 1 } })],
+    ["that is a text", () => "no boot proof"],
+    ["that is a number", () => 7],
+  ])("%s refuses what names it, online and from the folder", async (_, alter) => {
+    const { walletId, addresses: own } = await wallet;
+    lying("get_boot_proof", (answer) => ({ bootProof: alter(answer["bootProof"] as Json) }));
+    const folder = join(mkdtempSync(join(tmpdir(), "bootproof-worse-")), "evidence.d");
+    const now = new Date().toISOString();
+    const words = ["addresses", "--policy", policyPath, "--format", "json", "--wallet", String(walletId)];
+    const live = await bootproof([...words, "--out", folder, ...connectionTo(at)], { now });
+    const kept = await bootproof([...words, "--from", folder, "--organization-id", organizationId], { now });
+    const classesIn = ({ code, stdout }: typeof live): unknown[] => {
+      const { rows } = JSON.parse(stdout) as Json;
+      return [code, ...(rows ?? []).map((row: Json) => [row["class"], row["address"]])];
+    };
+    expect(classesIn(live)).toEqual([1, ["refused", own[0]]]);
+    expect(classesIn(kept)).toEqual(classesIn(live));
+  });
+});
+
+const DOORS: [string, Door, Awaited<ReturnType<typeof open>>][] = [
+  ["the command", command, await open()],
+  ["addresses() of a client", addresses, await open()],
+  ["a wrapped client", wrapped, await open()],
+  ["a wrapped fetch", fetching, await open()],
+  ["the proxy", proxied, await open()],
+];
+
+describe.each(DOORS)("%s", (name, ask, opened) => {
+  beforeAll(() => {
+    ({ lab, liar, stamper, organizationId, policy, client, at, policyPath } = opened);
+  });
   let wallets = 0;
   /** A wallet whose account has another format of the same key, which was made without proofs. */
   const twins = async (): Promise<{ walletId: string; address: string; twin: string }> => {
@@ -203,39 +242,5 @@ describe.each<[string, Door]>([
       path === "query/list_wallet_accounts" ? wire("{}", { status: 403 }) : wire(text);
     const outcome = await ask(walletId, address).catch((error: unknown) => [(error as Error).name]);
     expect(["unfetched", "ServiceError", "ClientError"]).toContain(outcome[0]);
-  });
-});
-
-describe("a folder of evidence with a boot proof", () => {
-  it.each<[string, (bootProof: Json) => unknown]>([
-    ["that states no key", (each) => otherMembers(each, "ephemeralPublicKeyHex")],
-    ["that states an empty key", (each) => ({ ...each, ephemeralPublicKeyHex: "" })],
-    [
-      "that states half a key",
-      (each) => ({ ...each, ephemeralPublicKeyHex: each["ephemeralPublicKeyHex"].slice(130) }),
-    ],
-    ["that states a key that is no hex", (each) => ({ ...each, ephemeralPublicKeyHex: "zz".repeat(130) })],
-    ["that states a key that is no text", (each) => ({ ...each, ephemeralPublicKeyHex: { key: 1 } })],
-    ["that is a text", () => "no boot proof"],
-    ["that is a number", () => 7],
-  ])("%s refuses what names it, online and from the folder", async (_, alter) => {
-    const path = "m/44'/60'/7'/0/0";
-    const { walletId, addresses: own } = await made(
-      "createWallet",
-      { walletName: "k", accounts: [account(path)] },
-      PROVEN,
-    );
-    lying("get_boot_proof", (answer) => ({ bootProof: alter(answer["bootProof"] as Json) }));
-    const folder = join(mkdtempSync(join(tmpdir(), "bootproof-worse-")), "evidence.d");
-    const now = new Date().toISOString();
-    const words = ["addresses", "--policy", policyPath, "--format", "json", "--wallet", String(walletId)];
-    const live = await bootproof([...words, "--out", folder, ...connectionTo(at)], { now });
-    const kept = await bootproof([...words, "--from", folder, "--organization-id", organizationId], { now });
-    const classesIn = ({ code, stdout }: typeof live): unknown[] => {
-      const { rows } = JSON.parse(stdout) as Json;
-      return [code, ...(rows ?? []).map((row: Json) => [row["class"], row["address"]])];
-    };
-    expect(classesIn(live)).toEqual([1, ["refused", own[0]]]);
-    expect(classesIn(kept)).toEqual(classesIn(live));
   });
 });

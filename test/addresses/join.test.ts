@@ -1,6 +1,6 @@
 /** The join of lists and verified proofs. */
 import { describe, expect, it } from "vitest";
-import { type AddressEvidence, type AddressRow, joinAddresses, unplacedKeys } from "../../src/index.js";
+import { type AddressEvidence, joinAddresses, unplacedKeys } from "../../src/index.js";
 import { JOIN_ROWS, type JoinRow } from "./join.table.js";
 import { A, B, C, ORG, S, listsOf, verifiedOf } from "./support.js";
 
@@ -22,10 +22,6 @@ async function evidenceOf({ activities = [], verify }: JoinRow): Promise<Address
   return all;
 }
 
-async function joined(row: JoinRow, order = (all: AddressEvidence[]): AddressEvidence[] => all): Promise<AddressRow[]> {
-  return joinAddresses(listsOf(row.lists), order(await evidenceOf(row)), { organizationId: ORG, ...row.join });
-}
-
 describe("the class of an address", () => {
   it("has cases", () => {
     expect(JOIN_ROWS.length).toBeGreaterThan(100);
@@ -33,7 +29,10 @@ describe("the class of an address", () => {
   });
 
   it.each(JOIN_ROWS.map((row) => [row.name, row] as const))("%s", async (_, row) => {
-    const rows = await joined(row);
+    const evidence = await evidenceOf(row);
+    const lists = listsOf(row.lists);
+    const options = { organizationId: ORG, ...row.join };
+    const rows = joinAddresses(lists, evidence, options);
     expect(
       rows.map((each) => `${each.listed ? "" : "unlisted "}${each.class} ${NAMES.get(each.address) ?? each.address}`),
     ).toEqual(row.rows.map(([text]) => text));
@@ -42,9 +41,8 @@ describe("the class of an address", () => {
       if (reason === null) expect(found).toBeNull();
       else if (reason !== undefined) expect(found).toMatch(reason);
     });
-    expect(await joined(row, (all) => all.toReversed())).toEqual(rows);
-    const options = { organizationId: ORG, ...row.join };
-    const unplaced = unplacedKeys(listsOf(row.lists), await evidenceOf(row), options);
+    expect(joinAddresses(lists, evidence.toReversed(), options)).toEqual(rows);
+    const unplaced = unplacedKeys(lists, evidence, options);
     expect(unplaced.map(({ type, address }) => [type.replace("ACTIVITY_TYPE_", ""), address])).toEqual(
       row.unplaced ?? [],
     );

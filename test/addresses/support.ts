@@ -7,11 +7,12 @@ import {
   type ListedAccount,
   type ListedPrivateKey,
   type ListedWallet,
+  SignatureCache,
   parsePolicy,
   verifyAddressActivity,
 } from "../../src/index.js";
 import type { AddressDerivationProof } from "../../src/decode/app-proof.js";
-import { addressDerivationPayload } from "../../src/lab/enclave.js";
+import { SoftwareEnclave, addressDerivationPayload } from "../../src/lab/enclave.js";
 import { Forge, type ForgedEvidence, LAB_ADDRESS, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { NOW, after, forge, lab } from "../attacks/support.js";
 
@@ -45,7 +46,15 @@ const LABS = new Map([
 ]);
 
 export function signed(payloads: JsonObject[], by: ForgedEvidence = signer): JsonObject[] {
-  return payloads.length === 0 ? [] : forge({ lab: LABS.get(by)!, payloads }).appProofs;
+  const { pki, measurements, ephemeralKey } = LABS.get(by)!;
+  const enclave = new SoftwareEnclave({
+    pki,
+    generation: "live",
+    measurements,
+    manifestHash: new Uint8Array(32),
+    ephemeralKey,
+  });
+  return payloads.map((payload) => enclave.appProof(payload));
 }
 
 export function derivation(facts: Partial<AddressDerivationProof>, seconds = 60): JsonObject {
@@ -166,6 +175,8 @@ export function signerPolicy(more: JsonObject = {}, deployments?: JsonObject[]):
   return parsePolicy(labPolicy(signer.anchorPem, deployments ?? [own], more));
 }
 
+/** The boot proofs are the same each time. */
+const cache = new SignatureCache();
 const bootProofs = [signer, other, unpinned].map(({ bootProof }) => bootProof);
 
 export async function verifiedOf(
@@ -173,5 +184,5 @@ export async function verifiedOf(
   options: Partial<AddressVerifyOptions> & { readonly boots?: readonly unknown[] } = {},
 ): Promise<AddressEvidence | null> {
   const { boots = bootProofs, ...rest } = options;
-  return verifyAddressActivity(each, boots, { policy: signerPolicy(), now: NOW, organizationId: ORG, ...rest });
+  return verifyAddressActivity(each, boots, { policy: signerPolicy(), now: NOW, organizationId: ORG, cache, ...rest });
 }

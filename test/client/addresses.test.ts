@@ -162,71 +162,31 @@ describe("an organization", () => {
     expect(numbers()).not.toHaveProperty("list_app_proofs");
   });
 
+  it("is an error over the caller's bound, and not at it", async () => {
+    const accounts = (await rowsOf({ privateKeys: false })).length;
+    const error = await failureOf(rowsOf({ privateKeys: false, maxAccounts: accounts - 1 }));
+    expect([error.code, error.operation]).toEqual(["limit", "list_wallet_accounts"]);
+    expect(await rowsOf({ privateKeys: false, maxAccounts: accounts })).toHaveLength(accounts);
+  });
+
+  it("is read on where the service's pages are shorter than they were asked for", async () => {
+    const { client, numbers } = await recorded();
+    const short = async (name: string, parameters: Json, options: object): Promise<never> => {
+      const { paginationOptions } = parameters;
+      const limited = paginationOptions && { paginationOptions: { ...paginationOptions, limit: "2" } };
+      return client.query(name, { ...parameters, ...limited }, options) as Promise<never>;
+    };
+    const source = { now: () => new Date(), query: short as never };
+    const pieces = collectAddresses(source, { organizationIds: [lab.organizationId] });
+    const [table] = await collected(joinPieces(pieces, { policy: lab.policy, now: () => new Date() }));
+    expect(table!.rows.map((row) => row.class)).toEqual(Array(7).fill("derived"));
+    expect(numbers()["list_wallet_accounts"]).toBeGreaterThanOrEqual(3);
+  });
+
   it("names the wallet of a contradiction although only its address was asked for", async () => {
     lab.setFault("exchanged-address");
     const [row] = (await rowsOf()).filter((one) => one.class === "contradicted");
     expect(classesOf(await rowsOf({ addresses: [row!.address] }))).toEqual(["contradicted"]);
-  });
-});
-
-describe("each class", () => {
-  const options = (row: AddressRow): AddressesOptions => ({ addresses: [row.address] });
-
-  it("imported, exported, and service with each reason", async () => {
-    const { userId } = lab.ids;
-    const imports = { userId, encryptedBundle: "a seed", ...TWO_ACCOUNTS };
-    const imported = await made(lab, "importWallet", imports, PROVEN);
-    const exported = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
-    await made(lab, "exportWallet", { walletId: exported["walletId"], targetPublicKey: TARGET_PUBLIC_KEY });
-    const single = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
-    const address = single["addresses"][0];
-    await made(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY });
-    const bare = await made(lab, "createWallet", TWO_ACCOUNTS);
-    const of = async (wallet: Json): Promise<(string | null)[][]> =>
-      (await rowsOf({ walletId: wallet["walletId"] as string })).map((row) => [row.class, row.reason]);
-    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
-    expect((await of(exported)).map(([name]) => name)).toEqual(["exported", "exported"]);
-    expect(await of(single)).toEqual([
-      ["exported", expect.stringContaining("exported")],
-      ["derived", expect.stringContaining("beside it")],
-    ]);
-    expect(await of(bare)).toEqual(Array(2).fill(["service", expect.stringMatching(/none was requested/)]));
-    lab.setFault("import-called-generated");
-    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
-  });
-
-  it("service where proofs or boot proofs are not kept any more", async () => {
-    lab.setSettings({ appProofsKeptMs: 0 });
-    expect(classesOf(await rowsOf())).toEqual(["service"]);
-    lab.setSettings({ bootProofsKeptMs: 0 });
-    const rows = await rowsOf();
-    expect(classesOf(rows)).toEqual(["service"]);
-    expect(rows[0]!.reason).toContain("boot proof");
-  });
-
-  it("refused, with the ids of the checks", async () => {
-    const policy = parsePolicy(
-      JSON.stringify({
-        ...lab.policyFile,
-        deployments: lab.policyFile.deployments.map((one) => ({ ...one, pivotHash: "00".repeat(32) })),
-      }),
-    );
-    const { client } = await recorded();
-    const rows = await collected(client.withVerification(policy).addresses({ walletId }));
-    expect(classesOf(rows)).toEqual(["refused"]);
-    expect(rows[0]!.reason).toContain("policy.deployment");
-  });
-
-  it("derived, and in no list, for an address that was not kept, and for one that was deleted", async () => {
-    const accounts = [account("m/44'/60'/7'/0/0")];
-    const notKept = await made(lab, "createWalletAccounts", { walletId, accounts, persist: false }, PROVEN);
-    const { client, numbers } = await recorded();
-    const rows = await collected(client.withVerification(lab.policy).addresses());
-    expect(numbers()).toMatchObject({ list_wallet_accounts: 1 });
-    expect(rows.filter((row) => !row.listed)).toMatchObject([
-      { address: notKept["addresses"][0], reason: expect.stringContaining("persist") as string },
-    ]);
-    expect(classesOf(await rowsOf(options(rows.find((row) => !row.listed)!)))).toEqual(["derived"]);
   });
 });
 
@@ -279,11 +239,16 @@ describe("an organization of many accounts", () => {
   };
   const COUNTS = { list_wallets: 1, list_private_keys: 1, list_wallet_accounts: 3, list_activities: 1 };
 
-  it("takes as many requests as it has pages and keys", async () => {
-    const { rows, numbers } = await sweep();
+  it("takes as many requests as it has pages and keys, and tells its progress", async () => {
+    const events: AddressProgress[] = [];
+    const { rows, numbers } = await sweep({ onProgress: (event) => events.push(event) });
     expect((await rows).map((row) => row.class)).toEqual(Array(242).fill("derived"));
     // 242 accounts are three pages. 13 activities with their app proofs are one page. Four enclaves signed.
     expect(numbers()).toEqual({ ...COUNTS, whoami: 1, get_boot_proof: 4 });
+    const { organizationId } = many;
+    const end = { organizationId, requests: 11, listed: 242, left: 0, activities: 13, bootProofs: 4, waitMs: 0 };
+    expect(events.at(-1)).toMatchObject(end);
+    expect(Math.max(...events.map(({ left }) => left))).toBe(242);
   });
 
   it("keeps neither answers nor activities until its end", async () => {
@@ -335,65 +300,18 @@ describe("an organization of many accounts", () => {
     expect([error.code, error.operation]).toEqual(["answer", "list_wallet_accounts"]);
     return expect(error.message).toContain("repeats itself");
   });
-
-  it("is an error over the caller's bound, and not at it", async () => {
-    const error = await failureOf((await sweep({ maxAccounts: 241 })).rows);
-    expect([error.code, error.operation]).toEqual(["limit", "list_wallet_accounts"]);
-    expect(await (await sweep({ maxAccounts: 242 })).rows).toHaveLength(242);
-  });
-
-  it("waits as long as the service says, also without retries", async () => {
-    many.setSettings({ rateLimit: { requests: 3, perMs: 1000 } });
-    const waits: number[] = [];
-    const onProgress = ({ step, waitMs }: AddressProgress): void => {
-      if (step === "wait") waits.push(waitMs);
-    };
-    const { rows, names } = await sweep({ onProgress }, { maxRetries: 0 });
-    expect(await rows).toHaveLength(242);
-    expect(waits.length).toBeGreaterThan(1);
-    expect(new Set(waits)).toEqual(new Set([1000]));
-    expect(names).toHaveLength(11 + waits.length);
-  });
-
-  it("tells its progress", async () => {
-    const events: AddressProgress[] = [];
-    await (
-      await sweep({ onProgress: (event) => events.push(event) })
-    ).rows;
-    const { organizationId } = many;
-    const end = { organizationId, requests: 11, listed: 242, left: 0, activities: 13, bootProofs: 4, waitMs: 0 };
-    expect(events.at(-1)).toMatchObject(end);
-    expect(Math.max(...events.map(({ left }) => left))).toBe(242);
-  });
-
-  it("reads on where the service's pages are shorter than they were asked for", async () => {
-    const { client } = await recorded({}, many);
-    const short = async (name: string, parameters: Json, options: object): Promise<never> => {
-      const { paginationOptions } = parameters;
-      const limited = paginationOptions && { paginationOptions: { ...paginationOptions, limit: "10" } };
-      return client.query(name, { ...parameters, ...limited }, options) as Promise<never>;
-    };
-    const pieces = collectAddresses({ now: () => new Date(), query: short as never }, ofMany());
-    const [table] = await collected(joinPieces(pieces, { policy: many.policy, now: () => new Date() }));
-    expect(table!.rows.map((row) => row.class)).toEqual(Array(242).fill("derived"));
-  });
-
-  const ofMany = (more: Partial<Collecting> = {}): Collecting => ({
-    organizationIds: [many.organizationId],
-    ...more,
-  });
 });
 
 it("fetches the boot proofs of all keys of an activity", async () => {
   const many = await startLab();
-  for (let index = 0; index < 20; index++) await many.addRelease({ app: "signer", name: `s${index}` });
-  const accounts = Array.from({ length: 40 }, (_, index) => account(`m/44'/60'/0'/0/${index}`));
+  for (let index = 0; index < 16; index++) await many.addRelease({ app: "signer", name: `s${index}` });
+  const accounts = Array.from({ length: 20 }, (_, index) => account(`m/44'/60'/0'/0/${index}`));
   const { walletId: ofMany } = await made(many, "createWallet", { walletName: "many", accounts }, PROVEN);
   const { client, numbers } = await recorded({}, many);
   const rows = await collected(
     client.withVerification(many.policy).addresses({ walletId: ofMany as unknown as string }),
   );
-  expect(rows.map((row) => row.class)).toEqual(Array(40).fill("derived"));
+  expect(rows.map((row) => row.class)).toEqual(Array(20).fill("derived"));
   expect(numbers()["get_boot_proof"]).toBeGreaterThan(16);
   await many.close();
 });
@@ -465,8 +383,10 @@ describe("what could not be fetched", () => {
       return undefined;
     };
     const once = failing("list_wallets", 429, { "Retry-After": "600" }, 1);
-    await rowsOf({ walletId }, { fetch: once, maxRetries: 3, sleep });
-    expect(waits).toEqual([600_000]);
+    const told: number[] = [];
+    const onProgress = ({ step, waitMs }: AddressProgress): void => void (step === "wait" && told.push(waitMs));
+    await rowsOf({ walletId, onProgress }, { fetch: once, maxRetries: 3, sleep });
+    expect([waits, told]).toEqual([[600_000], [600_000]]);
     waits.length = 0;
     const tooLong = failing("list_wallets", 429, { "Retry-After": "901" });
     const long = await failureOf(rowsOf({}, { fetch: tooLong, maxRetries: 3, sleep }));
@@ -659,5 +579,66 @@ describe("parents and children", () => {
     };
     const again = await collected((await collect({ known })).pieces);
     expect(again.filter((piece) => piece.kind === "activity")).toEqual(all);
+  });
+});
+
+describe("each class", () => {
+  const options = (row: AddressRow): AddressesOptions => ({ addresses: [row.address] });
+
+  it("imported, exported, and service with each reason", async () => {
+    const { userId } = lab.ids;
+    const imports = { userId, encryptedBundle: "a seed", ...TWO_ACCOUNTS };
+    const imported = await made(lab, "importWallet", imports, PROVEN);
+    const exported = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
+    await made(lab, "exportWallet", { walletId: exported["walletId"], targetPublicKey: TARGET_PUBLIC_KEY });
+    const single = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
+    const address = single["addresses"][0];
+    await made(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY });
+    const bare = await made(lab, "createWallet", TWO_ACCOUNTS);
+    const of = async (wallet: Json): Promise<(string | null)[][]> =>
+      (await rowsOf({ walletId: wallet["walletId"] as string })).map((row) => [row.class, row.reason]);
+    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
+    expect((await of(exported)).map(([name]) => name)).toEqual(["exported", "exported"]);
+    expect(await of(single)).toEqual([
+      ["exported", expect.stringContaining("exported")],
+      ["derived", expect.stringContaining("beside it")],
+    ]);
+    expect(await of(bare)).toEqual(Array(2).fill(["service", expect.stringMatching(/none was requested/)]));
+    lab.setFault("import-called-generated");
+    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
+  });
+
+  it("service where proofs or boot proofs are not kept any more", async () => {
+    lab.setSettings({ appProofsKeptMs: 0 });
+    expect(classesOf(await rowsOf())).toEqual(["service"]);
+    lab.setSettings({ bootProofsKeptMs: 0 });
+    const rows = await rowsOf();
+    expect(classesOf(rows)).toEqual(["service"]);
+    expect(rows[0]!.reason).toContain("boot proof");
+  });
+
+  it("refused, with the ids of the checks", async () => {
+    const policy = parsePolicy(
+      JSON.stringify({
+        ...lab.policyFile,
+        deployments: lab.policyFile.deployments.map((one) => ({ ...one, pivotHash: "00".repeat(32) })),
+      }),
+    );
+    const { client } = await recorded();
+    const rows = await collected(client.withVerification(policy).addresses({ walletId }));
+    expect(classesOf(rows)).toEqual(["refused"]);
+    expect(rows[0]!.reason).toContain("policy.deployment");
+  });
+
+  it("derived, and in no list, for an address that was not kept, and for one that was deleted", async () => {
+    const accounts = [account("m/44'/60'/7'/0/0")];
+    const notKept = await made(lab, "createWalletAccounts", { walletId, accounts, persist: false }, PROVEN);
+    const { client, numbers } = await recorded();
+    const rows = await collected(client.withVerification(lab.policy).addresses());
+    expect(numbers()).toMatchObject({ list_wallet_accounts: 1 });
+    expect(rows.filter((row) => !row.listed)).toMatchObject([
+      { address: notKept["addresses"][0], reason: expect.stringContaining("persist") as string },
+    ]);
+    expect(classesOf(await rowsOf(options(rows.find((row) => !row.listed)!)))).toEqual(["derived"]);
   });
 });
