@@ -5,7 +5,7 @@
  */
 import { byteCopy, date, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, oneOf, optional, text } from "../decode/shapes.js";
-import { fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
+import { concatBytes, fromBase64, toBase64, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers } from "../decode/input.js";
 import { type JsonObject, copyJson } from "../decode/json.js";
 import { certificatePem } from "../verify/trust-anchor.js";
@@ -388,8 +388,7 @@ function releaseStatement(release: LabRelease, { digest, predicateType = RELEASE
 
 /** Returns the bytes that DSSE signs (its PAE). */
 function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
-  const head = toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `);
-  return Uint8Array.from([...head, ...payload]);
+  return concatBytes(toUtf8(`DSSEv1 ${toUtf8(type).length} ${type} ${payload.length} `), payload);
 }
 
 /** Returns the body of an entry of the kind dsse, version 0.0.1, with its members in canonical order. */

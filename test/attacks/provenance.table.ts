@@ -44,7 +44,9 @@ function bundle(options: Partial<ProvenanceOptions> = {}, of: LabSigstore = sigs
 
 const built = (build: Partial<LabBuild>): string => bundle({ build });
 const altered = (alter: ProvenanceAlterations): string => bundle({ alter });
-const parsed = (text = bundle()): JsonObject => JSON.parse(text) as JsonObject;
+/** For rows that put parts of one bundle together: each bundle has a key of its own. */
+const GOOD = bundle();
+const parsed = (text = GOOD): JsonObject => JSON.parse(text) as JsonObject;
 const statement = (change: (json: JsonObject) => JsonObject): string => altered({ statement: change });
 const extensions = (change: (all: readonly ExtensionSpec[]) => readonly ExtensionSpec[]): string =>
   altered({ extensions: change });
@@ -254,8 +256,6 @@ const payload = (change: (text: string) => string): string =>
 const otherBundle = parsed(bundle({ digest: new Uint8Array(32) }));
 
 const PROOF = `${ENTRY}.inclusionProof`;
-/** For rows that put parts of one bundle together: each bundle has a key of its own. */
-const GOOD = bundle();
 /** As older bundles have it: the signer's certificate, and those of the authority. */
 const CHAIN: readonly JsonValue[] = [
   (parsed(GOOD)["verificationMaterial"] as JsonObject)["certificate"]!,

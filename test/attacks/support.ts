@@ -154,10 +154,19 @@ export function handedBack({ report, verified }: Judged): string[] {
 }
 
 const judgedRows = new WeakMap<object, Promise<Judged>>();
+const forged = new WeakMap<object, ForgedEvidence>();
+const UNALTERED: Alterations = {};
+
+/** Evidence of the same alterations is made once. */
+function forgedOnce(alterations: Alterations = UNALTERED): ForgedEvidence {
+  const evidence = forged.get(alterations) ?? forge(alterations);
+  forged.set(alterations, evidence);
+  return evidence;
+}
 
 /** A row, verified once per process: several test files examine its report. */
 export function judgedRow(row: Pick<Attack, "forge" | "judge">): Promise<Judged> {
-  const answer = judgedRows.get(row) ?? judged(forge(row.forge), row.judge);
+  const answer = judgedRows.get(row) ?? judged(forgedOnce(row.forge), row.judge);
   judgedRows.set(row, answer);
   return answer;
 }
@@ -202,8 +211,16 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     : { ...common, policy: policyOf(labPolicy(anchorPem, deployments, how.policy), how) };
 }
 
+const parsedPolicies = new Map<string, Policy>();
+
+function parsedOnce(text: string): Policy {
+  const policy = parsedPolicies.get(text) ?? parsePolicy(text);
+  parsedPolicies.set(text, policy);
+  return policy;
+}
+
 function policyOf(file: object, { signed }: Judgement): Policy {
-  if (signed === undefined) return parsePolicy(JSON.stringify(file));
+  if (signed === undefined) return parsedOnce(JSON.stringify(file));
   const facts = { name: "prod/signer", version: 3, sha256: "ab".repeat(32), signedBy: ["cd".repeat(32)] };
   const signers = { threshold: 1, keys: ["PEM"] };
   const payload = { signedPolicy: "bootproof-signed-policy/1", previous: "ef".repeat(32), signers, policy: file };
