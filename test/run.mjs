@@ -78,7 +78,10 @@ const releaseSteps = () => [
     ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch", "test/lab/store"),
     env: { BOOTPROOF_SIMULATIONS: "whole" },
   },
-  { ...vitest("every row", "test/formats", "test/schemas", "test/review/alt"), env: { BOOTPROOF_ROWS: "every" } },
+  {
+    ...vitest("every row", "test/formats", "test/schemas", "test/review/alt", "test/cli/wrong", "test/diff/diff"),
+    env: { BOOTPROOF_ROWS: "every" },
+  },
   { ...vitest("every width", "test/report/width.test.ts"), env: { BOOTPROOF_WIDTHS: "every" } },
   { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
   { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },

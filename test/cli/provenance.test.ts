@@ -152,12 +152,12 @@ describe("verify --provenance", () => {
       [line.slice(1), "not JSON"],
     ] as const) {
       const file = fileOf(text);
-      for (const policy of [["--policy", POLICY], ["--policy", PLAIN], ["--no-policy"]]) {
-        await refused(2, verify("--provenance", file, ...policy), message);
-      }
-      const audit = await bootproof(["audit", "--policy", PLAIN, BOOT, "--provenance", file], NOW);
-      expect([audit.code, audit.stdout, audit.stderr]).toEqual([2, "", expect.stringContaining(message)]);
+      await refused(2, verify("--provenance", file, "--policy", PLAIN), message);
     }
+    const none = fileOf("{}");
+    await refused(2, verify("--provenance", none, "--policy", POLICY), "not a Sigstore bundle");
+    await refused(2, verify("--provenance", none, "--no-policy"), "not a Sigstore bundle");
+    await refused(2, bootproof(["audit", "--policy", PLAIN, BOOT, "--provenance", none], NOW), "not a Sigstore bundle");
   });
 
   it("is listed without a demand, and takes no package", async () => {
@@ -239,21 +239,13 @@ describe("verify BUNDLE --provenance", () => {
     expect([refused.code, refused.stdout]).toEqual([1, expect.stringMatching(/FAIL +provenance\.bundle/)]);
   });
 
-  it("stands before those inside, and every format lists both", async () => {
+  it("stands before those inside", async () => {
     const file = await packed("--provenance", BUILD, "--policy", POLICY);
-    for (const format of ["json", "vsa", "ear", "markdown", "sarif", "junit"]) {
-      const { code, stdout } = await bootproof(
-        ["verify", file, "--provenance", other, "--policy", POLICY, "--format", format],
-        NOW,
-      );
-      expect([format, code]).toEqual([format, 0]);
-      if (format !== "json") continue;
-      const { evidence: pieces } = JSON.parse(stdout) as { evidence: { subject: string; name: string }[] };
-      expect(pieces.map(({ subject, name }) => [subject, name]).slice(1)).toEqual([
-        ["provenance[0]", other],
-        ["provenance[1]", file],
-      ]);
-    }
+    const argv = ["verify", file, "--provenance", other, "--policy", POLICY, "--format", "json"];
+    const { code, stdout } = await bootproof(argv, NOW);
+    const { evidence: pieces } = JSON.parse(stdout) as { evidence: { subject: string; name: string }[] };
+    const told = pieces.map(({ subject, name }) => [subject, name]);
+    expect([code, ...told.slice(1)]).toEqual([0, ["provenance[0]", other], ["provenance[1]", file]]);
     const anchor = fileOf(evidence.anchorPem, "anchor-of-the-bundle.pem");
     const own = await bootproof(
       ["verify", file, "--provenance", other, "--bundle-policy", "--trust-anchor", anchor, "--format", "json"],

@@ -49,13 +49,16 @@ function olderReport(): string {
   return path;
 }
 
-/** A terminal matters to text alone. */
+/** A terminal matters to text alone, and formats differ in whether they have an error document. */
+const WHOLE = ["text", "json", "vsa"];
 const CASES = (Object.keys(FORMATS) as Format[])
   .filter((format) => format !== "html")
   .flatMap((format) =>
     (format === "text" || format === "json" ? [true, false] : [false]).flatMap((isTTY) =>
       (Object.keys(ENDS) as End[]).flatMap((end) =>
-        [false, true].flatMap((quiet) => [false, true].map((toFile) => ({ format, isTTY, end, quiet, toFile }))),
+        (WHOLE.includes(format) ? [false, true] : [false]).flatMap((quiet) =>
+          (WHOLE.includes(format) ? [false, true] : [true]).map((toFile) => ({ format, isTTY, end, quiet, toFile })),
+        ),
       ),
     ),
   );

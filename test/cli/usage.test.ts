@@ -3,11 +3,10 @@ import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { generateApiKey } from "../../src/client/stamp.js";
 import { runAny as run } from "../../src/cli/commands.js";
 import { TOOL } from "../../src/version.js";
 import { optionsOfCommands } from "./commands.js";
-import { APP_1, BOOT_1, bootproof, connectionTo, fileOf, refused, words } from "./support.js";
+import { APP_1, BOOT_1, bootproof, fileOf, refused, words } from "./support.js";
 
 describe("wrong usage", () => {
   // One line for each way that commander has to refuse a command line.
@@ -124,17 +123,6 @@ describe("errors of a command line that asks for JSON", () => {
       expect.stringMatching(/^Pin the deployment/),
       "See bootproof verify --help.",
     ]);
-  });
-
-  it("say that the service could not be reached: exit code 3", async () => {
-    const connection = connectionTo({
-      baseUrl: "http://localhost:9",
-      organizationId: "o",
-      apiKey: await generateApiKey(),
-    });
-    const argv = ["verify", "--ephemeral-key", "04".repeat(130), "--no-policy", ...connection, "--format", "json"];
-    const { exitCode } = await failed(argv);
-    expect(exitCode).toBe(3);
   });
 
   it("do not repeat a key that is misplaced", async () => {

@@ -2,10 +2,11 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Report } from "../../src/report/report.js";
-import { MANY, fleetOf, policyFor } from "./many.js";
+import { fleetOf, policyFor } from "./many.js";
 import { bootproof } from "./support.js";
 
 const now = "2026-03-04T07:00:00Z";
+const MANY = 20;
 const fleet = fleetOf(MANY, (index) =>
   index === 7 ? "启动证明 🔐 of the production signer.json" : `bp-${index}.json`,
 );
@@ -20,7 +21,7 @@ const linesOf = (text: string): string[] => text.trimEnd().split("\n");
 
 it.each([
   ["everything of two", verify(good, [one, fleet.boots[7]!], "--verbose"), 0],
-  ["60 that fail", verify(bad, fleet.boots), 1],
+  ["many that fail", verify(bad, fleet.boots), 1],
   ["a summary", verify(bad, fleet.boots.slice(0, 9), "--summary"), 1],
   ["an inspection", ["inspect", fleet.boots[7]!], 0],
   ["failures on stderr", ["pin", "--boot-proof", one], 1],
@@ -33,18 +34,18 @@ it.each([
   }
 });
 
-describe("60 boot proofs", () => {
+describe("many boot proofs", () => {
   it("that fail are told in full once, and are named in JSON", async () => {
     const { stdout } = await bootproof(verify(bad, fleet.boots));
     expect(stdout.match(/^ {2}FAIL {2}boot\[\d+\] = /gm)).toHaveLength(MANY);
     expect(stdout.match(/PCR0 aaaa/g)).toHaveLength(1);
     expect(stdout.match(/policy\.pcrs: same as under boot\[0\]$/gm)).toHaveLength(MANY - 1);
-    expect(linesOf(stdout).length).toBeLessThan(500);
+    expect(linesOf(stdout).length).toBeLessThan(200);
     const { checks, stale } = JSON.parse(
       (await bootproof(verify(bad, fleet.boots, "--format", "json"))).stdout,
     ) as Report;
-    const check = checks.find(({ id, about }) => id === "policy.pcrs" && about === "boot[58]")!;
-    expect([stale, check.subject, check.name]).toEqual([false, "policy", fleet.boots[58]]);
+    const check = checks.find(({ id, about }) => id === "policy.pcrs" && about === "boot[18]")!;
+    expect([stale, check.subject, check.name]).toEqual([false, "policy", fleet.boots[18]]);
     expect(check.advice).toMatch(/^PCR0: .* PCR3: /);
   });
 });

@@ -89,9 +89,12 @@ const FILE_OPTIONS = [
   "pin --boot-proof boot.json --trust-anchor anchor.pem --add-to X --out -",
 ];
 
-describe.each(FILE_OPTIONS)("bootproof %s, with every kind of file", (line) => {
-  it("says what it is or what was expected, in words that name that file", async () => {
-    for (const name of Object.keys(FILES)) {
+/** Each option with every third file, another third each time; with every file where `BOOTPROOF_ROWS=every`. */
+const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
+
+describe.each(FILE_OPTIONS.map((line, at) => [line, at] as const))("bootproof %s", (line, at) => {
+  it("says what a file is or what was expected, in words that name that file", async () => {
+    for (const name of Object.keys(FILES).filter((_, index) => (index + at) % EACH === 0)) {
       const argv = line.split(" ").map((word) => (word === "X" ? name : word));
       const { code, stdout, stderr } = await bootproof(argv, LATER);
       const text = `${name}: ${code} ${inOneLine(stdout + stderr)}`;
@@ -137,7 +140,6 @@ describe("explain", () => {
   it.each(options)("explains the option --%s by its help", async (name) => {
     const { code, stdout } = await bootproof(["explain", `--${name}`]);
     expect([code, stdout.split(":")[0]]).toEqual([0, `--${name}`]);
-    expect((await bootproof(["explain", name])).code).toBe(0);
   });
 });
 

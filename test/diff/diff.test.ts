@@ -106,19 +106,24 @@ function names(places: readonly string[], path: Path): boolean {
   return places.some((place) => place.startsWith(String(first)));
 }
 
+/** Of evidence with more leaves every fourth is changed, or each where `BOOTPROOF_ROWS=every`. */
+const MANY = 60;
+const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 4;
+
 describe("a single changed leaf", () => {
   it.each(GENUINE)("of %s: different, and the place is named", async (_, bytes) => {
     const value = parsed(bytes);
     let different = 0;
     const leaves = leavesOf(value);
-    for (const path of leaves) {
+    const some = leaves.length > MANY ? leaves.filter((_, index) => index % EACH === 0) : leaves;
+    for (const path of some) {
       const answer = await differenceOrFaults(bytes, file(mutated(value, path)));
       if (Array.isArray(answer)) continue;
       different++;
       expect(answer.same, path.join(".")).toBe(false);
       expect(names(placesOf(answer), path), `${path.join(".")}: ${placesOf(answer).join(", ")}`).toBe(true);
     }
-    expect(different).toBeGreaterThan(leaves.length / 4);
+    expect(different).toBeGreaterThan(some.length / 4);
   });
 
   const inside = [
