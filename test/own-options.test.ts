@@ -1119,7 +1119,7 @@ const NOT_COMPARED: Readonly<Record<string, readonly string[]>> = {
   ...{ isFinding: ["event"], verifiedCallFor: ["id"], watch: ["once"] },
   ...{ LabSigstore: ["kind"], startHealth: ["monotonic"] },
 };
-const LEAVE_OUT = /([\w-]+): undefined: leave it out, or give a value/g;
+const LEAVE_OUT = /(?<![\w-])([\w-]+): undefined: leave it out, or give a value/g;
 const demandsIn = (found: string): string[] => [...found.matchAll(LEAVE_OUT)].map(([, name]) => name!);
 
 /** The demands of a call, and the options that change its answer if they are undefined instead of left out. */

@@ -91,13 +91,21 @@ class Sdk {
   }
 }
 
+/** Clients keep their boot proofs. */
+const clients = new Map<string, Sdk>();
 const wrapped: Door = async (walletId, address, asked = {}) => {
-  const own = verified(new Sdk(), { policy, verifyAddresses: true, ...asked });
+  const key = JSON.stringify(asked);
+  const own = clients.get(key) ?? verified(new Sdk(), { policy, verifyAddresses: true, ...asked });
+  clients.set(key, own);
   return own.getWalletAccount({ organizationId, walletId, address }).then(() => ["derived"], refusals);
 };
 
+const fetches = new Map<string, typeof fetch>();
 const fetching: Door = async (walletId, address, asked = {}) => {
-  const own = verifiedFetch({ policy, baseUrl: liar.url, evidence: client, verifyAddresses: true, ...asked });
+  const key = JSON.stringify(asked);
+  const options = { policy, baseUrl: liar.url, evidence: client, verifyAddresses: true, ...asked };
+  const own = fetches.get(key) ?? verifiedFetch(options);
+  fetches.set(key, own);
   const body = JSON.stringify({ organizationId, walletId, address });
   const headers = { "Content-Type": "application/json", "X-Stamp": stampWithApiKey(lab.apiKey, body) };
   const url = `${liar.url}/public/v1/query/get_wallet_account`;
