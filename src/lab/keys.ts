@@ -14,6 +14,8 @@ const P256_PKCS8_LENGTH = 138;
 export interface KeyPair {
   /** The private key, as Node encodes it. */
   readonly pkcs8: Uint8Array;
+  /** The public key, of a pair that was generated. */
+  readonly spki?: Uint8Array;
 }
 
 /**
@@ -21,11 +23,11 @@ export interface KeyPair {
  * garbage collection.
  */
 export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
-  const { privateKey } =
+  const { privateKey: pkcs8, publicKey: spki } =
     curve === "ed25519"
       ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
       : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
-  return { pkcs8: privateKey };
+  return { pkcs8, spki };
 }
 
 /** Keys that signed. An import takes as long as five signatures, and most keys of a lab never sign. */
@@ -53,7 +55,7 @@ export function publicPoint({ pkcs8 }: KeyPair): Uint8Array {
 
 /** Returns the public key as SubjectPublicKeyInfo in DER. */
 export function subjectPublicKeyInfo(pair: KeyPair): Uint8Array {
-  return new Uint8Array(createPublicKey(keyObject(pair)).export(publicKeyEncoding));
+  return new Uint8Array(pair.spki ?? createPublicKey(keyObject(pair)).export(publicKeyEncoding));
 }
 
 /** Returns the 32-byte private key of a P-256 pair. */

@@ -58,21 +58,35 @@ interface LoggedEntry {
   readonly body: Uint8Array;
 }
 
-/** The log of signatures. It keeps its leaves, so each proof of inclusion is that of a real tree. */
+/** The log of signatures. Each proof of inclusion is that of a real tree (RFC 6962 section 2.1). */
 export class SignatureLog {
   readonly host: string;
   readonly #key: KeyPair;
-  readonly #leaves: Uint8Array[] = [leafHash(toUtf8("the first entry")), leafHash(toUtf8("the second entry"))];
+  /** The complete trees of its leaves, each of a power of two, largest first. */
+  readonly #trees: { readonly size: number; readonly hash: Uint8Array }[] = [];
+  #size = 0;
 
   constructor(host: string, key: KeyPair) {
     this.host = host;
     this.#key = key;
+    for (const first of ["the first entry", "the second entry"]) this.#append(leafHash(toUtf8(first)));
+  }
+
+  #append(leaf: Uint8Array): void {
+    this.#size++;
+    let tree = { size: 1, hash: leaf };
+    while (this.#trees.at(-1)?.size === tree.size)
+      tree = { size: 2 * tree.size, hash: nodeHash(this.#trees.pop()!.hash, tree.hash) };
+    this.#trees.push(tree);
   }
 
   /** Adds an entry. Returns it in the form of bundles, with a promise and a proof of inclusion. */
   add({ at, kind, version, body }: LoggedEntry): JsonObject {
-    const index = this.#leaves.push(leafHash(body)) - 1;
-    const root = treeHash(this.#leaves);
+    const [index, leaf] = [this.#size, leafHash(body)];
+    // The path of the last leaf has the trees of those before it.
+    const path = this.#trees.map(({ hash }) => hash).toReversed();
+    const root = path.reduce((right, left) => nodeHash(left, right), leaf);
+    this.#append(leaf);
     const integratedTime = Math.floor(at.getTime() / 1000);
     const promised = JSON.stringify({
       body: toBase64(body),
@@ -89,8 +103,8 @@ export class SignatureLog {
       inclusionProof: {
         logIndex: String(index),
         rootHash: toBase64(root),
-        treeSize: String(this.#leaves.length),
-        hashes: auditPath(this.#leaves, index).map(toBase64),
+        treeSize: String(this.#size),
+        hashes: path.map(toBase64),
         checkpoint: { envelope: this.#checkpoint(root) },
       },
       canonicalizedBody: toBase64(body),
@@ -99,7 +113,7 @@ export class SignatureLog {
 
   /** Returns a signed note (C2SP signed-note, tlog-checkpoint). */
   #checkpoint(root: Uint8Array): string {
-    const note = `${this.host} - 1\n${this.#leaves.length}\n${toBase64(root)}\n`;
+    const note = `${this.host} - 1\n${this.#size}\n${toBase64(root)}\n`;
     const signature = signDer(this.#key, "sha256", toUtf8(note));
     const hint = logId(this.#key).slice(0, 4);
     return `${note}\n\u2014 ${this.host} ${toBase64(concatBytes(hint, signature))}\n`;
@@ -110,26 +124,8 @@ function leafHash(entry: Uint8Array): Uint8Array {
   return sha256(concatBytes(Uint8Array.of(0), entry));
 }
 
-/** Returns the hash of a tree (RFC 6962 section 2.1). */
-function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
-  if (leaves.length === 1) return leaves[0]!;
-  const split = splitOf(leaves.length);
-  return sha256(concatBytes(Uint8Array.of(1), treeHash(leaves.slice(0, split)), treeHash(leaves.slice(split))));
-}
-
-/** Returns the path from the leaf upwards (RFC 6962 section 2.1.1). */
-function auditPath(leaves: readonly Uint8Array[], index: number): Uint8Array[] {
-  if (leaves.length === 1) return [];
-  const split = splitOf(leaves.length);
-  const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
-  return index < split
-    ? [...auditPath(left, index), treeHash(right)]
-    : [...auditPath(right, index - split), treeHash(left)];
-}
-
-/** Returns the largest power of two below the size. */
-function splitOf(size: number): number {
-  return 2 ** Math.ceil(Math.log2(size) - 1);
+function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return sha256(concatBytes(Uint8Array.of(1), left, right));
 }
 
 const SHA_256 = "2.16.840.1.101.3.4.2.1";

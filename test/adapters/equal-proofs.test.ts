@@ -169,7 +169,7 @@ async function atOnce(door: Door, calls: readonly Call[]): Promise<string[]> {
   const open: Promise<string>[] = [];
   for (const call of calls) {
     open.push(outcomeOf(call(ask, service)));
-    await vi.waitFor(() => expect(held).toHaveLength(open.length));
+    await vi.waitFor(() => expect(held).toHaveLength(open.length), { interval: 1 });
   }
   const outcomes: string[] = [];
   for (const [at, give] of held.entries()) {

@@ -365,7 +365,7 @@ describe("a slow or absent service", () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"a"'),
     });
     for (const { port } of [silent, half]) {
-      const impatient = await proxyFor(lab, { upstream: `http://127.0.0.1:${port}`, timeoutMs: 300 });
+      const impatient = await proxyFor(lab, { upstream: `http://127.0.0.1:${port}`, timeoutMs: 100 });
       const started = Date.now();
       const answers = await Promise.all(Array.from({ length: 30 }, () => rename(impatient.lab)));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
