@@ -14,19 +14,24 @@ interface Citation {
   readonly section: string | null;
 }
 
-const texts = new Map<string, string>();
-function textOf(file: string): string {
-  if (!texts.has(file)) texts.set(file, readFileSync(join(ROOT, file), "utf8"));
-  return texts.get(file)!;
+/** The same function, which keeps what it returned. */
+function once<T>(work: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    if (!known.has(text)) known.set(text, work(text));
+    return known.get(text)!;
+  };
 }
 
+const textOf = once((file) => readFileSync(resolve(ROOT, file), "utf8"));
+
 /** As one line, and without what leads elsewhere on purpose: addresses, and links to them. */
-function plainText(text: string): string {
-  return text
+const plainText = once((text) =>
+  text
     .replace(/\[[^\]]*\]\(https?:[^)\s]*\)/g, " ")
     .replace(/https?:[^\s)"'`]+/g, " ")
-    .replace(/\n[ \t]*(?:\*(?!\/)|\/\/|>)?[ \t]*/g, " ");
-}
+    .replace(/\n[ \t]*(?:\*(?!\/)|\/\/|>)?[ \t]*/g, " "),
+);
 
 /** `decode/README.md, "Manifest hash"`: a document, and a heading of it. */
 function citedDocuments(text: string): Citation[] {
@@ -60,10 +65,10 @@ function found(path: string, from: string): string | null {
   return places.find((place) => place.startsWith(resolve(ROOT)) && existsSync(place)) ?? null;
 }
 
-function headingsOf(text: string): string[] {
+const headingsOf = once((text) => {
   const withoutCode = text.replace(/^```.*?^```/gms, "");
   return [...withoutCode.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading!.replaceAll("`", "").trim());
-}
+});
 
 /** The anchor that GitHub gives a heading. */
 function anchorOf(heading: string): string {
@@ -76,14 +81,14 @@ function anchorOf(heading: string): string {
 function unresolved({ path, section }: Citation, from: string): string | null {
   const file = found(path, from);
   if (file === null) return `${from}: ${path} is not here`;
-  if (section === null || headingsOf(readFileSync(file, "utf8")).includes(section)) return null;
+  if (section === null || headingsOf(textOf(file)).includes(section)) return null;
   return `${from}: ${path} has no section "${section}"`;
 }
 
 function brokenLink({ file, anchor }: ReturnType<typeof links>[number], from: string): string | null {
   const target = file === "" ? join(ROOT, from) : resolve(ROOT, dirname(from), file);
   if (!existsSync(target)) return `${from}: the link to ${file} leads nowhere`;
-  if (anchor === null || headingsOf(readFileSync(target, "utf8")).map(anchorOf).includes(anchor)) return null;
+  if (anchor === null || headingsOf(textOf(target)).map(anchorOf).includes(anchor)) return null;
   return `${from}: ${file || from} has no heading for #${anchor}`;
 }
 

@@ -79,7 +79,16 @@ const releaseSteps = () => [
     env: { BOOTPROOF_SIMULATIONS: "whole" },
   },
   {
-    ...vitest("every row", "test/formats", "test/schemas", "test/review/alt", "test/cli/wrong", "test/diff/diff"),
+    ...vitest(
+      "every row",
+      "test/formats",
+      "test/schemas",
+      "test/review/alt",
+      "test/cli/wrong",
+      "test/cli/kinds",
+      "test/diff/diff",
+      "test/bundle/req",
+    ),
     env: { BOOTPROOF_ROWS: "every" },
   },
   { ...vitest("every width", "test/report/width.test.ts"), env: { BOOTPROOF_WIDTHS: "every" } },

@@ -208,7 +208,7 @@ describe("verify FILE", () => {
 
   it.each<[string, () => string[], RegExp]>([
     ["what is not a bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
-    ["a boot proof, which has no policy", () => [BOOT_1], /--bundle-policy: \S+bootproof-1\.json has no policy/],
+    ["a boot proof, which has no policy", () => [BOOT_1], /--bundle-policy: .+bootproof-1\.json has no policy/],
     [
       "another version",
       () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],

@@ -114,7 +114,7 @@ describe("bash", () => {
     return offers.map((text) => text.split("\n").filter((line) => line !== ""));
   }
 
-  it("completes a word, after which the offers stand here", () => {
+  it("completes a word, and offers every command, check and fault", () => {
     const rows: (readonly [words: string[], offers: string[]])[] = [
       [["ver"], ["verify"]],
       [["verify", "--tr"], ["--trust-anchor"]],
@@ -153,12 +153,11 @@ describe("bash", () => {
       // Behind --, there are files alone.
       [["verify", "--", "--po"], []],
     ];
-    const answers = offered(...rows.map(([words]) => words));
+    const [commands, checks, faults, ...answers] = offered(
+      ...[[""], ["explain", ""], ["lab", "--fault", ""]],
+      ...rows.map(([words]) => words),
+    );
     expect(rows.map(([words], index) => [words, answers[index]])).toEqual(rows);
-  });
-
-  it("offers every command, check and fault", () => {
-    const [commands, checks, faults] = offered([""], ["explain", ""], ["lab", "--fault", ""]);
     expect(commands).toEqual(expect.arrayContaining(["verify", "pin", "lab", "help"]));
     expect(checks).toEqual(expect.arrayContaining([...CHECK_IDS]));
     expect(faults).toEqual([...FAULTS, ...AUTH_FAULTS, ...FEED_FAULTS].map(({ name }) => name));

@@ -26,11 +26,15 @@ function folder(): string {
 }
 
 /** A policy of the first captured boot proof, in a folder of its own. */
-async function pinned(...more: string[]): Promise<string> {
+async function pinned(): Promise<string> {
   const path = join(folder(), "policy.json");
-  expect((await bootproof(["pin", "--boot-proof", BOOT_1, "--out", path, ...more])).code).toBe(0);
+  pin ??= bootproof(["pin", "--boot-proof", BOOT_1]);
+  const { code, stdout } = await pin;
+  expect(code).toBe(0);
+  writeFileSync(path, stdout);
   return path;
 }
+let pin: ReturnType<typeof bootproof> | undefined;
 
 const names = (path: string): (string | undefined)[] =>
   (readJson(path) as unknown as PolicyFile).deployments.map(({ name }) => name);

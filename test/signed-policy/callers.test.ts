@@ -13,7 +13,7 @@ const OTHER = versionsOf([{ name: "prod/other" }, { name: "prod/other" }]);
 const OTHER_PINNED = { name: "prod/other", ...TEAM };
 const upTo = (count: number): string => feedOf(FOUR.slice(0, count));
 const DAY = 86_400_000;
-const settled = () => new Promise((resolve) => setTimeout(resolve, 100));
+const settled = () => new Promise((resolve) => setTimeout(resolve, 25));
 
 const scratch = mkdtempSync(join(tmpdir(), "bootproof-callers-"));
 afterAll(() => rmSync(scratch, { recursive: true }));

@@ -100,6 +100,7 @@ async function watched(
     onStatus: (status) => statuses.push(status),
     onRefusal: async ({ entry }) => void refusals.push(entry as LogEntry),
     signal: stop.signal,
+    intervalMs: minutes < 20 ? MINUTE : 5 * MINUTE,
     ...more,
   });
   let summary: WatchSummary | null = null;
