@@ -14,5 +14,5 @@ if (!(DONE in globalThis)) {
   Object.defineProperty(globalThis, DONE, { value: true });
   expect.addEqualityTesters([equalBytes]);
 }
-// Files share a process, so each sets it: what passes by chance fails by chance. A release tries more, and other inputs.
+// Files share a process, so each sets it: what passes by chance fails by chance. A release tries more, and others.
 fc.configureGlobal(process.env["BOOTPROOF_RUNS"] === "long" ? { numRuns: 300 } : { seed: 1, numRuns: 60 });

@@ -1,70 +1,11 @@
 /** Names that are polled by themselves, and the signs of life of a watch. */
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../src/client/errors.js";
-import { parsePolicy } from "../../src/appraise/policy.js";
 import type { JsonValue } from "../../src/decode/json.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { LogEntry } from "../../src/watch/entry.js";
-import {
-  FetchError,
-  type WatchMessage,
-  type WatchOptions,
-  type WatchPoll,
-  type WatchStatus,
-  type WatchSummary,
-  memoryStore,
-  watch,
-} from "../../src/watch/index.js";
-import { NEVER, START, SimulatedClock, respondingBy } from "./support.js";
-
-const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
-const forge = new Forge();
-const { bootProof, anchorPem } = forgeEvidence({ lab: forge, at: START });
-const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(forge)])));
-
-interface Seen {
-  readonly entries: LogEntry[];
-  readonly messages: WatchMessage[];
-  readonly polls: (WatchPoll & { readonly elapsedMs: number })[];
-  readonly statuses: WatchStatus[];
-  readonly requests: { readonly app: string; readonly elapsedMs: number }[];
-  readonly summary: WatchSummary;
-}
-
-/** Watches by a simulated clock. `answer` depends on the name and the time. */
-async function watched(
-  answer: (app: string, elapsedMs: number) => JsonValue | null | Promise<JsonValue | null>,
-  {
-    until = Infinity,
-    most = Infinity,
-    clock = new SimulatedClock(),
-    ...more
-  }: Partial<WatchOptions> & { until?: number; most?: number; clock?: SimulatedClock },
-): Promise<Seen> {
-  const seen = { entries: [], messages: [], polls: [], statuses: [], requests: [] } as unknown as Seen;
-  const stop = new AbortController();
-  let ended = false;
-  const options = {
-    policy,
-    apps: ["one"],
-    newest: respondingBy((one) => {
-      const app = "app" in one ? one.app : one.ephemeralKey;
-      seen.requests.push({ app, elapsedMs: clock.elapsedMs });
-      return answer(app, clock.elapsedMs);
-    }),
-    onEntry: ({ entry }: { entry: object }) => void seen.entries.push(entry as LogEntry),
-    onMessage: (message: WatchMessage) => void seen.messages.push(message),
-    onStatus: (status: WatchStatus) => void seen.statuses.push(status),
-    onPoll: (poll: WatchPoll) => void seen.polls.push({ ...poll, elapsedMs: clock.elapsedMs }),
-    signal: stop.signal,
-    ...more,
-  };
-  const work = watch(clock.watching(options)).finally(() => (ended = true));
-  work.catch(() => {});
-  await clock.runUntil(() => ended || clock.elapsedMs >= until || seen.entries.length >= most);
-  stop.abort();
-  return { ...seen, summary: await work };
-}
+import { Forge, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { FetchError, memoryStore } from "../../src/watch/index.js";
+import { NEVER, START, SimulatedClock } from "./support.js";
+import { HOUR, MINUTE, SECOND, type Seen, anchorPem, bootProof, watched } from "./watched.js";
 
 const fails = (kind: "unreachable" | "missing" | "credentials"): never => {
   throw new FetchError(kind, `it is ${kind}`);
@@ -201,7 +142,7 @@ describe("signs of life", () => {
     const counts = signs.flatMap((entry) => ("polls" in entry ? [entry.polls] : []));
     const sum = (index: number, what: "good" | "failed"): number =>
       counts.reduce((all, polls) => all + polls[index]![what], 0);
-    expect([sum(0, "failed"), sum(1, "good"), sum(0, "good") + sum(1, "failed")]).toEqual([0, 0, summary.polls]);
+    expect([sum(0, "failed"), sum(1, "good"), sum(0, "good") + sum(1, "failed")]).toEqual([0, 0, summary!.polls]);
     expect(counts[1]![0]).toEqual({ app: "good", good: 12, failed: 0 });
   });
 
@@ -230,7 +171,7 @@ describe("signs of life", () => {
     ["before a clock that was set back, are due", -MINUTE, true],
   ])("of a watch that polls once, %s", async (_, later, isDue) => {
     const [log, clock] = [memoryStore(), new SimulatedClock()];
-    const once = async (): Promise<LogEntry[]> =>
+    const once = async (): Promise<Seen["entries"]> =>
       (await watched(() => bootProof, { until: Infinity, once: true, log, clock })).entries;
     expect(await once()).toMatchObject([{ verdict: "verified" }, { event: "heartbeat", since: at(0), at: at(0) }]);
     clock.set(later);

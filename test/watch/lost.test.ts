@@ -1,80 +1,22 @@
 /** A refusal is never lost: logs that take no entries, and targets that take no lines. */
 import { describe, expect, it } from "vitest";
-import { parsePolicy } from "../../src/appraise/policy.js";
 import type { JsonValue } from "../../src/decode/json.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { LogEntry, LogLine, UnrecordedFinding } from "../../src/watch/entry.js";
+import type { LogEntry, LogLine } from "../../src/watch/entry.js";
 import {
   LogChangedError,
   LogFullError,
   type LogStore,
   type WatchMessage,
-  type WatchOptions,
-  type WatchStatus,
-  type WatchSummary,
   acknowledgeEntry,
   memoryStore,
   watch,
 } from "../../src/watch/index.js";
-import { NEVER, START, SimulatedClock, isSign, respondingBy } from "./support.js";
+import { NEVER, START, SimulatedClock } from "./support.js";
+import { type Deliver, HOUR, MINUTE, type Seen, type Told, bootProof, policy, watched } from "./watched.js";
 
-const [MINUTE, HOUR] = [60_000, 3_600_000];
-const forge = new Forge();
-const { bootProof, anchorPem } = forgeEvidence({ lab: forge, at: START });
-const policy = parsePolicy(JSON.stringify(labPolicy(anchorPem, [labDeployment(forge)])));
 const bad = (boot: number): JsonValue => ({ boot });
 
-type Delivered = LogEntry | UnrecordedFinding;
-
-interface Seen {
-  readonly shown: Delivered[];
-  readonly delivered: Delivered[];
-  readonly messages: WatchMessage[];
-  readonly statuses: WatchStatus[];
-  readonly summary: WatchSummary | null;
-  readonly error: Error | null;
-}
-
-type Deliver = (entry: Delivered, attempts: number) => void;
-
-/** Watches until a time of a simulated clock, or until the watch ends. */
-async function watched(
-  answer: (app: string, elapsedMs: number) => JsonValue | Promise<JsonValue>,
-  {
-    deliver = () => {},
-    until = Infinity,
-    clock = new SimulatedClock(),
-    ...more
-  }: Partial<WatchOptions> & { deliver?: Deliver; until?: number; clock?: SimulatedClock },
-): Promise<Seen> {
-  const seen = { shown: [], delivered: [], messages: [], statuses: [] } as unknown as Seen;
-  const stop = new AbortController();
-  const attempts = new Map<Delivered, number>();
-  let [ended, error]: [boolean, Error | null] = [false, null];
-  const options = {
-    policy,
-    apps: ["one"],
-    newest: respondingBy((one) => answer("app" in one ? one.app : "", clock.elapsedMs)),
-    onEntry: ({ entry }: { entry: Delivered }) => void (isSign(entry) || seen.shown.push(entry)),
-    onMessage: (message: WatchMessage) => void seen.messages.push(message),
-    onStatus: (status: WatchStatus) => void seen.statuses.push(status),
-    onRefusal: async ({ entry }: { entry: Delivered }) => {
-      attempts.set(entry, (attempts.get(entry) ?? 0) + 1);
-      deliver(entry, attempts.get(entry)!);
-      seen.delivered.push(entry);
-    },
-    signal: stop.signal,
-    ...more,
-  };
-  const work = watch(clock.watching(options))
-    .catch((thrown: Error) => ((error = thrown), null))
-    .finally(() => (ended = true));
-  await clock.runUntil(() => ended || clock.elapsedMs >= until);
-  stop.abort();
-  return { ...seen, summary: await work, error };
-}
-
-const numbersOf = (entries: readonly Delivered[]): (number | null)[] =>
+const numbersOf = (entries: readonly Told[]): (number | null)[] =>
   entries.map((entry) => ("n" in entry ? entry.n : null));
 const eventsOf = ({ messages }: Seen): string[] => messages.map(({ event }) => event);
 
@@ -112,7 +54,7 @@ describe("a log that was changed", () => {
         expect("n" in entry || "previous" in entry || "log" in entry).toBe(false);
       }
       expect(eventsOf(seen).filter((event) => event === "unrecorded").length).toBeGreaterThanOrEqual(2);
-      expect(seen.shown).toEqual(expect.arrayContaining(last));
+      expect(seen.entries).toEqual(expect.arrayContaining(last));
     },
   );
 
