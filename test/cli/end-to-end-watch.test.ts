@@ -5,10 +5,11 @@ import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import type { FindingEntry, LogEntry } from "../../src/watch/index.js";
+import { SYSTEM } from "../../src/watch/node.js";
 import { isSign } from "../watch/support.js";
 import { Process, killAll, pause } from "./process.js";
 import { type Answer, bootproof, connectionTo, words } from "./support.js";
@@ -118,10 +119,14 @@ describe("watch", () => {
     expect(readFileSync(told, "utf8")).toBe(`${stdout.split("\n")[0]!}\n`);
     const target = await hook();
     lab.setFault("altered-document");
+    // Four waits for another attempt take over a minute.
+    const { sleep } = SYSTEM;
+    const hurried = vi.spyOn(SYSTEM, "sleep").mockImplementation((ms, signal) => sleep(ms / 20, signal));
     const refused = await run(...args, "--on-refusal", target.url);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/warning: .*entry 3 was not delivered: 127\.0\.0\.1:\d+ responded with HTTP 500/);
     expect(refused.stderr).toMatch(/warning: a refusal was not delivered, and will be when the watch resumes with/);
+    hurried.mockRestore();
     target.status = () => 200;
     expect((await run(...args, "--on-refusal", target.url)).code).toBe(1);
     expect(target.received.map((text) => (JSON.parse(text) as FindingEntry).n)).toEqual(target.received.map(() => 3));
@@ -297,7 +302,7 @@ describe("the built command, without the service,", () => {
 
   it.each([
     ["SIGTERM", "hanging", 1],
-    ["SIGINT", "down", 4],
+    ["SIGINT", "down", 2],
   ] as const)("ends with 3 and a sentence at a %s, %s", async (signal, how, least) => {
     state = how;
     requests = 0;
