@@ -30,6 +30,7 @@ import {
   signatureOf,
   versionsOf,
 } from "./support/policy-feeds.js";
+import { IS_LONG } from "./support/long.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 /** Five times what others may wait on a quiet machine. Each of these once took half a second or more at a stretch. */
@@ -134,8 +135,7 @@ it("one signing of typed data with 1,500 types does not hold up other clients of
 });
 
 /** The shorter the items, the more there are. */
-const HOWS: readonly How[] =
-  process.env["BOOTPROOF_COST"] === "all" ? ["different", "different and short"] : ["different and short"];
+const HOWS: readonly How[] = IS_LONG ? ["different", "different and short"] : ["different and short"];
 /** Expects that a list of four times the length costs about four times as much. What is quadratic costs sixteen. */
 async function expectGrowth(
   { value, path, size }: { readonly value: JsonValue; readonly path: Path; readonly size: number },

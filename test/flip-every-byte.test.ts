@@ -1,6 +1,6 @@
 /**
  * Flips the bytes of genuine evidence, one at a time, and wants every result rejected. The suite takes every 101st
- * byte; `BOOTPROOF_FLIP=every npx vitest run test/flip-every-byte.test.ts` takes every byte there is.
+ * byte; `BOOTPROOF_TESTS=long npx vitest run test/flip-every-byte.test.ts` takes every byte there is.
  */
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";
@@ -8,8 +8,9 @@ import { NO_POLICY_ANY_ENCLAVE, SignatureCache, decodeAttestationDocument, verif
 import type { Report } from "../src/report/report.js";
 import type { Json } from "./support/manifest.js";
 import { readVectorJson } from "./support/vectors.js";
+import { IS_LONG } from "./support/long.js";
 
-const STRIDE = process.env["BOOTPROOF_FLIP"] === "every" ? 1 : 101;
+const STRIDE = IS_LONG ? 1 : 101;
 const PATTERNS = [0x01, 0x80, 0xff];
 const HOUR = 3_600_000;
 

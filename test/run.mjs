@@ -58,7 +58,7 @@ const TIERS = {
   fast: (args) => [[[fast(args)], [types(), lint(), formatting()]]],
   rest: () => [[[sdks(), sdkTypes()], [build()]], [[later()]]],
   all: () => [...TIERS.fast([]), ...TIERS.rest()],
-  release: () => [...TIERS.all(), ...releaseSteps().map((step) => [[{ live: true, ...step }]])],
+  release: () => [...TIERS.all(), ...RELEASE.map((step) => [[{ live: true, ...step }]])],
   types: () => [[[types()], [sdkTypes()]]],
   lint: () => [[[lint()], [formatting()]]],
   format: () => [[[format("--write")]]],
@@ -66,38 +66,8 @@ const TIERS = {
   room: ([room, ...args]) => [[[vitest(`tests of ${room}`, ...testsOf(room), ...args)]]],
 };
 
-const hasProperties = (file) => /\bfc\.assert\(/.test(readFileSync(join(ROOT, file), "utf8"));
-
-/** What has no limit of time. */
-const releaseSteps = () => [
-  {
-    ...vitest("every byte flipped", "test/flip-every-byte.test.ts", "test/image", "test/signed-policy/make"),
-    env: { BOOTPROOF_FLIP: "every" },
-  },
-  {
-    ...vitest("a year, a month and every kill", "test/signed-policy/year.test.ts", "test/watch", "test/lab/store"),
-    env: { BOOTPROOF_SIMULATIONS: "whole" },
-  },
-  {
-    ...vitest(
-      "every row",
-      "test/formats",
-      "test/schemas",
-      "test/review/alt",
-      "test/cli/wrong",
-      "test/cli/kinds",
-      "test/diff/diff",
-      "test/bundle/req",
-    ),
-    env: { BOOTPROOF_ROWS: "every" },
-  },
-  { ...vitest("every width", "test/report/width.test.ts"), env: { BOOTPROOF_WIDTHS: "every" } },
-  { ...vitest("second opinions", "test/opinions"), env: { BOOTPROOF_OPINIONS: "20000" } },
-  { ...vitest("every list repeated in every way", "test/cost"), env: { BOOTPROOF_COST: "all" } },
-  {
-    ...vitest("more at random", "test/conformance/join.test.ts", ...linted().filter(hasProperties)),
-    env: { BOOTPROOF_RUNS: "long" },
-  },
+/** After the tests in their long form (test/support/long.ts). */
+const RELEASE = [
   ...["test:soak", "conformance", "test:mutation"].map((script) => ({ name: script, command: npm(script) })),
   { name: "half an hour of fuzzing", command: npm("test:fuzz", "--", "--seconds", "1800") },
 ];
@@ -152,6 +122,7 @@ async function runLane(lane) {
 }
 
 async function main([tier, ...args]) {
+  if (tier === "release") process.env.BOOTPROOF_TESTS = "long";
   if (!Object.hasOwn(TIERS, tier ?? "")) throw new Error(USAGE);
   let passed = true;
   for (const lanes of TIERS[tier](args)) passed = (await Promise.all(lanes.map(runLane))).every(Boolean) && passed;

@@ -38,6 +38,7 @@ import {
 import { refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson, readVectorText } from "../support/vectors.js";
+import { IS_LONG } from "../support/long.js";
 
 async function verified(bootProof: unknown, options: VerifyOptions): Promise<VerifiedBootProof> {
   const {
@@ -581,7 +582,7 @@ describe("pinning always answers", () => {
           expect(report.verdict).toBe("verified");
         },
       ),
-      { numRuns: process.env["BOOTPROOF_RUNS"] === "long" ? 60 : 20 },
+      { numRuns: IS_LONG ? 60 : 20 },
     );
   });
 

@@ -8,9 +8,10 @@ import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
 import { NOW, forge, lab } from "../attacks/support.js";
+import { IS_LONG } from "../support/long.js";
 
-/** Every third, or each where `BOOTPROOF_ROWS=every`. */
-const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
+/** Every third, or each where `BOOTPROOF_TESTS=long`. */
+const EACH = IS_LONG ? 1 : 3;
 const ASKED = ACCEPTED.filter(({ judge }) => judge?.given && judge.expected && !judge.noPolicy).filter(
   (_, index) => index % EACH === 0,
 );

@@ -7,6 +7,7 @@ import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/fo
 import type { Report } from "../../src/report/report.js";
 import { GENUINE_DETAILS, GENUINE_LEGACY_DETAILS, detailsOf, genuineDetails } from "../support/provisioning.js";
 import { type Answer, bootproof, fileOf, vector, refused } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
@@ -89,8 +90,8 @@ function sentenceOf(file: File, command: string): string {
   return `${is}; ${commands.includes(command) ? option : `bootproof ${commands[0]!} ${option}`} takes it\n`;
 }
 
-/** Of options of `verify` every file; of the others' every third, or each where `BOOTPROOF_ROWS=every`. */
-const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
+/** Of options of `verify` every file; of the others' every third, or each where `BOOTPROOF_TESTS=long`. */
+const EACH = IS_LONG ? 1 : 3;
 
 describe.each(OPTIONS.map(([words, takes], at) => [words("FILE").join(" "), words, takes, at] as const))(
   "%s",

@@ -9,6 +9,7 @@ import { type JsonValue, isJsonObject } from "../../src/decode/json.js";
 import { parsePolicy } from "../../src/index.js";
 import { bootproof } from "./support.js";
 import { FILES, TRIED, WRONG_USES } from "./wrong-uses.table.js";
+import { IS_LONG } from "../support/long.js";
 
 const LATER = { now: "2026-03-04T06:00:00Z" };
 const before = process.cwd();
@@ -89,8 +90,8 @@ const FILE_OPTIONS = [
   "pin --boot-proof boot.json --trust-anchor anchor.pem --add-to X --out -",
 ];
 
-/** Each option with every third file, another third each time; with every file where `BOOTPROOF_ROWS=every`. */
-const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
+/** Each option with every third file, another third each time; with every file where `BOOTPROOF_TESTS=long`. */
+const EACH = IS_LONG ? 1 : 3;
 
 describe.each(FILE_OPTIONS.map((line, at) => [line, at] as const))("bootproof %s", (line, at) => {
   it("says what a file is or what was expected, in words that name that file", async () => {

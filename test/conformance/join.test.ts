@@ -20,6 +20,7 @@ import { type JoinCase, type JoinInput, type JoinRow, type JudgedProof, MADE_AT 
 import { joinedByRules, unplacedByRules } from "./join-oracle.js";
 import { JOIN_FILE, joinText } from "./join-file.js";
 import { CORPUS } from "./unpack.mjs";
+import { IS_LONG } from "../support/long.js";
 
 const BOOTED = new Date(MADE_AT - 3_600_000);
 const NOW = new Date(MADE_AT + 2 * 86_400_000);
@@ -147,7 +148,7 @@ describe.each(file.cases)("$name", ({ input, expected, unplaced = [] }) => {
   });
 });
 
-const RUNS = process.env["BOOTPROOF_RUNS"] === "long" ? 40 : 8;
+const RUNS = IS_LONG ? 40 : 8;
 
 /** Numbers from 0 to 1, the same ones for the same text. */
 function generatorOf(text: string): () => number {

@@ -14,6 +14,7 @@ import { fc, runs } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
 import { DETAIL_FORMS, decodeServiceForm, detailsOf } from "../support/provisioning.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { IS_LONG } from "../support/long.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
@@ -106,9 +107,9 @@ function names(places: readonly string[], path: Path): boolean {
   return places.some((place) => place.startsWith(String(first)));
 }
 
-/** Of evidence with more leaves every fourth is changed, or each where `BOOTPROOF_ROWS=every`. */
+/** Of evidence with more leaves every fourth is changed, or each where `BOOTPROOF_TESTS=long`. */
 const MANY = 60;
-const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 4;
+const EACH = IS_LONG ? 1 : 4;
 
 describe("a single changed leaf", () => {
   it.each(GENUINE)("of %s: different, and the place is named", async (_, bytes) => {

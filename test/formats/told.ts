@@ -4,6 +4,7 @@ import type { CommandFailure } from "../../src/formats/parts.js";
 import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
 import { PASSED, UNPINNED, report, reportOf } from "../report/reports.js";
+import { IS_LONG } from "../support/long.js";
 
 export const FAILED: Check = {
   id: "policy.pcrs",
@@ -141,8 +142,8 @@ export const TOLD: readonly (readonly [name: string, report: Report])[] = Object
 export const BAD = TOLD.filter(([name]) => !/^(?:VERIFIED|WITH_WARNING|AUTHENTIC|HOSTILE_GOOD)$/.test(name));
 export const GOOD = TOLD.filter((told) => !BAD.includes(told));
 
-/** Rows of the attack tables by their names: every fifth, or each where `BOOTPROOF_ROWS=every`. */
+/** Rows of the attack tables by their names: every fifth, or each where `BOOTPROOF_TESTS=long`. */
 export function someOf<R extends { readonly name: string }>(rows: readonly R[]): (readonly [string, R])[] {
-  const each = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 5;
+  const each = IS_LONG ? 1 : 5;
   return rows.filter((_, index) => index % each === 0).map((row) => [row.name, row] as const);
 }

@@ -9,6 +9,7 @@ import { loadLevelStore } from "../../src/lab/store.js";
 import { State } from "../../src/lab/state.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { type Json, completed, judge, query, renameWallet, submit } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 const folders: string[] = [];
 function folder(): string {
@@ -129,7 +130,7 @@ describe("kill -9", () => {
   it("loses no acknowledged activity", async () => {
     const dataFolder = folder();
     const acknowledged: string[] = [];
-    const lives = process.env["BOOTPROOF_SIMULATIONS"] === "whole" ? [1, 2, 3] : [1];
+    const lives = IS_LONG ? [1, 2, 3] : [1];
     for (const life of lives) {
       const lab = new LabProcess("--data", dataFolder);
       await lab.listening();

@@ -2,15 +2,15 @@
  * Another implementation's opinion of the same input, held against ours. Where the two differ, a row of a table says
  * why; a difference without a row fails, and so does a row whose example shows no such difference any more.
  *
- * Few cases with the tests' one seed, and as many as BOOTPROOF_OPINIONS says, with a seed of its own
- * (BOOTPROOF_SEED), in `BOOTPROOF_OPINIONS=20000 npx vitest run test/opinions`.
+ * Few cases with the tests' one seed, and 20,000 with a seed of their own (BOOTPROOF_SEED) in
+ * `BOOTPROOF_TESTS=long npx vitest run test/opinions`.
  */
 import { afterAll, expect, it } from "vitest";
 import { MalformedError } from "../../src/errors.js";
+import { IS_LONG } from "../support/long.js";
 import { fc } from "../support/property.js";
 
-const LONG = Number(process.env["BOOTPROOF_OPINIONS"] ?? 0);
-export const IS_LONG = LONG > 0;
+const LONG = 20_000;
 const LONG_SEED = Number(process.env["BOOTPROOF_SEED"] ?? Date.now() % 2 ** 31);
 /** The long run has no other bound than what it is asked for. */
 export const TIMEOUT = IS_LONG ? 3_600_000 : 60_000;

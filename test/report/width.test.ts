@@ -3,9 +3,10 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { printable } from "../../src/report/printable.js";
 import { displayWidth, piecesOf } from "../../src/report/width.js";
+import { IS_LONG } from "../support/long.js";
 
-/** `BOOTPROOF_WIDTHS=every` takes each. */
-const EACH = process.env["BOOTPROOF_WIDTHS"] === "every" ? 1 : 16;
+/** `BOOTPROOF_TESTS=long` takes each. */
+const EACH = IS_LONG ? 1 : 16;
 /** Those code points that are assigned, and shown as they are: beyond the first, which have most scripts, each 16th. */
 const SHOWN = Array.from({ length: 0x110000 }, (_, point) => point)
   .filter((point) => (point < 0xd800 || point > 0xdfff) && (point < 0x3400 || point % EACH === 0))

@@ -12,6 +12,7 @@ import { diffUnverified } from "../../src/diff/diff.js";
 import { ACCEPTABLE } from "../../src/review/members.js";
 import type { ManifestReview } from "../../src/review/review.js";
 import { V3, before, bytesOf, deploymentOf, loose, made, policyOf, since } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 function isSameImage({ enclave: one }: Manifest, { enclave: other }: Manifest): boolean {
   return (["pcr0", "pcr1", "pcr2"] as const).every((name) => toHex(one[name]) === toHex(other[name]));
@@ -78,8 +79,8 @@ function encodeSafely(manifest: Manifest): Uint8Array {
   }
 }
 
-/** Pins are tried on every third alteration, or on each where `BOOTPROOF_ROWS=every`. */
-const EACH = process.env["BOOTPROOF_ROWS"] === "every" ? 1 : 3;
+/** Pins are tried on every third alteration, or on each where `BOOTPROOF_TESTS=long`. */
+const EACH = IS_LONG ? 1 : 3;
 /** Faults of rules that no acceptance overrides. */
 const RULES = [
   ...["debug-mode", "aws-root", "set", "zero-pcr", "pcr-length"],

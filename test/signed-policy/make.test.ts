@@ -32,6 +32,7 @@ import {
   payloadIn,
   signersOf,
 } from "./team.js";
+import { IS_LONG } from "../support/long.js";
 
 let [alice, bob, carol, mallory]: Member[] = [] as unknown as [Member, Member, Member, Member];
 let v1: string;
@@ -66,8 +67,8 @@ const next = (options: object = {}): Promise<string> =>
   signPolicy({ policy: LOOSER, feed, key: alice!.key, now: after(1), validMs, ...options });
 const counted = (envelope: string): unknown[] => (JSON.parse(envelope) as { signatures: unknown[] }).signatures;
 
-/** `BOOTPROOF_FLIP=every` takes every byte. */
-const EACH = process.env["BOOTPROOF_FLIP"] === "every" ? 1 : 10;
+/** `BOOTPROOF_TESTS=long` takes every byte. */
+const EACH = IS_LONG ? 1 : 10;
 
 describe.each(TYPES)("a key of %s", (type) => {
   const message = toUtf8("what is signed");

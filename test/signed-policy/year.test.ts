@@ -1,7 +1,7 @@
 /**
  * A year of a client: 30 versions, 3 rotations, 5 outages of the feed, an attack of each kind, and restarts in the
  * middle of all of it. The oracle knows days and numbers of versions, and nothing of signatures or feeds. The client
- * is asked where something begins, ends or expires, and with `BOOTPROOF_SIMULATIONS=whole` on each half day.
+ * is asked where something begins, ends or expires, and with `BOOTPROOF_TESTS=long` on each half day.
  */
 import { describe, expect, it } from "vitest";
 import type { SignedPolicy } from "../../src/index.js";
@@ -24,6 +24,7 @@ import {
   versionsOf,
 } from "../support/policy-feeds.js";
 import { World, currentAt } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -145,7 +146,7 @@ const isOutage = (day: number): boolean => OUTAGES.some(([from, to]) => from <= 
 /** When the client is asked. */
 function askedOn(): number[] {
   const halfDays = Array.from({ length: 2 * 365 }, (_, half) => half / 2);
-  if (process.env["BOOTPROOF_SIMULATIONS"] === "whole") return halfDays;
+  if (IS_LONG) return halfDays;
   const issued = CHANGES.map((_, index) => issuedOn(index + 1));
   const attacks = Object.values(ATTACKS).flatMap(({ day, days }) => [day, day + days]);
   const expired = issued.map((day) => day + VALID);

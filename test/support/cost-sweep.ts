@@ -14,18 +14,17 @@ import { LabSigstore, type ProvenanceAlterations, labProvenancePin } from "../..
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type Alterations, AT, NOW, forge, lab, put } from "../attacks/support.js";
 import type { SweptInput } from "./cost-child.js";
+import { IS_LONG } from "./long.js";
 
 /** What one list is repeated with. */
 const HOWS = ["the same", "different in one member", "different", "different and short", "empty"] as const;
 export type How = (typeof HOWS)[number];
-/** `BOOTPROOF_COST=all` (test:release) repeats in every way, up to the largest size. */
-const IS_ALL = process.env["BOOTPROOF_COST"] === "all";
 /** The most items, and the most bytes, of a size. */
 const SHORT: readonly How[] = ["different", "different and short", "empty"];
-const howsOf = (all: readonly How[]): readonly How[] => (IS_ALL ? all : all.filter((how) => SHORT.includes(how)));
+const howsOf = (all: readonly How[]): readonly How[] => (IS_LONG ? all : all.filter((how) => SHORT.includes(how)));
 /** Bundles and entries, which take minutes: that their cost is in proportion is of test/cost-growth.test.ts. */
 const large = (size: number): Pick<Kind, "size" | "hows"> =>
-  IS_ALL ? { size } : { size: size / 4, hows: ["different and short"] };
+  IS_LONG ? { size } : { size: size / 4, hows: ["different and short"] };
 export type Path = readonly (string | number)[];
 
 /** The places of the lists in a value. Of several items the first is like the others. */

@@ -1,8 +1,9 @@
 /** Properties. Their seed and the number of their runs are set in `setup.ts`. */
 import fc from "fast-check";
+import { IS_LONG } from "./long.js";
 
-/** How many inputs a property is tried on: so many, or a fifth of them without `BOOTPROOF_RUNS=long`. */
-export const runs = (long: number): number => (process.env["BOOTPROOF_RUNS"] === "long" ? long : Math.ceil(long / 5));
+/** How many inputs a property is tried on: so many, or a fifth of them without `BOOTPROOF_TESTS=long`. */
+export const runs = (long: number): number => (IS_LONG ? long : Math.ceil(long / 5));
 
 export { fc };
 

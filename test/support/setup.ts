@@ -1,6 +1,7 @@
 /** Before each test file. */
 import fc from "fast-check";
 import { expect } from "vitest";
+import { IS_LONG } from "./long.js";
 
 const DONE = Symbol.for("bootproof.setup");
 
@@ -15,4 +16,4 @@ if (!(DONE in globalThis)) {
   expect.addEqualityTesters([equalBytes]);
 }
 // Files share a process, so each sets it: what passes by chance fails by chance. A release tries more, and others.
-fc.configureGlobal(process.env["BOOTPROOF_RUNS"] === "long" ? { numRuns: 300 } : { seed: 1, numRuns: 60 });
+fc.configureGlobal(IS_LONG ? { numRuns: 300 } : { seed: 1, numRuns: 60 });

@@ -13,6 +13,7 @@ import { type LogStore, type OutageEntry, memoryStore } from "../../src/watch/st
 import { type WatchOptions, type WatchSummary, watch } from "../../src/watch/watch.js";
 import { fastTestFolder } from "../support/folder.js";
 import { NEVER, START, SimulatedClock, respondingBy, isSign } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 const HOUR = 3_600_000;
 
@@ -269,8 +270,8 @@ const eventsOf = (entries: readonly LogEntry[]): string[] =>
   entries.flatMap((entry) => ("event" in entry && !isSign(entry) ? [entry.event] : []));
 const BOTH = ["outage-began", "outage-ended"];
 
-/** Thirty with `BOOTPROOF_SIMULATIONS=whole`. */
-const DAYS = process.env["BOOTPROOF_SIMULATIONS"] === "whole" ? 30 : 3;
+/** Thirty with `BOOTPROOF_TESTS=long`. */
+const DAYS = IS_LONG ? 30 : 3;
 
 describe("a watch of days without a service", () => {
   it.each<[string, (poll: number) => FailureKind]>([

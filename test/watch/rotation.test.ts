@@ -27,6 +27,7 @@ import {
 import type { Delivered } from "../../src/watch/outages.js";
 import { fastTestFolder } from "../support/folder.js";
 import { EVENTS, START, finding } from "./support.js";
+import { IS_LONG } from "../support/long.js";
 
 const root = fastTestFolder();
 let count = 0;
@@ -166,7 +167,7 @@ describe("a log that turns over", () => {
     const [first, second] = [readFileSync(path), readFileSync(nameOf(path, 2))];
     const end = first.lastIndexOf("\n", first.length - 2) + 1;
     const cuts: [number, number | null][] = [];
-    const stride = process.env["BOOTPROOF_SIMULATIONS"] === "whole" ? 1 : 9;
+    const stride = IS_LONG ? 1 : 9;
     for (let at = end; at < first.length; at += stride) cuts.push([at, null]);
     cuts.push([first.length, null]);
     for (let at = 0; at <= second.length; at += 13) cuts.push([first.length, at]);
