@@ -422,8 +422,12 @@ describe("malformed options in a bundle", () => {
   });
 });
 
-function textsOf(nodes: readonly MarkupNode[]): string[] {
-  return nodes.flatMap((node) => (typeof node === "string" ? node : textsOf(node.children)));
+function textsOf(nodes: readonly MarkupNode[], into: string[] = []): string[] {
+  for (const node of nodes) {
+    if (typeof node === "string") into.push(node);
+    else textsOf(node.children, into);
+  }
+  return into;
 }
 
 describe("what would cost too much", () => {

@@ -22,6 +22,7 @@ import {
   stateOf,
   versionsOf,
 } from "../support/policy-feeds.js";
+import { runs } from "../support/property.js";
 import { PINNED, World, currentAt, refusal } from "./support.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "bootproof-signed-"));
@@ -272,7 +273,7 @@ describe("the state in a file", () => {
   });
 
   it("never goes back, whoever of two writes first", async () => {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < runs(3); round++) {
       const path = join(scratch, `raced-${round}.state`);
       const opened = [2, 4, 3].map((count) => openSignedPolicy(options(path, () => upTo(count))));
       const results = await Promise.allSettled(opened);
