@@ -244,11 +244,11 @@ describe("a compressed input", () => {
 
   it("that unpacks to far more is held within the limits of a line", async () => {
     const member = gzipSync(Buffer.alloc(20 * 1024 * 1024, 0x78), { level: 1 });
-    const bomb = Buffer.concat(Array<Buffer>(10).fill(member));
+    const bomb = Buffer.concat(Array<Buffer>(4).fill(member));
     const before = process.memoryUsage.rss();
     const batches = await read([fileOf(bomb)]);
     expect(batches.flatMap(({ entries }) => entries.map(({ length }) => length))).toEqual([16 * 1024 * 1024 + 1]);
-    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(150);
+    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(70);
   });
 
   it("of Zstandard is named with a command", async () => {
@@ -290,7 +290,6 @@ describe("an input without lines", () => {
     ["a list that is too long", `[${'"xxxxxxxxxxxxxxx",'.repeat(1024 * 1024)}1]`, LIST],
   ])("is named with the command that makes lines: %s", async (_, content, filter) => {
     const path = fileOf(content);
-    const long = content.length > 1024 * 1024;
     await expect(read([fileOf("{}"), path])).rejects.toMatchObject({
       name: "AuditInputError",
       file: path,
@@ -301,7 +300,8 @@ describe("an input without lines", () => {
     await expect(read(["-"], { stdin: stdin() })).rejects.toMatchObject({
       advice: `Write each value as a line: … | jq -c ${filter} | bootproof audit … -`,
     });
-    const packed = fileOf(gzipSync(content, { level: long ? 1 : 6 }));
+    if (content.length > 1024 * 1024) return;
+    const packed = fileOf(gzipSync(content));
     await expect(read([packed])).rejects.toMatchObject({
       advice: `Write each value as a line: gzip -dc ${packed} | jq -c ${filter} | bootproof audit … -`,
     });
