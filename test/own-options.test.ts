@@ -810,20 +810,21 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
     },
   ],
   startLab: [
-    door([{ faults: ["stale-manifest"], now: () => AT, manifestVersion: "v2" }] as const, async (given) => {
-      const made = await lab.startLab(given as lab.LabOptions);
-      await made.close();
-      return [made.faults, Object.hasOwn(made.policyFile, "allowDebug")];
-    }),
     door(
-      [{ applications: [{ name: "a", binaryDigest: new Uint8Array(32), args: ["b"], sign: { names: "template" } }] }],
+      [
+        {
+          ...{ faults: ["stale-manifest"], now: () => AT, manifestVersion: "v2" },
+          applications: [{ name: "a", binaryDigest: new Uint8Array(32), args: ["b"], sign: { names: "template" } }],
+        },
+      ],
       async (given) => {
         const made = await lab.startLab(given as lab.LabOptions);
         const { policyFile } = made.application("a");
         const proof = await made.application("a").sign("{}");
         await made.close();
         const { pivotHash, pivotArgs } = policyFile.deployments[0]!;
-        return [pivotHash, pivotArgs, Object.keys(proof), Object.hasOwn(policyFile, "allowDebug")];
+        const isDebugAllowed = [made, made.application("a")].map((one) => Object.hasOwn(one.policyFile, "allowDebug"));
+        return [made.faults, pivotHash, pivotArgs, Object.keys(proof), isDebugAllowed];
       },
     ),
   ],

@@ -18,7 +18,7 @@ import {
 } from "../../src/index.js";
 import { makePolicy, makeReleasePolicy, memberSetFile } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../support/public-keys.js";
-import { Forge } from "../../src/lab/forge.js";
+import { Forge, type ForgedEvidence } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
@@ -132,6 +132,23 @@ describe("a policy pinned from a genuine pair", async () => {
   });
 });
 
+/** In JSON they are longer than a policy may be. */
+const LONG = "\u0001".repeat(90_000);
+const LONG_ARGUMENTS = manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [LONG, LONG] } }));
+
+const pinnables = new Map<Alterations, Promise<{ evidence: ForgedEvidence; proof: VerifiedBootProof }>>();
+/** Evidence, and its verified boot proof, made once. */
+function pinnable(alterations: Alterations): Promise<{ evidence: ForgedEvidence; proof: VerifiedBootProof }> {
+  const make = async () => {
+    const evidence = forge(alterations);
+    const options = optionsOf(evidence, { noPolicy: true, allowDebug: true });
+    return { evidence, proof: await verified(evidence.bootProof, options) };
+  };
+  const made = pinnables.get(alterations) ?? make();
+  pinnables.set(alterations, made);
+  return made;
+}
+
 describe("a policy pinned from the lab", () => {
   const kinds: Alterations[] = (["v0", "v1", "v2"] as const).flatMap((version) =>
     (["live", "legacy"] as const).map((generation) => ({ version, generation })),
@@ -165,8 +182,7 @@ describe("a policy pinned from the lab", () => {
   });
 
   it("is refused for a name that a policy cannot say, and for nothing that it could leave out", async () => {
-    const evidence = forge(manifest(({ pivot }) => ({ pivot: { ...pivot!, args: ["\u0001".repeat(200_000)] } })));
-    const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true }));
+    const { proof } = await pinnable(LONG_ARGUMENTS);
     expect(pinPolicy(proof, { name: "n".repeat(256) }).name).toBe("n".repeat(256));
     expect(refusalOf(() => pinPolicy(proof, { name: "n".repeat(257) }))).toEqual({
       code: "policy",
@@ -446,8 +462,6 @@ describe("pinning always answers", () => {
   const nobodys = manifest(() => ({
     manifestSet: { threshold: 2, members: [...memberSet(2, members.slice(0, 2)).members, ...publicMembers.slice(1)] },
   }));
-  const long = "\u0001".repeat(100_000);
-  const longArguments = manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } }));
   const env = (entries: [string, string][]): Alterations =>
     manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map(entries) } }));
 
@@ -494,28 +508,27 @@ describe("pinning always answers", () => {
     ["no environment", { version: "v0" }, { has: ["pivotArgs", "pivotEnv"] }],
     [
       "arguments that are too long for a policy",
-      longArguments,
+      LONG_ARGUMENTS,
       { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] },
     ],
     [
       "arguments that are too long for a policy, of a legacy enclave without a role",
       {
         ...withMeasurements(zeroRole),
-        ...longArguments,
+        ...LONG_ARGUMENTS,
         generation: "legacy",
       },
       { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"], open: ["application", "operator"] },
     ],
     [
       "a namespace that is too long for a policy",
-      inNamespace({ name: long + long }),
+      inNamespace({ name: LONG + LONG }),
       { has: ["manifestHash"], hasNot: ["namespace"] },
     ],
   ];
 
   it.each(rows)("%s", async (_, alterations, { has = [], hasNot = [], open }) => {
-    const evidence = forge(alterations);
-    const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true, allowDebug: true }));
+    const { evidence, proof } = await pinnable(alterations);
     const policy = pinPolicy(proof);
     expect(Object.keys(policy.deployments[0]!)).toEqual(expect.arrayContaining(has));
     for (const name of hasNot) expect(policy.deployments[0]).not.toHaveProperty(name);
