@@ -170,11 +170,13 @@ describe("another answer to a wrapped fetch", () => {
   });
 
   it("may have 16 MiB, and no byte more", async () => {
-    const text = (length: number): string => `{"user":{}}${" ".repeat(length - 11)}`;
-    liar.lie = () => wire(text(16 * 1024 * 1024));
-    expect(await (await wrapped()(liar.url + GET_USER, stamped(USER))).json()).toEqual({ user: {} });
-    liar.lie = () => wire(text(16 * 1024 * 1024 + 1));
-    const { code, message } = await refusalOf(wrapped()(liar.url + GET_USER, stamped(USER)));
+    const headers = { "Content-Type": "application/json" };
+    const ask = (length: number): Promise<Response> => {
+      const answer = new Response(`{"user":{}}${" ".repeat(length - 11)}`, { headers });
+      return wrapped({ fetch: async () => answer })(liar.url + GET_USER, stamped(USER));
+    };
+    expect(await (await ask(16 * 1024 * 1024)).json()).toEqual({ user: {} });
+    const { code, message } = await refusalOf(ask(16 * 1024 * 1024 + 1));
     expect([code, message]).toEqual(["answer", expect.stringContaining("longer than 16777216 bytes")]);
   });
 
