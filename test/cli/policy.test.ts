@@ -109,10 +109,6 @@ describe("pin --out", () => {
     expect([code, stdout, readFileSync(path)]).toEqual([2, "", before]);
     expect(stderr).toContain(`--out ${path}: the file is there: give --force to replace it`);
     expect(stderr).not.toContain("missing.json");
-    const alone = await bootproof(["pin", "--boot-proof", BOOT_1, "--force"]);
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("--force requires --out FILE")]);
-    const added = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path, "--out", path]);
-    expect([added.code, readFileSync(path)]).toEqual([0, before]);
   });
 });
 
