@@ -726,7 +726,7 @@ describe("lists", () => {
   /** Of genuine evidence of the same size. The first one in a process loads and compiles what it runs. */
   const costOfText = ({ kind }: Sweep): Promise<number> => {
     const text = async (): Promise<number> => {
-      const input = bytesOf(kind.text(kind.size));
+      const input = bytesOf(kind.text(kind.textSize ?? kind.size));
       return Math.min(await costOf(kind.door, input), await costOf(kind.door, input));
     };
     const cost = known.get(kind) ?? text();

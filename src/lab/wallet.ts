@@ -1,5 +1,5 @@
 /** Wallets: a seed, and derived keys and addresses (BIP-32, BIP-44, SLIP-10, EIP-55). */
-import { ECDH, createECDH, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
@@ -73,13 +73,11 @@ function ethereumAddressOf(publicKey: Uint8Array): string {
 }
 
 function compressedOf(key: Uint8Array): Uint8Array {
-  const pair = createECDH("secp256k1");
-  pair.setPrivateKey(key);
-  return new Uint8Array(pair.getPublicKey(null, "compressed"));
+  return secp256k1.getPublicKey(key, true);
 }
 
 function uncompressed(publicKey: Uint8Array): Uint8Array {
-  return new Uint8Array(ECDH.convertKey(publicKey, "secp256k1", undefined, undefined, "uncompressed") as Buffer);
+  return secp256k1.Point.fromBytes(publicKey).toBytes(false);
 }
 
 /** Derives an Ed25519 key (SLIP-10, "Master key generation" and "Private parent key → private child key"). */
@@ -103,7 +101,7 @@ function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
 /** Derives a child. `parent` is the private key and the chain code, 32 bytes each. */
 function child(parent: Uint8Array, index: number): Uint8Array {
   const key = parent.subarray(0, 32);
-  const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : compressedOf(key);
+  const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
   const derived = hmacSha512(parent.subarray(32), concatBytes(serialised, counter(index)));
   const sum = (number(derived.subarray(0, 32)) + number(key)) % ORDER;
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));

@@ -23,8 +23,8 @@ export type How = (typeof HOWS)[number];
 const SHORT: readonly How[] = ["different", "different and short", "empty"];
 const howsOf = (all: readonly How[]): readonly How[] => (IS_LONG ? all : all.filter((how) => SHORT.includes(how)));
 /** Bundles and entries, which take minutes: that their cost is in proportion is of test/cost-growth.test.ts. */
-const large = (size: number): Pick<Kind, "size" | "hows"> =>
-  IS_LONG ? { size } : { size: size / 4, hows: ["different and short"] };
+const large = (size: number): Pick<Kind, "size" | "textSize" | "hows"> =>
+  IS_LONG ? { size } : { size: size / 4, textSize: size, hows: ["different and short"] };
 export type Path = readonly (string | number)[];
 
 /** The places of the lists in a value. Of several items the first is like the others. */
@@ -115,6 +115,8 @@ interface Kind {
   readonly value: unknown;
   /** The room for a list in the largest accepted input. */
   readonly size: number;
+  /** The size of what it is compared with. Default: the same. A quarter has room for as many values as the whole. */
+  readonly textSize?: number;
   /** Default: all. */
   readonly hows?: readonly How[];
   readonly input: (value: never) => SweptInput;
