@@ -1,7 +1,7 @@
 /** Every `@example` of `src/` compiles, with the exports of the package and a few values that a caller has. */
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
 import { expect, it } from "vitest";
 import { ROOT, trackedFiles } from "./tracked.mjs";
 
@@ -61,82 +61,32 @@ interface Example {
   readonly code: string;
 }
 
-const options: ts.CompilerOptions = {
-  ...ts.parseJsonConfigFileContent(ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile).config, ts.sys, ROOT)
-    .options,
-  noEmit: true,
+const build = JSON.parse(readFileSync(join(ROOT, "tsconfig.build.json"), "utf8")) as {
+  readonly files: readonly string[];
 };
-const entries = (
-  ts.readConfigFile(join(ROOT, "tsconfig.build.json"), ts.sys.readFile).config as { readonly files: readonly string[] }
-).files.filter((file) => file.startsWith("src/"));
+const entries = build.files.filter((file) => file.startsWith("src/"));
 const found = trackedFiles()
   .filter((file) => /^src\/.*\.ts$/.test(file))
   .flatMap(examplesOf);
 
 function examplesOf(file: string): Example[] {
   const text = readFileSync(join(ROOT, file), "utf8");
-  if (!text.includes("@example")) return [];
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const tags = new Set<ts.JSDocTag>();
-  const visit = (node: ts.Node): void => {
-    for (const tag of ts.getJSDocTags(node)) if (tag.tagName.text === "example") tags.add(tag);
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return [...tags].map((tag) => {
-    const { line } = source.getLineAndCharacterOfPosition(tag.getStart());
-    const comment = ts.getTextOfJSDocComment(tag.comment) ?? "";
-    return { place: `${file}:${line + 1}`, code: comment.replaceAll(/^```.*$/gm, "") };
-  });
+  return [...text.matchAll(/^ *\* @example\n((?: *\*(?! @|\/).*\n)+)/gm)].map(({ index, 1: lines }) => ({
+    place: `${file}:${text.slice(0, index).split("\n").length}`,
+    code: lines!.replaceAll(/^ *\* ?/gm, "").replaceAll(/^```.*$/gm, ""),
+  }));
 }
-
-/** Source files in memory beside those on the disk, each parsed once for all programs. */
-class Host {
-  readonly #texts = new Map<string, string>();
-  readonly #parsed = new Map<string, ts.SourceFile | undefined>();
-  readonly host = ts.createCompilerHost(options);
-  #program: ts.Program | undefined;
-
-  constructor() {
-    const { getSourceFile, fileExists, readFile } = this.host;
-    this.host.fileExists = (name) => this.#texts.has(name) || fileExists(name);
-    this.host.readFile = (name) => this.#texts.get(name) ?? readFile(name);
-    this.host.getSourceFile = (name, language, ...rest) => {
-      const text = this.#texts.get(name);
-      if (text !== undefined) return ts.createSourceFile(name, text, language);
-      if (!this.#parsed.has(name)) this.#parsed.set(name, getSourceFile(name, language, ...rest));
-      return this.#parsed.get(name);
-    };
-  }
-
-  write(name: string, text: string): string {
-    const path = join(ROOT, "test", name);
-    this.#texts.set(path, text);
-    return path;
-  }
-
-  /** The next program takes over what the one before it has resolved. */
-  program(paths: readonly string[]): ts.Program {
-    this.#program = ts.createProgram(paths, options, this.host, this.#program);
-    return this.#program;
-  }
-}
-
-const host = new Host();
 
 /** The names that each public entry exports. */
-function exportsOf(paths: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const program = host.program(paths.map((path) => join(ROOT, path)));
-  const checker = program.getTypeChecker();
-  return new Map(
-    paths.map((path) => {
-      const module = checker.getSymbolAtLocation(program.getSourceFile(join(ROOT, path))!)!;
-      return [path, checker.getExportsOfModule(module).map(({ name }) => name)];
-    }),
-  );
-}
-
-const exported = exportsOf(entries);
+const exported: ReadonlyMap<string, readonly string[]> = new Map(
+  entries.map((path) => {
+    const text = readFileSync(join(ROOT, path), "utf8");
+    const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) => names!.split(","));
+    const declared = [...text.matchAll(/^export (?:const|(?:async )?function|class|interface|type) (\w+)/gm)];
+    const names = listed.map((name) => name.replace(/^.*\bas\b|^\s*type\b/, "").trim());
+    return [path, [...names, ...declared.map(([, name]) => name!)]];
+  }),
+);
 
 /** Imports of what the code names: from the entry of its own room where that exports the name, too. */
 function importsFor({ place, code }: Example): string {
@@ -152,23 +102,34 @@ function importsFor({ place, code }: Example): string {
 }
 
 it("examples compile as written", () => {
+  const folder = join(ROOT, "node_modules/.cache/bootproof/examples");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const write = (name: string, text: string): void =>
+    writeFileSync(join(folder, name), text.replaceAll('"../src/', `"${join(ROOT, "src")}/`));
   const given = Object.entries(GIVEN).map(([name, type]) => `  const ${name}: ${type};`);
-  const globals = host.write("examples.d.ts", `export {};\ndeclare global {\n${given.join("\n")}\n}\n`);
-  const files = found.map((example, index) => ({
-    ...example,
-    path: host.write(`example-${index}.ts`, `${importsFor(example)}\n${example.code}\nexport {};\n`),
-  }));
-  const program = host.program([globals, ...files.map(({ path }) => path)]);
-  const faults = files.flatMap(({ place, path }) => {
-    const source = program.getSourceFile(path)!;
-    const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
-    return diagnostics.map(({ messageText }) => `${place}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
-  });
-  expect(faults).toEqual([]);
+  write("given.d.ts", `export {};\ndeclare global {\n${given.join("\n")}\n}\n`);
+  for (const [index, example] of found.entries())
+    write(`example-${index}.ts`, `${importsFor(example)}\n${example.code}\nexport {};\n`);
+  const compilerOptions = { noEmit: true, rootDir: ROOT };
+  write(
+    "tsconfig.json",
+    JSON.stringify({
+      extends: join(ROOT, "tsconfig.json"),
+      compilerOptions,
+      include: [".", join(ROOT, "bin/**/*.d.ts")],
+    }),
+  );
+  const tsc = join(ROOT, "node_modules/typescript-native/bin/tsc");
+  const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
+  const placed = stdout.replaceAll(/^.*\bexample-(\d+)\.ts\b/gm, (_, index: string) => found[Number(index)]!.place);
+  expect(placed).toBe("");
 });
 
 it("examples are found, and use each of the given values", () => {
-  expect(found.length).toBeGreaterThan(10);
+  const sources = trackedFiles().filter((file) => /^src\/.*\.ts$/.test(file));
+  const tags = sources.flatMap((file) => readFileSync(join(ROOT, file), "utf8").match(/ @example$/gm) ?? []);
+  expect([found.length > 10, found.length]).toEqual([true, tags.length]);
   const code = found.map((example) => example.code).join("\n");
   expect(Object.keys(GIVEN).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
 });
