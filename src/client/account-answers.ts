@@ -135,5 +135,12 @@ function partsOf({ known, isKeyOwn }: AccountAnswer["items"][number], json: Json
   const { walletId } = known;
   const judged = { ...known, ...(isKeyOwn === true && { publicKey: publicKey! }) };
   const details = isJsonObject(walletDetails) && walletId && { walletDetails: { walletId } };
-  return [{ ...judged, ...details }, otherMembers(json, ...Object.keys(judged))];
+  const others = otherMembers(json, ...Object.keys(judged));
+  return [{ ...judged, ...details }, "addresses" in judged ? { ...others, ...othersOfAddresses(json) } : others];
+}
+
+/** The members of a private key's addresses that are not judged, if there are any. */
+function othersOfAddresses({ addresses }: JsonObject): JsonObject {
+  const others = (addresses as JsonObject[]).map((each) => otherMembers(each, ...Object.keys(KEY.addresses)));
+  return others.some((each) => Object.keys(each).length > 0) ? { addresses: others } : {};
 }

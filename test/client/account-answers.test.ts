@@ -41,10 +41,15 @@ describe("an answer with accounts or private keys", () => {
     expect(judged.map(({ publicKey = null }) => publicKey)).toEqual([KEY, null, null, null]);
   });
 
-  it("has no other member of an address of a private key", async () => {
-    const addresses = [{ format: "ADDRESS_FORMAT_COMPRESSED", address: KEY, memo: "0x42" }];
-    const { value } = await read({ privateKey: { privateKeyId: "a-key", curve: "", addresses } }, "get_private_key");
-    expect(JSON.stringify(value)).not.toContain("memo");
+  it("has other members of an address of a private key among what is unverified", async () => {
+    const address = { format: "ADDRESS_FORMAT_COMPRESSED", address: KEY };
+    const key = { privateKeyId: "a-key", curve: "" };
+    const addresses = [address, { ...address, memo: "0x42" }];
+    const { value } = await read({ privateKey: { ...key, addresses } }, "get_private_key");
+    expect(value).toEqual({
+      privateKey: { ...key, addresses: [address, address] },
+      unverified: { privateKey: { addresses: [{}, { memo: "0x42" }] } },
+    });
   });
 
   it("compares at most a thousand public keys, and lets other work go on meanwhile", async () => {
