@@ -65,12 +65,12 @@ const build = JSON.parse(readFileSync(join(ROOT, "tsconfig.build.json"), "utf8")
   readonly files: readonly string[];
 };
 const entries = build.files.filter((file) => file.startsWith("src/"));
-const found = trackedFiles()
+const sources = trackedFiles()
   .filter((file) => /^src\/.*\.ts$/.test(file))
-  .flatMap(examplesOf);
+  .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
+const found = sources.flatMap(examplesOf);
 
-function examplesOf(file: string): Example[] {
-  const text = readFileSync(join(ROOT, file), "utf8");
+function examplesOf({ file, text }: (typeof sources)[number]): Example[] {
   return [...text.matchAll(/^ *\* @example\n((?: *\*(?! @|\/).*\n)+)/gm)].map(({ index, 1: lines }) => ({
     place: `${file}:${text.slice(0, index).split("\n").length}`,
     code: lines!.replaceAll(/^ *\* ?/gm, "").replaceAll(/^```.*$/gm, ""),
@@ -127,8 +127,7 @@ it("examples compile as written", () => {
 });
 
 it("examples are found, and use each of the given values", () => {
-  const sources = trackedFiles().filter((file) => /^src\/.*\.ts$/.test(file));
-  const tags = sources.flatMap((file) => readFileSync(join(ROOT, file), "utf8").match(/ @example$/gm) ?? []);
+  const tags = sources.flatMap(({ text }) => text.match(/ @example$/gm) ?? []);
   expect([found.length > 10, found.length]).toEqual([true, tags.length]);
   const code = found.map((example) => example.code).join("\n");
   expect(Object.keys(GIVEN).filter((name) => !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);

@@ -94,12 +94,12 @@ function notRun() {
   return [...tests, ...others];
 }
 
-function run({ name, command: [file, ...args], env = {}, live, mayFail = false, when }) {
+function run({ name, command: [file, ...args], live, mayFail = false, when }) {
   const started = Date.now();
   if (when?.() === false) return true;
   return new Promise((settle) => {
     const stdio = ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"];
-    const child = spawn(file, args, { cwd: ROOT, stdio, env: { ...env, ...process.env } });
+    const child = spawn(file, args, { cwd: ROOT, stdio });
     const written = [];
     child.stdout?.on("data", (data) => written.push(data));
     child.stderr?.on("data", (data) => written.push(data));

@@ -136,7 +136,7 @@ function partsOf({ known, isKeyOwn }: AccountAnswer["items"][number], json: Json
   const judged = { ...known, ...(isKeyOwn === true && { publicKey: publicKey! }) };
   const details = isJsonObject(walletDetails) && walletId && { walletDetails: { walletId } };
   const others = otherMembers(json, ...Object.keys(judged));
-  return [{ ...judged, ...details }, "addresses" in judged ? { ...others, ...othersOfAddresses(json) } : others];
+  return [{ ...judged, ...details }, "addresses" in judged ? Object.assign(others, othersOfAddresses(json)) : others];
 }
 
 /** The members of a private key's addresses that are not judged, if there are any. */

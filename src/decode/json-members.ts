@@ -3,11 +3,11 @@
  * (decode/README.md, "Shapes"). At a fault they return undefined. Only {@link integerField} and {@link hexField} return
  * a blank value, because manifests use them, and any fault of a manifest throws in the end.
  */
-import { fromBase64, fromHex } from "../bytes.js";
+import { fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
 import { instant, readShape } from "./shapes.js";
-import { otherSpelling } from "./text-encoding.js";
+import { otherSpelling, strictBytes } from "./text-encoding.js";
 
 /** Collects the faults of an object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
@@ -108,10 +108,11 @@ export function base64Member(reader: MemberReader, name: string): Uint8Array | u
 function bytesMember(reader: MemberReader, name: string, is: "hex" | "base64"): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
-  const other = otherSpelling(text, is);
+  const bytes = strictBytes(text, is);
+  const other = otherSpelling(text, is, bytes);
   if (other !== null) return reader.fault(name, other);
-  if (is === "hex") return fromHex(text) ?? reader.fault(name, "not hex");
-  return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
+  const fault = is === "hex" ? "not hex" : "not strict base64 (standard alphabet, padded, no white space)";
+  return bytes ?? reader.fault(name, fault);
 }
 
 /** Reads a time in the form of the shape `instant`. */

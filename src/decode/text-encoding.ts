@@ -93,15 +93,16 @@ const LEAST_BYTES = 32;
  * Returns the fault of a member's text that spells bytes in another way than the member should, such as base64url. Null
  * for strict text, and for text that spells nothing.
  */
-export function otherSpelling(text: string, expected: Strict): string | null {
-  const strict = expected === "hex" ? fromHex(text) : strictBase64(text);
-  const { bytes, encoding } = decodeFile(strict ?? toUtf8(text));
+export function otherSpelling(text: string, expected: Strict, strict = strictBytes(text, expected)): string | null {
+  // Text of hex digits alone is hex, though it has the alphabet of base64.
+  const isStrict = strict !== null && (expected === "hex" || fromHex(digitsOf(text)) === null);
+  const { bytes, encoding } = decodeFile(isStrict ? strict : toUtf8(text));
   if (encoding === "binary" || bytes.length < LEAST_BYTES) return null;
   const spaced = encoding === expected ? `${encoding} with white space or a byte order mark` : encoding;
-  return `${strict === null ? spaced : `${encoding} inside ${expected}`}: expected ${STRICT[expected]}`;
+  return `${isStrict ? `${encoding} inside ${expected}` : spaced}: expected ${STRICT[expected]}`;
 }
 
-/** Text of hex digits alone is hex, though it has the alphabet of base64. */
-function strictBase64(text: string): Uint8Array | null {
-  return fromHex(digitsOf(text)) === null ? fromBase64(text) : null;
+/** Returns the bytes of text in the spelling that a member should have, or null. */
+export function strictBytes(text: string, expected: Strict): Uint8Array | null {
+  return expected === "hex" ? fromHex(text) : fromBase64(text);
 }

@@ -60,6 +60,7 @@ export function subjectPublicKeyInfo(pair: KeyPair): Uint8Array {
 
 /** Returns the 32-byte private key of a P-256 pair. */
 export function privateScalar({ pkcs8 }: KeyPair): Uint8Array {
+  // PKCS#8 has 29 bytes before an ECPrivateKey (RFC 5915 section 3), which has 7 before the key.
   return new Uint8Array(pkcs8.subarray(36, 68));
 }
 

@@ -169,12 +169,8 @@ const action: Door = (world, side) => {
   const inputs = { ...asInputs(words), command: VERIFIER };
   const ran = runAction(inputs, tmpdir(), { env: { PATH } });
   const ids = [...ran.log.matchAll(/^::error title=bootproof ([a-z-]+\.[a-z-]+)/gm)].map(([, id]) => id!);
-  const why =
-    ran.code > 1
-      ? [`exit ${ran.code}`, ran.log]
-      : /^::error title=bootproof::REFUSED/m.test(ran.log)
-        ? ["warning"]
-        : ids;
+  const judged = /^::error title=bootproof::REFUSED/m.test(ran.log) ? ["warning"] : ids;
+  const why = ran.code > 1 ? [`exit ${ran.code}`, ran.log] : judged;
   return Promise.resolve({ accepted: ran.ok, why: [...new Set(why)] });
 };
 

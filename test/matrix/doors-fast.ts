@@ -114,7 +114,7 @@ function classified(rows: readonly AddressRow[], unplaced: readonly unknown[] = 
   const refused = rows.filter(({ class: name }) => name !== "derived");
   const why = refused.flatMap(({ class: name, reason }) => (name === "refused" ? reason!.split(", ") : [name]));
   const others = unplaced.map(() => "unplaced");
-  return { accepted: rows.length > 0 && refused.length === 0, why: [...why, ...others] };
+  return { accepted: rows.length > 0 && refused.length + unplaced.length === 0, why: [...why, ...others] };
 }
 
 const clientAddresses: Door = async (world, side) => {
@@ -124,7 +124,7 @@ const clientAddresses: Door = async (world, side) => {
   try {
     for await (const row of verified.addresses()) rows.push(row);
   } catch (error) {
-    return { ...refusedAddresses(error), accepted: false };
+    return refusedAddresses(error);
   }
   return classified(rows);
 };
