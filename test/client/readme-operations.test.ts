@@ -1,4 +1,4 @@
-/** The table in docs/sdk.md has exactly the documented operations. */
+/** The table in docs/sdk-reference.md has exactly the documented operations. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "../../src/client/index.js";
@@ -6,7 +6,7 @@ import { policyOf } from "./attested.js";
 import { testClient } from "./support.js";
 
 const HEADING = "| operation | function | verified | what it does |";
-const document = readFileSync(new URL("../../docs/sdk.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/sdk-reference.md", import.meta.url), "utf8");
 
 /** The rows beneath the heading, each as its cells. */
 function rows(): string[][] {
