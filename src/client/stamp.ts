@@ -1,7 +1,7 @@
 /** Stamps, which authenticate a request (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
-import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
+import { P256_COMPRESSED_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { callable, plain, typedOptions } from "../decode/options.js";
 import { count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { sha256 } from "../verify/digest.js";
@@ -113,7 +113,9 @@ async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
     .catch(() => {
       throw keyError("the public key cannot be exported");
     });
-  const point = new Uint8Array(exported);
+  const bytes = new Uint8Array(exported);
+  // Some WebCrypto libraries export a key in the form in which it was imported, which may be the compressed one.
+  const point = bytes.length === P256_COMPRESSED_LENGTH ? ((await uncompressed(bytes)) ?? bytes) : bytes;
   const probe = toUtf8(PROBE);
   const verifying = await importPoint("P-256", point);
   const belong = verifying !== null && (await verifying.verify(probe, await signRaw(pair, probe)));

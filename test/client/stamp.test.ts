@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { rawSignature } from "../../src/decode/ecdsa-signature.js";
 import {
   type ApiKey,
@@ -75,6 +75,32 @@ describe("X-Stamp", () => {
     const publicKey = Buffer.concat([Buffer.of(2 + (raw.at(-1)! & 1)), raw.subarray(1, 33)]).toString("hex");
     const { value } = await (await apiKeyStamper(pair)).stamp(BODY);
     expect(isStamped(value, BODY, publicKey)).toBe(true);
+  });
+
+  it("is made with a pair whose public key is exported compressed, as it was imported", async () => {
+    const ecdsa = { name: "ECDSA", namedCurve: "P-256" };
+    const pairs = await Promise.all([0, 1].map(() => webcrypto.subtle.generateKey(ecdsa, false, ["sign", "verify"])));
+    const [own, other] = pairs as [CryptoKeyPair, CryptoKeyPair];
+    const subtle = Object.create(webcrypto.subtle, {
+      exportKey: {
+        // Returns what @peculiar/webcrypto returns for such a key: 33 bytes.
+        value: async (_: "raw", key: CryptoKey) => {
+          const point = new Uint8Array(await webcrypto.subtle.exportKey("raw", key));
+          return Uint8Array.of(2 + (point[64]! & 1), ...point.subarray(1, 33)).buffer;
+        },
+      },
+      sign: { value: webcrypto.subtle.sign.bind(webcrypto.subtle) },
+    }) as SubtleCrypto;
+    vi.stubGlobal("crypto", { subtle });
+    try {
+      const { value } = await (await apiKeyStamper(own)).stamp(BODY);
+      const publicKey = Buffer.from(await subtle.exportKey("raw", own.publicKey)).toString("hex");
+      expect(isStamped(value, BODY, publicKey)).toBe(true);
+      const mixed = apiKeyStamper({ privateKey: own.privateKey, publicKey: other.publicKey });
+      expect((await rejectionOf<ClientError>(mixed)).message).toContain("not that of the private key");
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it("is made with a key whose public half is given uncompressed, or in upper case", async () => {
