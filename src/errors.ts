@@ -75,9 +75,15 @@ export class FaultList extends Array<Fault> {
 
 export function faultText(faults: readonly Fault[]): string {
   const first = faults.slice(0, MAX_LISTED + 1).map(cutFault);
-  const texts = first.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  const texts = first.map(({ path, message }) => {
+    if (path === "") return message;
+    return message.startsWith(IS_REQUIRED) ? `${path} ${message}` : `${path}: ${message}`;
+  });
   return cut(listed(texts, "; ", faults instanceof FaultList ? faults.total : faults.length), MAX_TEXT);
 }
+
+/** Beginning of the fault of a member that is missing. It continues the member's path. */
+export const IS_REQUIRED = "is required";
 
 const MAX_LISTED = 32;
 

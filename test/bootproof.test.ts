@@ -112,7 +112,7 @@ describe("a call that asks for what nobody can answer", () => {
   });
 
   it.each([
-    [undefined, "options: expected an object, with policy, now, at, "],
+    [undefined, "options.policy: expected a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE, got nothing; "],
     ["policy.json", "options: expected an object, with policy, now, at, "],
     [options.policy, "options: expected { policy, now: new Date() }, not the policy alone"],
     [{ now: NOW }, "options.policy: expected a policy from parsePolicy, or NO_POLICY_ANY_ENCLAVE"],

@@ -14,7 +14,7 @@ import { type EvidenceSource, type FindBootProof, evidenceByKey, givenEvidence }
 import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
-import { callable, typedOptions, unchecked } from "../decode/options.js";
+import { callable, required, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import { exactText } from "../exchange/answer.js";
@@ -33,12 +33,12 @@ import {
   requireSize,
   stampIn,
 } from "../exchange/http.js";
-import type { SignedPolicy } from "../signed-policy/open.js";
+import { ANY_POLICY, type SignedPolicy } from "../signed-policy/open.js";
 import { type ForeignClient, queriesOf } from "./foreign.js";
 import type { TokenReport } from "../token/verify.js";
 import { requireRuntime } from "../verify/runtime.js";
 import { AuthProxyVerifier } from "./auth-proxy.js";
-import { keepProof, rejected } from "./results.js";
+import { keepProof, keepReport, rejected } from "./results.js";
 
 type BootProofs = readonly object[];
 
@@ -77,10 +77,11 @@ export interface VerifiedFetchOptions extends VerificationOptions, AccountOption
   readonly now?: () => Date;
 }
 
+const ANY_EVIDENCE = "a client, a list of boot proofs, or a function from an ephemeral key to a boot proof";
 const OPTIONS: MembersOf<VerifiedFetchOptions> = {
-  policy: unchecked,
+  policy: required(ANY_POLICY),
   baseUrl: nonEmptyText,
-  evidence: unchecked,
+  evidence: required(ANY_EVIDENCE),
   fetch: optional(callable),
   allowUnproven: optional(either(flag, list(nonEmptyText), "true, false, or a list of operations")),
   authProxyUrl: demand(nonEmptyText),
@@ -179,7 +180,9 @@ class FetchDoor {
     const ask = url && this.#questionAt(url);
     if (url === null || ask === null) {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
-      return this.#send(input, init);
+      const response = await this.#send(input, init);
+      keepReport(null, response);
+      return response;
     }
     // The request is a copy, so the caller's later changes have no effect.
     const request = new Request(typeof input === "string" ? url : input, init);
@@ -320,9 +323,7 @@ function sourceOf({ evidence, verifyAddresses, now = () => new Date() }: Verifie
   if (typeof given.query === "function")
     return { now, query: (name, parameters, call) => given.query!(name, parameters, call) };
   if (typeof given.request === "function") return { now, query: queriesOf(evidence as ForeignClient, "") };
-  throw new TypeError(
-    "options.evidence: expected a client, a list of boot proofs, or a function from an ephemeral key to a boot proof",
-  );
+  throw new TypeError(`options.evidence: expected ${ANY_EVIDENCE}`);
 }
 
 /**

@@ -3,5 +3,6 @@ export { UnverifiedMethodError, stamperFrom, verified } from "./verified.js";
 export type { ForeignClient, ForeignStamper, VerifiedOptions } from "./verified.js";
 export { verifiedFetch } from "./fetch.js";
 export type { VerifiedFetchOptions } from "./fetch.js";
+export type { UnverifiedReport } from "./results.js";
 export { isUnproven, reportOf, tokenReportOf } from "./results.js";
 export { RejectedAuthProxyError } from "./auth-proxy.js";

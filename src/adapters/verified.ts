@@ -3,7 +3,7 @@ import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
-import { callable, having, typedOptions, unchecked } from "../decode/options.js";
+import { callable, having, required, typedOptions } from "../decode/options.js";
 import { type MembersOf, type Shape, demand, either, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
 import {
@@ -14,7 +14,7 @@ import {
   type VerificationOptions,
 } from "../client/activity-verifier.js";
 import { type FindBootProof, evidenceByKey } from "../client/evidence.js";
-import type { SignedPolicy } from "../signed-policy/open.js";
+import { ANY_POLICY, type SignedPolicy } from "../signed-policy/open.js";
 import { ACCOUNT_OPTIONS, type AccountOptions, accountVerifierOf } from "../client/account-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { type AuthProxyOperation, isAuthOperation } from "../exchange/auth-proxy.js";
@@ -31,7 +31,7 @@ import {
   methodNamesOf,
   queriesOf,
 } from "./foreign.js";
-import { keepReport } from "./results.js";
+import { allowedUnproven, keepReport } from "./results.js";
 
 export type { ForeignClient } from "./foreign.js";
 
@@ -61,7 +61,7 @@ export interface VerifiedOptions<Client extends object = object>
 }
 
 const OPTIONS: MembersOf<VerifiedOptions> = {
-  policy: unchecked,
+  policy: required(ANY_POLICY),
   allowUnproven: optional(
     either(oneOf(true), list(nonEmptyText as Shape<never>), "true, or a list of methods and operations"),
   ),
@@ -98,8 +98,8 @@ export class UnverifiedMethodError extends Error {
  * - A submit requests app proofs, is polled until it is finished, and is verified against the request that was sent.
  *   The value has `activity` and, if the SDK returns them, the members of the result. No other member of the response
  *   is returned.
- * - For an unfinished, failed or refused activity, the value is `{activity}` without `result` and `appProofs`. It has
- *   no report.
+ * - For an unfinished, failed or refused activity, the value is `{activity}` without `result` and `appProofs`, and
+ *   {@link reportOf} says `unverified`.
  * - `getActivity` is verified against the request, if this client submitted it, else by id and organization alone.
  *   `getActivities` returns activities without results. Other queries are not verified.
  * - `proxy…` methods of `@turnkey/core` are verified as {@link verifiedFetch} verifies the auth proxy, if the client's
@@ -187,7 +187,7 @@ class Wrapper {
     const isProxy = /^(?:proxy|authProxy)/.test(name);
     if (isProxy && this.#setting.authProxy !== null) return (...args) => this.#called(name, args);
     if (this.#allowed.includes(name))
-      return (...args) => (foreignMembers(this.#client)[name] as Method).call(this.#client, ...args);
+      return (...args) => allowedUnproven((foreignMembers(this.#client)[name] as Method).call(this.#client, ...args));
     if (isProxy) return async () => this.#refuse(name, ELSEWHERE);
     if (name.startsWith("stamp")) return (...args) => this.#stamped(name, args);
     return (...args) => this.#called(name, args);

@@ -12,7 +12,7 @@ import type { Report } from "../report/report.js";
 import type { AskedActivity } from "../exchange/exchange.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
-import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
+import { ANY_POLICY, SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -99,7 +99,8 @@ export class ActivityVerifier {
   /** Throws TypeError for an invalid policy. The options may have other members, too. */
   constructor(source: EvidenceSource, given: Policy | SignedPolicy, options: VerificationOptions) {
     const policy = SignedPolicy.is(given) ? given.policy : given;
-    if (!ParsedPolicy.is(policy)) throw new TypeError("policy: expected a result of parsePolicy or openSignedPolicy");
+    if (!ParsedPolicy.is(policy))
+      throw new TypeError(`policy${given === undefined ? " is required:" : ": expected"} ${ANY_POLICY}`);
     this.source = source;
     this.#policy = given;
     this.#demanded = options;

@@ -1,5 +1,5 @@
 /** Callers' options, read by shapes before anything is sent. */
-import { faultText } from "../errors.js";
+import { IS_REQUIRED, faultText } from "../errors.js";
 import { copyPlain, isInherited } from "./input.js";
 import { jsonKind } from "./json.js";
 import { type MembersOf, type Place, type Shape, readMember, readShape, refined, simple } from "./shapes.js";
@@ -10,10 +10,16 @@ export const callable: Shape<never> = /* @__PURE__ */ simple(
   (value): value is never => typeof value === "function",
 );
 
-/** Shape of any value except undefined. The code that uses the value checks it. */
-export const unchecked: Shape<never> = {
-  read: (value, place) => (value === undefined ? place.fault("required") : (value as never)),
-};
+/** Shape of any value except undefined, which `words` describe. The code that uses the value checks it. */
+/* @__NO_SIDE_EFFECTS__ */
+export function required(words: string): Shape<never> {
+  return {
+    read: (value, place) =>
+      value === undefined ? place.fault(`${IS_REQUIRED}${words && `: ${words}`}`) : (value as never),
+  };
+}
+
+export const unchecked = /* @__PURE__ */ required("");
 
 /** Shape that makes a deep copy of plain data. The code that uses the copy checks it. */
 export const plain = /* @__PURE__ */ copied(unchecked);
@@ -87,6 +93,10 @@ export function options<T extends object>(shapes: MembersOf<T>): Shape<T> {
 
 function readOwn(value: unknown, shapes: Readonly<Record<string, Shape<unknown>>>, place: Place): object {
   const known = (): string => Object.keys(shapes).join(", ");
+  const faults = place.faults;
+  if (value === undefined) readOwn({}, shapes, place);
+  // The faults of the required members say what is missing.
+  if (place.faults > faults) return undefined as never;
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return place.fault(() => `expected an object, with ${known()}`);
   for (const name of Object.getOwnPropertyNames(value))

@@ -18,6 +18,9 @@ import { policyOf } from "./payload.js";
 import { withinTime } from "../verify/in-turns.js";
 import { requireRuntime } from "../verify/runtime.js";
 
+/** What an option `policy` has to be, in messages. */
+export const ANY_POLICY = "the result of parsePolicy or openSignedPolicy";
+
 /** Where a consumer keeps what it accepted. `fileState` of `bootproof/signed-policy/node` keeps it in a file. */
 export interface SignedPolicyState {
   /** Returns the text that was written last, or null if there is none. */

@@ -4,11 +4,11 @@ import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { equalBytes, fromHex, toHex } from "../bytes.js";
 import { Checklist, checksOf } from "../checks.js";
-import { date, options as optionsShape, typedOptions, unchecked } from "../decode/options.js";
+import { date, options as optionsShape, required, typedOptions } from "../decode/options.js";
 import { type MembersOf, type Shape, count, demand, hex, nonEmptyText, optional, simple } from "../decode/shapes.js";
 import { withAdvice } from "../report/conclude.js";
 import { type Report, signedClaims } from "../report/report.js";
-import { SignedPolicy, policyInForce } from "../signed-policy/open.js";
+import { ANY_POLICY, SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { TOOL } from "../version.js";
@@ -88,7 +88,7 @@ const idOr = <S extends symbol>(any: S, name: string): Shape<string | S> => {
   return simple(`an id that is not empty, or ${name}`, isId);
 };
 const organization = /* @__PURE__ */ idOr(ANY_ORGANIZATION, "ANY_ORGANIZATION");
-const COMMON = { policy: unchecked, now: date, namespace: demand(nonEmptyText) };
+const COMMON = { policy: required(ANY_POLICY), now: date, namespace: demand(nonEmptyText) };
 const SESSION: MembersOf<ExpectedSession> = {
   organizationId: organization,
   userId: demand(nonEmptyText),
@@ -166,7 +166,7 @@ async function verified<K extends TokenKind>(
 ): Promise<TokenReport<ClaimsOf[K]>> {
   const { policy: source, now, toleranceMs = 0, namespace = SIGNED_KINDS[kind].namespace, expected } = options;
   if (!SignedPolicy.is(source) && !ParsedPolicy.is(source))
-    throw new TypeError("options.policy: expected a result of parsePolicy or openSignedPolicy");
+    throw new TypeError(`options.policy: expected ${ANY_POLICY}`);
   const policy = (await policyInForce(source)) as ParsedPolicy;
   const [checks, ofPolicy] = [new Checklist("token"), new Checklist("policy")];
   appraiseCurrent(policy.signed, now, ofPolicy);

@@ -107,7 +107,7 @@ describe("a sign-up", () => {
       const client = wrapped({ allowUnproven });
       for (const input of [INPUT, BARE]) {
         const value = await client.proxySignupV2(input);
-        expect([isUnproven(value), reportOf(value)]).toEqual([true, undefined]);
+        expect([isUnproven(value), reportOf(value)?.verdict]).toEqual([true, "unverified"]);
       }
       expect(isUnproven(await wrapped({ allowUnproven }).proxyGetAccount({}))).toBe(false);
     },
@@ -248,7 +248,11 @@ describe("a client without authProxyUrl", () => {
     );
     expect(sent).toEqual([]);
     const value = await wrapped({ allowUnproven: ["proxySignupV2"] }, config).proxySignupV2(INPUT);
-    expect([value["wallet"].addresses.length, reportOf(value)]).toEqual([2, undefined]);
+    expect([value["wallet"].addresses.length, isUnproven(value), reportOf(value)]).toMatchObject([
+      2,
+      true,
+      { verdict: "unverified", reason: "it was handed on without a proof, as allowUnproven says" },
+    ]);
   });
 });
 

@@ -87,7 +87,7 @@ describe("a submit by a wrapped fetch", () => {
         ["x-bootproof-verified", "none"],
       ]),
     );
-    expect(reportOf(response)).toBeUndefined();
+    expect(reportOf(response)?.verdict).toBe("unverified");
     expect(((await response.json()) as Json)["activity"].result).toEqual({ updateWalletResult: { walletId } });
     const proven = await rename(wrapped({ allowUnproven: true }));
     expect([proven.headers.get("x-bootproof"), reportOf(proven)?.verdict]).toEqual([null, "verified"]);
@@ -106,9 +106,9 @@ describe("a submit by a wrapped fetch", () => {
 });
 
 describe("another answer to a wrapped fetch", () => {
-  it("of a query is passed on unverified, without a report", async () => {
+  it("of a query is passed on unverified, and marked so", async () => {
     const response = await wrapped()(liar.url + GET_USER, stamped(USER));
-    expect([response.headers.get("x-bootproof-verified"), reportOf(response)]).toEqual(["none", undefined]);
+    expect([response.headers.get("x-bootproof-verified"), reportOf(response)?.verdict]).toEqual(["none", "unverified"]);
     expect(await response.json()).toEqual((await query(lab, "get_user", { userId: lab.ids.userId })).body);
   });
 
@@ -118,7 +118,7 @@ describe("another answer to a wrapped fetch", () => {
       liar.lie = () => wire(JSON.stringify({ ...error, activity: { result: {} } }), { status });
       const response = await rename();
       expect([response.status, response.ok, await response.json()]).toEqual([status, false, error]);
-      expect(reportOf(response)).toBeUndefined();
+      expect(reportOf(response)?.verdict).toBe("unverified");
     }
     liar.lie = honestly;
     const answered = await wrapped()(liar.url + GET_USER, { ...stamped(USER), headers: headersOf(`${USER} `) });
@@ -296,6 +296,7 @@ describe("an address", () => {
       await fetching(input, bare).catch(() => {});
       expect(calls).toEqual([]);
     }
+    if (isUntouched) expect(reportOf(outcome)?.verdict).toBe("unverified");
     if (isUntouched) return "untouched";
     return calls.length === 0 && sentTo === undefined ? "refused" : String(sentTo);
   };
@@ -653,5 +654,11 @@ describe("the request of a wrapped fetch", () => {
 it("throws TypeError for other options", () => {
   const wrong = [{ policy: {} }, { more: 1 }, { fetch: 1 }, { allowUnproven: "yes" }, { now: 1 }, { acceptance: "x" }];
   for (const more of wrong) expect(() => wrapped(more as never), JSON.stringify(more)).toThrow(TypeError);
-  expect(() => verifiedFetch(undefined as never)).toThrow(TypeError);
+  const policy = "options.policy is required: the result of parsePolicy or openSignedPolicy";
+  const missing = new TypeError(
+    `${policy}; options.baseUrl: expected a string, got nothing; options.evidence is required: a client, ` +
+      "a list of boot proofs, or a function from an ephemeral key to a boot proof",
+  );
+  for (const none of [undefined, {}]) expect(() => verifiedFetch(none as never)).toThrow(missing);
+  expect(() => wrapped({ policy: undefined as never })).toThrow(new TypeError(policy));
 });

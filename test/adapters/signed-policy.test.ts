@@ -33,7 +33,7 @@ const submitOf = ({ service }: LivingWorld): object => ({
 
 const failuresOf = async (answer: Promise<object>): Promise<readonly string[]> => {
   try {
-    expect(reportOf(await answer)?.signedPolicy?.name).toBe("test/signer");
+    expect(reportOf(await answer)).toMatchObject({ signedPolicy: { name: "test/signer" } });
     return [];
   } catch (error) {
     if (error instanceof RejectedActivityError) return [...new Set(error.failures.map(({ id }) => id))];

@@ -151,6 +151,9 @@ describe("a client under a signed policy", () => {
       /result of parsePolicy or openSignedPolicy/,
     );
     expect(() => client.withVerification(GOOD as never)).toThrow(TypeError);
+    expect(() => client.withVerification(undefined as never)).toThrow(
+      new TypeError("policy is required: the result of parsePolicy or openSignedPolicy"),
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 /** Callers' options by shapes: what is read of them, and what is a TypeError. */
 import { describe, expect, it } from "vitest";
-import { callable, requireShape, typedOptions } from "../../src/decode/options.js";
+import { callable, required, requireShape, typedOptions } from "../../src/decode/options.js";
 import { type MembersOf, count, demand, list, nonEmptyText, objectOf, optional } from "../../src/decode/shapes.js";
 
 interface Options {
@@ -19,6 +19,25 @@ const SHAPES: MembersOf<Options> = {
   nonce: demand(nonEmptyText),
 };
 const read = (value: unknown): Options => typedOptions("options", value as Options, SHAPES);
+
+describe("options that are missing", () => {
+  const shapes: MembersOf<{ policy: never; name?: string }> = {
+    policy: required("a policy"),
+    name: demand(nonEmptyText),
+  };
+  it("are a TypeError that names only the required members", () => {
+    for (const none of [undefined, {}, { policy: undefined }])
+      expect(() => typedOptions("options", none as never, shapes)).toThrow(
+        new TypeError("options.policy is required: a policy"),
+      );
+  });
+
+  it("are a TypeError if none is required, too", () => {
+    expect(() => read(undefined)).toThrow(
+      new TypeError("options: expected an object, with name, names, limit, now, nonce"),
+    );
+  });
+});
 
 describe("options", () => {
   it("are those of their shapes, without a prototype", () => {

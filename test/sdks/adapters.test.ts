@@ -3,7 +3,7 @@ import { createECDH } from "node:crypto";
 import { createActivityPoller } from "@turnkey/http";
 import { ApiKeyStamper } from "@turnkey/core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
+import { isUnproven, reportOf, stamperFrom, verified } from "../../src/adapters/index.js";
 import { RejectedActivityError, createClient, encryptOnRampSecret } from "../../src/client/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { VERIFIED_CALLS } from "../../src/lab/behaviour.js";
@@ -101,6 +101,18 @@ describe.each(SDKS)("$name", (sdk) => {
     expect(error.message).toContain(error.activityId);
   });
 
+  it("marks what it hands on unverified, and needs a policy", async () => {
+    const client = clients.get(sdk.name)!;
+    const user = await client["getUser"]!({ organizationId, userId: ids.userId });
+    const list = await client["getActivities"]!({ organizationId });
+    const open = await client["updateWallet"]!(inputOf(sdk, "updateWallet", organizationId, RENAME));
+    for (const value of [user, list]) expect(reportOf(value)).toMatchObject({ verdict: "unverified", claims: null });
+    expect([reportOf(open)?.verdict, reportOf(structuredClone(user))]).toEqual(["verified", undefined]);
+    const bare = (options?: object) => () => verified(sdk.client(place), options as never);
+    const missing = new TypeError("options.policy is required: the result of parsePolicy or openSignedPolicy");
+    for (const options of [undefined, {}, { policy: undefined }]) expect(bare(options)).toThrow(missing);
+  });
+
   it("refuses to stamp submits and to go to the auth proxy, unless allowed", async () => {
     const client = clients.get(sdk.name)!;
     const input = inputOf(sdk, "updateWallet", organizationId, RENAME);
@@ -114,7 +126,12 @@ describe.each(SDKS)("$name", (sdk) => {
     const headers = { [stamp.stampHeaderName as string]: stamp.stampHeaderValue as string };
     expect((await fetch(url as string, { method: "POST", body: body as string, headers })).status).toBe(200);
     const allowing = verified(sdk.client(place), { ...FAST, allowUnproven: ["stampUpdateWallet"] });
-    expect(await allowing["stampUpdateWallet"]!(input)).toHaveProperty("stamp");
+    const allowed = await allowing["stampUpdateWallet"]!(input);
+    expect([allowed, isUnproven(allowed), reportOf(allowed)?.verdict]).toEqual([
+      expect.objectContaining({ stamp: expect.anything() as unknown }),
+      true,
+      "unverified",
+    ]);
     expect(() => verified(sdk.client(place), { ...FAST, allowUnproven: ["stampNothing"] })).toThrow(TypeError);
     if (sdk.name !== "core") return;
     // Core always has an authProxyUrl, its own by default, and sends nothing without authProxyConfigId.

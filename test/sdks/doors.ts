@@ -28,7 +28,7 @@ export function wrapped(sdk: Sdk, { lab, url, evidenceUrl }: Wire, client = sdkC
 function valueOutcome(value: unknown): Outcome {
   const report = reportOf(value);
   const isActivity = typeof value === "object" && value !== null && Object.hasOwn(value, "activity");
-  if (report !== undefined) return made("verified", value, report);
+  if (report?.verdict === "verified") return made("verified", value, report);
   return made(isActivity ? "unfinished" : "other", value);
 }
 

@@ -32,7 +32,7 @@ const signUp: Door = async (world, side) => {
   const wrapped = verified(core, options);
   return outcomeOf(async () => {
     const value = await wrapped["proxySignupV2"]!(SIGN_UP);
-    if (reportOf(value) === undefined || isUnproven(value)) throw new Error("an answer that nobody verified");
+    if (reportOf(value)?.verdict !== "verified" || isUnproven(value)) throw new Error("an answer that nobody verified");
   });
 };
 

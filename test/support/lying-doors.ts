@@ -234,7 +234,8 @@ async function fetchDoor({ lab, url, evidenceUrl }: Wire): Promise<Door> {
       const answer = await response.text();
       if (response.status !== 200) return { ...NONE, kind: "error", message: answer };
       const outcome = httpOutcome(response, JSON.parse(answer) as Json, answer);
-      const { question, warned } = made(outcome.kind, null, reportOf(response));
+      const report = reportOf(response)!;
+      const { question, warned } = made(outcome.kind, null, report.verdict === "unverified" ? undefined : report);
       if (question !== outcome.question) throw new Error("the report and the header differ");
       return { ...outcome, warned };
     }),
