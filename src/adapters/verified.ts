@@ -17,6 +17,7 @@ import { type FindBootProof, evidenceByKey } from "../client/evidence.js";
 import { ANY_POLICY, type SignedPolicy } from "../signed-policy/open.js";
 import { ACCOUNT_OPTIONS, type AccountOptions, accountVerifierOf } from "../client/account-verifier.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
+import { takesText } from "../client/stamp-shapes.js";
 import { type AuthProxyOperation, isAuthOperation } from "../exchange/auth-proxy.js";
 import { Bindings } from "../exchange/bindings.js";
 import { type SubmitQuestion, operationOf } from "../exchange/question.js";
@@ -140,7 +141,7 @@ export function verified<Client extends ForeignClient>(client: Client, options: 
  */
 export function stamperFrom(theirs: ForeignStamper): AnyStamper {
   if (typeof theirs?.stamp !== "function") throw new TypeError("stamper: expected an object with a function stamp");
-  return { stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) };
+  return takesText({ stamp: (body) => theirs.stamp(typeof body === "string" ? body : fromUtf8(body)!) });
 }
 
 export interface ForeignStamper {

@@ -33,8 +33,14 @@ type ShapeName = keyof typeof SHAPES;
 /** A header value: visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Published stampers that were recognised. They get the body as text. */
+/** Published stampers that were recognised, or that {@link takesText} names. They get the body as text. */
 const published = new WeakSet<object>();
+
+/** Marks a stamper that takes text, so that it never stamps a body twice: each time may ask the user of a wallet. */
+export function takesText(stamper: AnyStamper): AnyStamper {
+  published.add(stamper);
+  return stamper;
+}
 
 /**
  * Stamps a body with a stamper of either shape. Only its result shows the shape, so the stamper first gets bytes that

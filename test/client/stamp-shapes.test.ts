@@ -2,7 +2,14 @@
 import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type AnyStamper, type ClientError, apiKeyStamper, webauthnStamper } from "../../src/client/index.js";
+import { stamperFrom } from "../../src/adapters/index.js";
+import {
+  type AnyStamper,
+  type ClientError,
+  type PublishedStamp,
+  apiKeyStamper,
+  webauthnStamper,
+} from "../../src/client/index.js";
 import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { apiKey, fakeFetch, isStamped, rejectionOf, testClient } from "./support.js";
 
@@ -87,6 +94,18 @@ describe("a published stamper", () => {
     await (await testClient({ fetch, stamper })).getUser({ userId: "u" });
     const hash = createHash("sha256").update(requests[0]!.raw).digest("hex");
     expect(requests.map(({ headers }) => headers["x-stamp"])).toEqual([`${hash}string`]);
+  });
+
+  it("in stamperFrom stamps text only, and once, though its stamp cannot be verified here", async () => {
+    const bodies: unknown[] = [];
+    const stamp = async (body: string): Promise<PublishedStamp> => {
+      bodies.push(body);
+      return { stampHeaderName: "X-Stamp", stampHeaderValue: "of a wallet" };
+    };
+    const { fetch, requests } = fakeFetch(() => ({ body: USER }));
+    await (await testClient({ fetch, stamper: stamperFrom({ stamp }) })).getUser({ userId: "u" });
+    expect(bodies).toEqual(requests.map(({ raw }) => Buffer.from(raw).toString()));
+    expect(() => stamperFrom({} as never)).toThrow(TypeError);
   });
 });
 
