@@ -217,7 +217,8 @@ export type {
   ListedWallet,
   MadeAccount,
 } from "./addresses/lists.js";
-export { DerivationPolicyError, requireDerivationPolicy, verifyAddressActivity } from "./addresses/verify.js";
+export { verifyAddressActivity } from "./addresses/verify.js";
+export { DerivationPolicyError, requireDerivationPolicy } from "./appraise/derivation.js";
 export type {
   AddressEvidence,
   AddressProof,

@@ -97,9 +97,8 @@ async function proxied(payload: string): Promise<() => Promise<unknown>> {
   onTestFinished(() => lab.close());
   const stamper = await apiKeyStamper(lab.apiKey);
   const { query } = createClient({ baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper });
-  const evidence = { now: () => new Date(), query };
   const policy = parsePolicy(JSON.stringify(lab.policyFile));
-  const proxy = new VerifyingProxy({ policy, evidence, allowUnproven: false, acceptance: "standard", provenance: [] });
+  const proxy = new VerifyingProxy({ policy, query, allowUnproven: false });
   const proven = { generateAppProofs: true };
   const wallet = await completed(submit(lab, "createWallet", TWO_ACCOUNTS, proven));
   const [signWith] = (Object.values(wallet["result"] as object)[0] as { addresses: string[] }).addresses;

@@ -523,6 +523,15 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
       return answer.report.verdict;
     }),
   ),
+  createDoor: [{}, { boot: DEBUG }].map((how) =>
+    door([{ policy: policyOf(), bootProofLimit: 3 }], async (options) => {
+      const service = new AttestedService(how);
+      const shared = client.createDoor(Object.assign(options, { now: () => service.now }));
+      const made = (await service.client()).withVerification(shared);
+      const answer = await made.updateWallet(WALLET).catch((error: library.RejectedError) => error);
+      return answer.report.verdict;
+    }),
+  ),
   "verified.submit": [
     door([{ name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET" }, WALLET, CALL], (...all) =>
       proven((one) => one.submit(...all)),
@@ -1062,7 +1071,7 @@ const LOOSENING = {
   ...each([], "trustAnchors", "bootProofs", "inputs"),
   ...each(true, "allowDebug", "bootProofsOnly", "color", "resendSubmits", "generateAppProofs", "isNowGiven"),
   ...each(true, "onlyFailures", "failFast", "once", "allActivities"),
-  ...each({}, "uses", "stamper", "setting", "key", "activity", "anchors"),
+  ...each({}, "uses", "stamper", "door", "setting", "key", "activity", "anchors"),
   ...each(never, "readFile", "readYaml", "sleep", "random", "out", "judge", "onBootProofs", "onProgress", "newest"),
   ...each(never, "onEntry", "onRefusal", "onOutage", "reload", "onMessage", "onPoll", "onStatus", "onLine"),
   ...each(never, "onSegment", "onEnd", "signUpEvidence"),
@@ -1183,6 +1192,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   ...each(
     "acceptance maxAgeMs",
     "client.withVerification",
+    "createDoor",
     "Auditor.of",
     "localJudge",
     "auditSetting",
@@ -1191,7 +1201,7 @@ const DEMANDS: Readonly<Record<string, string>> = {
   "verified.verifyActivity": "expected organizationId",
   "verified.verifyAppProofs": "addresses challenge organizationId payload requestedAt",
   "verified.addresses": "addresses allActivities organizationId",
-  ...each("acceptance allActivities authProxyUrl maxAgeMs verifyAddresses", "verified", "verifiedFetch"),
+  ...each("acceptance allActivities authProxyUrl door maxAgeMs verifyAddresses", "verified", "verifiedFetch"),
   renderPage: "acceptance ephemeralKey expected maxAgeMs measurements nonce",
   auditFiles: "expected",
   watch: "acceptance apps ephemeralKeys maxAgeMs",

@@ -455,7 +455,7 @@ it("comments switch no limit of the lint step off but what types cannot say", ()
 });
 
 it("time and randomness are arguments everywhere but where a program starts", () => {
-  const starts = /^src\/(?:cli|lab|client|adapters|disk|page\/browser\.ts|watch\/node|audit\/node)|^bin\//;
+  const starts = /^src\/(?:cli|lab|client|door\/door|adapters|disk|page\/browser\.ts|watch\/node|audit\/node)|^bin\//;
   const inner = [...sources.values()].filter(({ file }) => !starts.test(file));
   expect(inner.flatMap(({ file, ambient }) => ambient.map((text) => `${file}: ${text}`))).toEqual([]);
 });

@@ -2,15 +2,14 @@
 import { lastOf } from "../bytes.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { answerOfValue, holdsResult } from "../door/answer.js";
+import { authOperationOf } from "../door/auth-proxy.js";
+import type { Entrance, EntranceCall } from "../door/entrance.js";
+import type { Handed } from "../door/handed.js";
+import { type FindBootProof, type Query, evidenceByKey } from "../door/evidence.js";
+import type { Exchange, Polling } from "../door/exchange.js";
+import { type ServiceQuestion, operationOf } from "../door/question.js";
 import { type Attempt, attempt, faultText } from "../errors.js";
-import type { AccountVerifier } from "../client/account-verifier.js";
-import type { ActivityVerifier } from "../client/activity-verifier.js";
-import { type EvidenceSource, type FindBootProof, evidenceByKey } from "../client/evidence.js";
-import { answerOfValue, holdsResult } from "../exchange/answer.js";
-import type { Bindings } from "../exchange/bindings.js";
-import { type AskedActivity, Exchange } from "../exchange/exchange.js";
-import { type ServiceQuestion, operationOf, questionOf } from "../exchange/question.js";
-import type { Report } from "../report/report.js";
 import {
   type ForeignClient,
   type ForeignMembers,
@@ -20,25 +19,19 @@ import {
   plainJson,
   queriesOf,
 } from "./foreign.js";
-import type { AuthProxyVerifier } from "./auth-proxy.js";
-import { authOperationOf } from "../exchange/auth-proxy.js";
 import { keepProof, keepReport, rejected } from "./results.js";
 
 /** The settings that all calls of a wrapped client share. */
 export interface Setting {
   readonly client: ForeignClient;
   readonly evidence: ForeignClient | FindBootProof | null;
-  readonly verifier: ActivityVerifier;
-  /** Null if the client has no auth proxy. */
-  readonly authProxy: AuthProxyVerifier | null;
-  /** Null if accounts are not verified. */
-  readonly accounts: AccountVerifier | null;
+  readonly entrance: Entrance;
+  readonly hasAuthProxy: boolean;
   readonly organizationId: string | undefined;
   readonly pollIntervalMs: number;
   readonly pollAttempts: number;
   /** Whether the SDK reads `generateAppProofs` only inside `parameters`. */
   readonly isFlagAmongParameters: boolean;
-  readonly bindings: Bindings;
 }
 
 /** Thrown instead of sending: a trial sends nothing. */
@@ -53,7 +46,7 @@ interface Opened {
 /** The activity that is returned to the caller, with its report if it was verified. */
 interface Answered {
   readonly activity: JsonObject;
-  readonly report: Report | null;
+  readonly report: Handed["report"];
 }
 
 export class Call {
@@ -92,6 +85,7 @@ export class Call {
     this.#begin();
     const opened = this.#open(pathIn(url), body);
     const { question } = opened.exchange;
+    // What is allowed for the auth proxy is not for the service.
     if ("isProven" in question && !question.isProven)
       throw new TypeError(`${question.operation}: not sent: the signed body lacks generateAppProofs: true`);
     return this.#settled(opened, await send(question), []);
@@ -105,7 +99,6 @@ export class Call {
     more: readonly unknown[],
   ): Promise<unknown> {
     this.#begin();
-    const verifier = this.#setting.authProxy!;
     const operation = authOperationOf(path);
     const copied = attempt(() => copyJson(given));
     const body = copied.value;
@@ -114,6 +107,7 @@ export class Call {
       const fault = body === undefined ? faultText(copied.faults) : "not an object";
       throw new TypeError(`${operation}: not sent: expected a JSON object (${fault})`);
     }
+    const verifier = await this.#setting.entrance.authProxy();
     const asked = verifier.ask(operation, copied, isAllowed);
     const answer = await send.call(this.#setting.client, path, plainJson(body), ...more);
     const query = this.#queriesOf(this.#setting.organizationId ?? "", []);
@@ -124,7 +118,7 @@ export class Call {
   }
 
   /** Builds the value for the caller from the activities of this call. Returns null if the value must be withheld. */
-  finished(value: unknown, isEnvelope: boolean): { readonly value: unknown; readonly report: Report | null } | null {
+  finished(value: unknown, isEnvelope: boolean): { readonly value: unknown; readonly report: Handed["report"] } | null {
     const answered = this.#answered.find(({ activity }) => isActivityOf(value, activity));
     if (answered === undefined) return holdsAnyResult(value) ? null : { value, report: null };
     const { report } = answered;
@@ -165,62 +159,52 @@ export class Call {
    */
   #open(path: string, body: Attempt<JsonValue>): Opened {
     const operation = operationOf(path);
-    const question = operation === null ? "the path is not that of an operation" : questionOf(operation, body);
-    if (typeof question === "string") throw new TypeError(`${operation?.name ?? path}: not sent: ${question}`);
+    const exchange =
+      operation === null ? "the path is not that of an operation" : this.#setting.entrance.ask(operation, body);
+    if (typeof exchange === "string") throw new TypeError(`${operation?.name ?? path}: not sent: ${exchange}`);
+    const { question } = exchange;
     if (question.kind === "activity") {
       const own = this.#submits.find(({ firstId }) => firstId === question.activityId) ?? lastOf(this.#submits);
       if (own !== undefined) return { exchange: own, isFetched: true };
     }
-    const exchange = new Exchange(question, this.#setting.bindings);
     if (question.kind === "submit" || question.kind === "vote") this.#submits.push(exchange);
     return { exchange, isFetched: false };
   }
 
   async #settled({ exchange, isFetched }: Opened, answer: unknown, more: readonly unknown[]): Promise<unknown> {
-    const verify = (asked: AskedActivity): ReturnType<ActivityVerifier["verify"]> => this.#verified(asked, more);
-    const ask = (activityId: string): Promise<unknown> => this.#asked(exchange, activityId, more);
-    const polling = {
-      attempts: isFetched || exchange.question.kind === "activity" ? 0 : this.#setting.pollAttempts,
-      ask: async (activityId: string) => answerOfValue(await ask(activityId)),
+    const { entrance, organizationId } = this.#setting;
+    const { question } = exchange;
+    // The organization of a question that names none is that of the client's configuration.
+    const owner = question.organizationId ?? organizationId ?? "";
+    const isPolled = question.kind === "submit" || question.kind === "vote";
+    const call: EntranceCall = {
+      query: this.#queriesOf(owner, more),
+      isFetched,
+      ...(isPolled && { polling: this.#polling(owner, more) }),
     };
-    const settled = isFetched
-      ? await exchange.settle(answerOfValue(answer), verify, true)
-      : await exchange.settlePolled(answerOfValue(answer), verify, polling);
-    if (settled.kind === "other") return this.#judged(exchange, settled.value, more);
-    const report = settled.kind === "verified" ? settled.verified.report : null;
-    const answered = { activity: plainJson(settled.activity), report };
-    this.#answered.push(answered);
-    return { activity: answered.activity };
-  }
-
-  /** Returns what is handed on of an answer to a query. */
-  async #judged({ question }: Exchange, answer: JsonValue, more: readonly unknown[]): Promise<JsonValue> {
-    const { accounts, organizationId = null } = this.#setting;
-    if (question.kind !== "query" || accounts === null) return plainJson(answer);
-    const owned = { ...question, organizationId: question.organizationId ?? organizationId };
-    const query = this.#queriesOf(owned.organizationId ?? "", more);
-    const judged = await accounts.verify(owned, answer, { query });
-    const value = plainJson(judged?.value ?? answer);
-    keepReport(judged?.report ?? null, value);
+    const handed = await rejected(entrance.settle(exchange, answerOfValue(answer), call));
+    const value = plainJson(handed.value);
+    if (handed.settled.kind === "other") keepReport(handed.report, value);
+    else this.#answered.push({ activity: (value as JsonObject)["activity"] as JsonObject, report: handed.report });
     return value;
   }
 
-  #queriesOf(organizationId: string, more: readonly unknown[]): EvidenceSource["query"] {
-    const { client, evidence, verifier } = this.#setting;
+  #polling(organizationId: string, more: readonly unknown[]): Polling {
+    const { client, pollIntervalMs, pollAttempts } = this.#setting;
+    return {
+      attempts: pollAttempts,
+      ask: async (activityId) => {
+        await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+        return answerOfValue(await foreignRequest(client)(GET_ACTIVITY, { activityId, organizationId }, ...more));
+      },
+    };
+  }
+
+  #queriesOf(organizationId: string, more: readonly unknown[]): Query {
+    const { client, evidence } = this.#setting;
     const isFunction = typeof evidence === "function";
     const query = queriesOf((isFunction ? null : evidence) ?? client, organizationId, evidence === null ? more : []);
-    return isFunction ? evidenceByKey(evidence, verifier.source.now, query).query : query;
-  }
-
-  async #asked({ question }: Exchange, activityId: string, more: readonly unknown[]): Promise<unknown> {
-    await new Promise((resolve) => setTimeout(resolve, this.#setting.pollIntervalMs));
-    const { organizationId } = question;
-    return foreignRequest(this.#setting.client)(GET_ACTIVITY, { activityId, organizationId }, ...more);
-  }
-
-  async #verified(asked: AskedActivity, more: readonly unknown[]): ReturnType<ActivityVerifier["verify"]> {
-    const query = this.#queriesOf(asked.expected?.organizationId ?? "", more);
-    return rejected(this.#setting.verifier.verify(asked, { query }));
+    return isFunction ? evidenceByKey(evidence, query) : query;
   }
 }
 

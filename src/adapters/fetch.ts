@@ -1,50 +1,29 @@
 /** A fetch that verifies the service's answers, for any SDK and any runtime. It shares its rules with the proxy. */
-import type { Policy } from "../appraise/policy.js";
-import {
-  ACCOUNT_OPTIONS,
-  type AccountOptions,
-  type AccountVerifier,
-  NEEDS_CLIENT,
-  accountVerifierOf,
-} from "../client/account-verifier.js";
-import { ActivityVerifier, VERIFICATION_OPTIONS, type VerificationOptions } from "../client/activity-verifier.js";
 import type { Client } from "../client/client.js";
-import { ClientError, answerError } from "../client/errors.js";
-import { type EvidenceSource, type FindBootProof, evidenceByKey, givenEvidence } from "../client/evidence.js";
-import type { Fetch } from "../client/platform.js";
 import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
-import { callable, required, typedOptions } from "../decode/options.js";
+import { callable, required } from "../decode/options.js";
 import { type MembersOf, demand, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
+import { ACCOUNT_OPTIONS, type AccountOptions, NEEDS_CLIENT } from "../door/account-options.js";
+import { exactText } from "../door/answer.js";
+import { authOperationOf } from "../door/auth-proxy.js";
+import { AT_DOOR, type AtDoor, doorOf, optionsAtDoor } from "../door/door.js";
+import { type AllowUnproven, Entrance, type EntranceCall } from "../door/entrance.js";
+import type { Handed } from "../door/handed.js";
+import { ClientError, answerError } from "../door/errors.js";
+import { type FindBootProof, type Query, evidenceByKey, givenEvidence } from "../door/evidence.js";
+import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, requireSize, stampIn } from "../door/http.js";
+import type { ReadAnswer } from "../door/answer.js";
+import type { Fetch } from "../door/platform.js";
 import { attempt } from "../errors.js";
-import { exactText } from "../exchange/answer.js";
-import { Bindings } from "../exchange/bindings.js";
-import { authOperationOf } from "../exchange/auth-proxy.js";
-import {
-  type AllowUnproven,
-  HttpFault,
-  type HttpReply,
-  MAX_ANSWER_BYTES,
-  type ReceivedAnswer,
-  exchangeOf,
-  provenReply,
-  replyTo,
-  replyWith,
-  requireSize,
-  stampIn,
-} from "../exchange/http.js";
-import { ANY_POLICY, type SignedPolicy } from "../signed-policy/open.js";
-import { type ForeignClient, queriesOf } from "./foreign.js";
-import type { TokenReport } from "../token/verify.js";
 import { requireRuntime } from "../verify/runtime.js";
-import { AuthProxyVerifier } from "./auth-proxy.js";
+import { type ForeignClient, queriesOf } from "./foreign.js";
 import { keepProof, keepReport, rejected } from "./results.js";
 
 type BootProofs = readonly object[];
 
-export interface VerifiedFetchOptions extends VerificationOptions, AccountOptions {
-  /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
-  readonly policy: Policy | SignedPolicy;
+/** It needs a `policy`, or a `door` that has one. */
+export interface VerifiedFetchOptions extends AtDoor, AccountOptions {
   /** The service's address, `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
   /**
@@ -73,22 +52,18 @@ export interface VerifiedFetchOptions extends VerificationOptions, AccountOption
    * none.
    */
   readonly otherOrigins?: readonly string[];
-  /** The time of verification. Default: the clock. */
-  readonly now?: () => Date;
 }
 
 const ANY_EVIDENCE = "a client, a list of boot proofs, or a function from an ephemeral key to a boot proof";
 const OPTIONS: MembersOf<VerifiedFetchOptions> = {
-  policy: required(ANY_POLICY),
+  ...AT_DOOR,
+  ...ACCOUNT_OPTIONS,
   baseUrl: nonEmptyText,
   evidence: required(ANY_EVIDENCE),
   fetch: optional(callable),
   allowUnproven: optional(either(flag, list(nonEmptyText), "true, false, or a list of operations")),
   authProxyUrl: demand(nonEmptyText),
   otherOrigins: optional(list(nonEmptyText)),
-  now: optional(callable),
-  ...VERIFICATION_OPTIONS,
-  ...ACCOUNT_OPTIONS,
 };
 
 /**
@@ -115,9 +90,9 @@ const OPTIONS: MembersOf<VerifiedFetchOptions> = {
  * globalThis.fetch = verifiedFetch({ policy, baseUrl, evidence: client }); // client: createClient(…)
  */
 export function verifiedFetch(options: VerifiedFetchOptions): Fetch {
-  const own = typedOptions("options", options, OPTIONS);
-  const door = new FetchDoor(own);
-  return (async (input: Input, init?: RequestInit) => door.fetch(input, init)) as Fetch;
+  const own = optionsAtDoor(options, OPTIONS);
+  const entrance = new FetchEntrance(own);
+  return (async (input: Input, init?: RequestInit) => entrance.fetch(input, init)) as Fetch;
 }
 
 type Input = string | URL | Request;
@@ -126,11 +101,7 @@ type Input = string | URL | Request;
 interface Asked {
   readonly operation: string;
   readonly effect: "none" | "unknown";
-  reply(answer: ReceivedAnswer, call: { readonly signal?: AbortSignal }): Promise<FetchReply>;
-}
-
-interface FetchReply extends HttpReply {
-  readonly tokenReport?: TokenReport<object> | null;
+  settle(read: ReadAnswer, call: EntranceCall): Promise<Handed>;
 }
 
 interface SentRequest {
@@ -138,41 +109,26 @@ interface SentRequest {
   readonly body: Uint8Array;
 }
 
-class FetchDoor {
+class FetchEntrance {
   readonly #base: URL;
+  readonly #authBase: URL | null;
   readonly #send: Fetch;
-  readonly #verifier: ActivityVerifier;
-  readonly #accounts: AccountVerifier | null;
-  readonly #rules: { readonly bindings: Bindings; readonly allowUnproven: AllowUnproven };
+  readonly #query: Query;
+  readonly #entrance: Entrance;
   readonly #otherOrigins: readonly string[];
-  readonly #authProxy: { readonly base: URL; readonly verifier: AuthProxyVerifier } | null;
 
   constructor(options: VerifiedFetchOptions) {
-    const {
-      baseUrl,
-      fetch = globalThis.fetch,
-      otherOrigins = [],
-      allowUnproven = false,
-      policy,
-      authProxyUrl,
-    } = options;
+    const { baseUrl, fetch = globalThis.fetch, otherOrigins = [], authProxyUrl } = options;
     if (typeof fetch !== "function") throw new TypeError("options.fetch: required, as there is no global fetch");
     // Before anything is sent: a sign-up whose answer cannot be read has made an organization all the same.
     requireRuntime(["URL.canParse"]);
     if (options.fetch === undefined && !("body" in Response.prototype)) throw new TypeError(NO_BODY);
     this.#base = new URL(checkedBaseUrl(baseUrl));
+    this.#authBase = authProxyUrl === undefined ? null : new URL(checkedBaseUrl(authProxyUrl, "authProxyUrl"));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
-    this.#verifier = new ActivityVerifier(sourceOf(options), policy, options);
-    this.#accounts = accountVerifierOf(this.#verifier, options);
-    this.#rules = { bindings: new Bindings(), allowUnproven };
+    this.#query = queryOf(options);
+    this.#entrance = new Entrance(doorOf(options), options);
     this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin, "otherOrigins")).origin);
-    this.#authProxy =
-      authProxyUrl === undefined
-        ? null
-        : {
-            base: new URL(checkedBaseUrl(authProxyUrl, "authProxyUrl")),
-            verifier: new AuthProxyVerifier(this.#verifier, allowUnproven),
-          };
   }
 
   async fetch(input: Input, init?: RequestInit): Promise<Response> {
@@ -191,7 +147,7 @@ class FetchDoor {
     // the copy is garbage-collected.
     const signal = (init?.signal === undefined ? (input as Request).signal : init.signal) ?? null;
     const body = new Uint8Array(await request.arrayBuffer());
-    const asked = attemptHttp(() => ask({ request, body }));
+    const asked = await requested(ask({ request, body }));
     if (signal?.aborted === true) throw signal.reason;
     const { method } = request;
     const headers = [...request.headers] as [string, string][];
@@ -201,8 +157,8 @@ class FetchDoor {
   }
 
   /** Returns what checks a request to this address. Null if it is neither the service's nor the auth proxy's. */
-  #questionAt(url: URL): ((sent: SentRequest) => Asked) | null {
-    const auth = this.#authProxy === null ? null : pathBelow(url, this.#authProxy.base);
+  #questionAt(url: URL): ((sent: SentRequest) => Promise<Asked>) | null {
+    const auth = this.#authBase === null ? null : pathBelow(url, this.#authBase);
     const operation = auth === null ? null : authOperationOf(auth);
     if (operation !== null) return (sent) => this.#askAuthProxy(operation, sent);
     const path = pathWithin(url, this.#base);
@@ -225,8 +181,7 @@ class FetchDoor {
     throw new ClientError("request", `not sent: a request with ${private_} to ${origin}. ${advice}`);
   }
 
-  #askAuthProxy(operation: string, { request, body }: SentRequest): Asked {
-    const { verifier } = this.#authProxy!;
+  async #askAuthProxy(operation: string, { request, body }: SentRequest): Promise<Asked> {
     const stamped = [...request.headers.keys()].find(isStampName);
     if (request.method !== "POST") return refuseAuthPath();
     if (stamped !== undefined)
@@ -235,52 +190,42 @@ class FetchDoor {
         `not sent: ${operation}: the auth proxy takes no stamp, such as ${stamped}`,
       );
     requireSize(body);
+    const verifier = await this.#entrance.authProxy();
     const asked = verifier.ask(
       operation,
       attempt(() => parseJson(body)),
     );
-    const reply: Asked["reply"] = (answer, call) =>
-      replyWith(answer, async (read) => {
-        const { value, proven, report, tokenReport } = await verifier.settle(asked, read, call);
-        return { ...provenReply(value, proven, report), tokenReport } as FetchReply;
-      });
-    return { operation, effect: "unknown", reply };
+    return { operation, effect: "unknown", settle: (read, call) => verifier.settle(asked, read, call) };
   }
 
-  #askService(path: string, { request, body }: SentRequest): Asked {
+  async #askService(path: string, { request, body }: SentRequest): Promise<Asked> {
     const { method, headers } = request;
     const stamp = stampIn([...headers]);
     if ("fault" in stamp) throw new HttpFault("invalid-request", `not sent: ${stamp.fault}`);
-    const exchange = exchangeOf({ method, path, body, ...stamp }, this.#rules);
+    const exchange = exchangeOf(this.#entrance, { method, path, body, ...stamp });
     const { kind, operation } = exchange.question;
     const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
-    const reply: Asked["reply"] = (answer, call) =>
-      replyTo(
-        exchange,
-        answer,
-        (asked) => rejected(this.#verifier.verify(asked, call)),
-        (asked, value) => this.#accounts?.verify(asked, value, { ...this.#verifier.source, ...call }),
-      );
-    return { operation, effect, reply };
+    return { operation, effect, settle: (read, call) => rejected(this.#entrance.settle(exchange, read, call)) };
   }
 
   async #answered(
-    { operation, effect, reply }: Asked,
+    { operation, effect, settle }: Asked,
     response: Response,
     signal: AbortSignal | null,
   ): Promise<Response> {
     const header = (name: string): string[] => [response.headers.get(name) ?? []].flat();
+    const call = { query: this.#query, ...(signal !== null && { signal }) };
     try {
       // In browsers a redirect that is not followed has the status 0.
       const isRedirect = response.redirected || response.type === "opaqueredirect";
       if (isRedirect) throw new HttpFault("invalid-answer", "redirects are not followed");
       const body = await readBounded(response, MAX_ANSWER_BYTES);
-      const replied = await reply({ status: response.status, header, body }, signal === null ? {} : { signal });
-      const made = new Response(exactText(replied.value), {
-        status: replied.status,
-        headers: { ...replied.headers, "Content-Type": "application/json" },
+      const reply = await replyTo({ status: response.status, header, body }, (read) => settle(read, call));
+      const made = new Response(exactText(reply.value), {
+        status: reply.status,
+        headers: { ...reply.headers, "Content-Type": "application/json" },
       });
-      keepProof(made, replied);
+      keepProof(made, reply);
       return made;
     } catch (error) {
       if (error instanceof HttpFault) throw answerError(operation, [{ path: "", message: error.message }], effect);
@@ -293,7 +238,7 @@ const NO_BODY =
   "options.fetch: required, as answers of the global fetch have no body that can be read as a stream. Pass a fetch " +
   "whose answers have one, such as that of expo/fetch";
 
-function refuseAuthPath(): never {
+async function refuseAuthPath(): Promise<never> {
   throw new HttpFault("not-found", "not sent: only POST /v1/NAME is sent to the auth proxy");
 }
 
@@ -301,28 +246,24 @@ function isStampName(name: string): boolean {
   return name.toLowerCase().startsWith("x-stamp");
 }
 
-/** Runs a check of a request. Its {@link HttpFault} becomes a {@link ClientError}. */
-function attemptHttp(check: () => Asked): Asked {
-  try {
-    return check();
-  } catch (error) {
-    if (error instanceof HttpFault) throw new ClientError("request", error.message);
-    throw error;
-  }
+/** Awaits the check of a request. Its {@link HttpFault} becomes a {@link ClientError}. */
+async function requested(check: Promise<Asked>): Promise<Asked> {
+  return check.catch((error: unknown) => {
+    throw error instanceof HttpFault ? new ClientError("request", error.message) : error;
+  });
 }
 
-/** Returns the evidence source. Throws TypeError unless `evidence` is one of the three kinds. */
-function sourceOf({ evidence, verifyAddresses, now = () => new Date() }: VerifiedFetchOptions): EvidenceSource {
-  if (typeof evidence === "function" && verifyAddresses !== true) return evidenceByKey(evidence, now);
+/** Returns what asks for evidence. Throws TypeError unless `evidence` is one of the three kinds. */
+function queryOf({ evidence, verifyAddresses }: VerifiedFetchOptions): Query {
+  if (typeof evidence === "function" && verifyAddresses !== true) return evidenceByKey(evidence);
   const given = (evidence ?? {}) as Partial<Client & ForeignClient & { readonly bootProofs: BootProofs }>;
   const isNamed = Object.hasOwn(Object(evidence) as object, "bootProofs");
   const bootProofs = isNamed ? given.bootProofs : evidence;
   if ((Array.isArray(bootProofs) || typeof evidence === "function") && verifyAddresses === true)
     throw new TypeError(NEEDS_CLIENT);
-  if (Array.isArray(bootProofs)) return givenEvidence(bootProofs as readonly JsonObject[], now);
-  if (typeof given.query === "function")
-    return { now, query: (name, parameters, call) => given.query!(name, parameters, call) };
-  if (typeof given.request === "function") return { now, query: queriesOf(evidence as ForeignClient, "") };
+  if (Array.isArray(bootProofs)) return givenEvidence(bootProofs as readonly JsonObject[]);
+  if (typeof given.query === "function") return (name, parameters, call) => given.query!(name, parameters, call);
+  if (typeof given.request === "function") return queriesOf(evidence as ForeignClient, "");
   throw new TypeError(`options.evidence: expected ${ANY_EVIDENCE}`);
 }
 

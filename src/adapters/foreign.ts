@@ -1,8 +1,8 @@
 /** What the clients of other SDKs have in common: members, paths, statuses, and how to copy an instance. */
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
-import type { EvidenceSource } from "../client/evidence.js";
-import { ClientError, ServiceError, serviceFacts } from "../client/errors.js";
+import type { Query } from "../door/evidence.js";
+import { ClientError, ServiceError, serviceFacts } from "../door/errors.js";
 
 /**
  * A client of this service: `TurnkeyClient` of `@turnkey/http`, `apiClient()` of `@turnkey/sdk-server`, or
@@ -69,11 +69,7 @@ export function plainJson<T extends JsonValue>(value: T): T {
 }
 
 /** Returns a function that queries through a client. `organizationId` is used for queries that name no organization. */
-export function queriesOf(
-  client: ForeignClient,
-  organizationId: string,
-  more: readonly unknown[] = [],
-): EvidenceSource["query"] {
+export function queriesOf(client: ForeignClient, organizationId: string, more: readonly unknown[] = []): Query {
   return async (name, parameters, options) => {
     const body: JsonObject = { organizationId: options.organizationId ?? organizationId, ...parameters };
     try {

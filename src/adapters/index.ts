@@ -5,4 +5,6 @@ export { verifiedFetch } from "./fetch.js";
 export type { VerifiedFetchOptions } from "./fetch.js";
 export type { UnverifiedReport } from "./results.js";
 export { isUnproven, reportOf, tokenReportOf } from "./results.js";
-export { RejectedAuthProxyError } from "./auth-proxy.js";
+export { createDoor } from "../door/door.js";
+export type { DoorOptions, SharedDoor } from "../door/door.js";
+export { RejectedAuthProxyError } from "../door/errors.js";

@@ -1,7 +1,7 @@
 /** Reports of values that were handed on, and rejections in a form that suits other libraries. */
 import { cut, listed } from "../errors.js";
-import { RejectedActivityError, rejectionAdvice } from "../client/errors.js";
-import type { AccountReport, HttpReply, Proven } from "../exchange/http.js";
+import { RejectedActivityError, rejectionAdvice } from "../door/errors.js";
+import type { AccountReport, Handed } from "../door/handed.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
 
@@ -39,7 +39,7 @@ export function reportOf(value: unknown): AnyReport | undefined {
 }
 
 /** Keeps the report of values that are handed on. Null marks those that have none as unverified. */
-export function keepReport(report: HttpReply["report"], ...values: readonly unknown[]): void {
+export function keepReport(report: Handed["report"], ...values: readonly unknown[]): void {
   for (const value of values) {
     if (typeof value !== "object" || value === null) continue;
     if (report !== null) REPORTS.set(value, report as AnyReport);
@@ -79,18 +79,12 @@ export function isUnproven(value: unknown): boolean {
 }
 
 /** Keeps what was found out about a value that is handed on. */
-export function keepProof(value: object, { proven, report, tokenReport = null }: KeptProof): void {
-  if (tokenReport !== null) TOKEN_REPORTS.set(value, tokenReport);
+export function keepProof(value: object, { proven, report, tokenReport }: Omit<Handed, "value">): void {
+  if (tokenReport) TOKEN_REPORTS.set(value, tokenReport);
   if (proven === "unproven") {
     UNPROVEN.add(value);
     REPORTS.set(value, unverified(ALLOWED));
   } else keepReport(report, value);
-}
-
-interface KeptProof {
-  readonly proven: Proven;
-  readonly report: HttpReply["report"];
-  readonly tokenReport?: TokenReport<object> | null;
 }
 
 /**

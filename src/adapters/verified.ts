@@ -1,27 +1,18 @@
 /** Wraps clients of other SDKs. A wrapped client returns a result only after verification. */
-import type { Policy } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { jsonInput, ownMembers } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
-import { callable, having, required, typedOptions } from "../decode/options.js";
+import { callable, having } from "../decode/options.js";
 import { type MembersOf, type Shape, demand, either, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { attempt } from "../errors.js";
-import {
-  ActivityVerifier,
-  POLLING_OPTIONS,
-  type PollingOptions,
-  VERIFICATION_OPTIONS,
-  type VerificationOptions,
-} from "../client/activity-verifier.js";
-import { type FindBootProof, evidenceByKey } from "../client/evidence.js";
-import { ANY_POLICY, type SignedPolicy } from "../signed-policy/open.js";
-import { ACCOUNT_OPTIONS, type AccountOptions, accountVerifierOf } from "../client/account-verifier.js";
+import { ACCOUNT_OPTIONS, type AccountOptions } from "../door/account-options.js";
+import { AT_DOOR, type AtDoor, POLLING_OPTIONS, type PollingOptions, doorOf, optionsAtDoor } from "../door/door.js";
+import { Entrance } from "../door/entrance.js";
+import type { FindBootProof } from "../door/evidence.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { takesText } from "../client/stamp-shapes.js";
-import { type AuthProxyOperation, isAuthOperation } from "../exchange/auth-proxy.js";
-import { Bindings } from "../exchange/bindings.js";
-import { type SubmitQuestion, operationOf } from "../exchange/question.js";
-import { AuthProxyVerifier } from "./auth-proxy.js";
+import { type AuthProxyOperation, isAuthOperation } from "../door/auth-proxy.js";
+import { type SubmitQuestion, operationOf } from "../door/question.js";
 import { Call, type Setting, pathIn } from "./call.js";
 import {
   type ForeignClient,
@@ -30,16 +21,12 @@ import {
   instanceLike,
   foreignMembers,
   methodNamesOf,
-  queriesOf,
 } from "./foreign.js";
 import { allowedUnproven, keepReport } from "./results.js";
 
 export type { ForeignClient } from "./foreign.js";
 
-export interface VerifiedOptions<Client extends object = object>
-  extends VerificationOptions, PollingOptions, AccountOptions {
-  /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
-  readonly policy: Policy | SignedPolicy;
+export interface VerifiedOptions<Client extends object = object> extends AtDoor, PollingOptions, AccountOptions {
   /**
    * Methods that are called without verification, such as `stampCreateWallet`. Operations of the auth proxy that may be
    * answered without a proof, such as `signup_v2`, or their methods, such as `proxySignupV2`. `true` means all
@@ -57,22 +44,18 @@ export interface VerifiedOptions<Client extends object = object>
   readonly evidence?: ForeignClient | FindBootProof;
   /** Organization of requests that name none. Default: that of the client's configuration, if it has one. */
   readonly organizationId?: string;
-  /** The time of verification. Default: the clock. */
-  readonly now?: () => Date;
 }
 
 const OPTIONS: MembersOf<VerifiedOptions> = {
-  policy: required(ANY_POLICY),
+  ...AT_DOOR,
+  ...POLLING_OPTIONS,
+  ...ACCOUNT_OPTIONS,
   allowUnproven: optional(
     either(oneOf(true), list(nonEmptyText as Shape<never>), "true, or a list of methods and operations"),
   ),
   authProxyUrl: demand(nonEmptyText),
   evidence: optional(either(callable, having("request"), "a client with a function request, or a function")),
   organizationId: optional(nonEmptyText),
-  now: optional(callable),
-  ...POLLING_OPTIONS,
-  ...VERIFICATION_OPTIONS,
-  ...ACCOUNT_OPTIONS,
 };
 /** How often to poll if the client's configuration has no `activityPoller`. */
 const DEFAULT_POLLING = { intervalMs: 500, numRetries: 120 };
@@ -118,7 +101,7 @@ export class UnverifiedMethodError extends Error {
  * const { activity } = await verifying.getActivity({ organizationId, activityId }); // throws unless verified
  */
 export function verified<Client extends ForeignClient>(client: Client, options: VerifiedOptions<Client>): Client {
-  const own = typedOptions("options", options as VerifiedOptions, OPTIONS);
+  const own = optionsAtDoor(options as VerifiedOptions, OPTIONS);
   if (typeof client !== "object" || client === null || typeof client.request !== "function")
     throw new TypeError("client: expected a client with a function request");
   const names = methodNamesOf(client);
@@ -158,35 +141,29 @@ class Wrapper {
   readonly #isFlat: boolean;
 
   constructor(client: ForeignClient, options: VerifiedOptions) {
-    const { allowUnproven = [], evidence = null, now = () => new Date() } = options;
+    const { allowUnproven = [], evidence = null } = options;
     const { command, activity } = foreignMembers(client);
     const { organizationId, intervalMs, numRetries, authProxyUrl } = configuredBy(client);
-    const ownOrganization = options.organizationId ?? organizationId;
-    const query =
-      typeof evidence === "function"
-        ? evidenceByKey(evidence, now).query
-        : queriesOf(evidence ?? client, ownOrganization ?? "");
+    requireSameAuthProxy(options.authProxyUrl, authProxyUrl);
+    const own = { ...options, organizationId: options.organizationId ?? organizationId };
     this.#client = client;
     this.#allowed = allowUnproven === true ? [] : allowUnproven;
     this.#isFlat = typeof command === "function" || typeof activity === "function";
-    const verifier = new ActivityVerifier({ now, query }, options.policy, options);
     this.#setting = {
       client,
       evidence,
-      verifier,
-      authProxy: authProxyOf(verifier, options, authProxyUrl),
-      accounts: accountVerifierOf(verifier, options),
-      organizationId: ownOrganization,
+      entrance: new Entrance(doorOf(options), own),
+      hasAuthProxy: authProxyUrl !== undefined,
+      organizationId: own.organizationId,
       pollIntervalMs: options.pollIntervalMs ?? intervalMs,
       pollAttempts: options.pollAttempts ?? numRetries,
       isFlagAmongParameters: typeof command === "function",
-      bindings: new Bindings(),
     };
   }
 
   method(name: string): Method {
     const isProxy = /^(?:proxy|authProxy)/.test(name);
-    if (isProxy && this.#setting.authProxy !== null) return (...args) => this.#called(name, args);
+    if (isProxy && this.#setting.hasAuthProxy) return (...args) => this.#called(name, args);
     if (this.#allowed.includes(name))
       return (...args) => allowedUnproven((foreignMembers(this.#client)[name] as Method).call(this.#client, ...args));
     if (isProxy) return async () => this.#refuse(name, ELSEWHERE);
@@ -231,9 +208,9 @@ class Wrapper {
     const [sendSigned, send] = [instance["sendSignedRequest"], instance["authProxyRequest"] as Method];
     instance["request"] = call.request.bind(call);
     instance["authProxyRequest"] = async (path: string, body: unknown, ...more: readonly unknown[]) =>
-      this.#setting.authProxy === null
-        ? this.#refuse(name, ELSEWHERE)
-        : call.proxied({ send, isAllowed: this.#allowed.includes(name) || undefined }, path, body, more);
+      this.#setting.hasAuthProxy
+        ? call.proxied({ send, isAllowed: this.#allowed.includes(name) || undefined }, path, body, more)
+        : this.#refuse(name, ELSEWHERE);
     if (typeof sendSigned === "function")
       instance["sendSignedRequest"] = (...args: readonly unknown[]) =>
         this.#sendSigned(call, instance, sendSigned as Method, args);
@@ -286,16 +263,10 @@ class Wrapper {
   }
 }
 
-/** Returns the verifier of the client's auth proxy, or null if it has none. Throws TypeError for another address. */
-function authProxyOf(
-  verifier: ActivityVerifier,
-  { allowUnproven = [], authProxyUrl }: VerifiedOptions,
-  configured: string | undefined,
-): AuthProxyVerifier | null {
-  if (authProxyUrl !== undefined && authProxyUrl.replace(/\/+$/, "") !== configured?.replace(/\/+$/, ""))
+/** Throws TypeError for another auth proxy than that of the client's configuration. */
+function requireSameAuthProxy(given: string | undefined, configured: string | undefined): void {
+  if (given !== undefined && given.replace(/\/+$/, "") !== configured?.replace(/\/+$/, ""))
     throw new TypeError("options.authProxyUrl: expected the authProxyUrl of the client's configuration");
-  if (configured === undefined) return null;
-  return new AuthProxyVerifier(verifier, allowUnproven);
 }
 
 interface Configured {

@@ -1,5 +1,5 @@
 /** Verification of the activities that make addresses, each proof for itself (addresses/README.md, "Evidence"). */
-import { derivationFault, derivingDeployments } from "../appraise/derivation.js";
+import { requireDerivationPolicy } from "../appraise/derivation.js";
 import { type ParsedPolicy, policyShape } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { judgeEvidence } from "../bootproof.js";
@@ -100,19 +100,6 @@ export function requireAddressEvidence(evidence: unknown, organizationId: string
   if (evidence.organizationId !== organizationId)
     throw new TypeError(`evidence: verified for organization ${evidence.organizationId}, expected ${organizationId}`);
   return evidence;
-}
-
-/** Thrown for a policy under which another application could sign proofs of addresses. */
-export class DerivationPolicyError extends Error {
-  override readonly name = "DerivationPolicyError";
-  readonly code = "derivation-policy";
-}
-
-/** Returns the names of the deployments whose proofs of addresses count. Throws {@link DerivationPolicyError}. */
-export function requireDerivationPolicy(policy: Policy): ReadonlySet<string> {
-  const fault = derivationFault(policy);
-  if (fault !== null) throw new DerivationPolicyError(fault);
-  return derivingDeployments(policy);
 }
 
 /**

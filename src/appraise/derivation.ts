@@ -37,3 +37,16 @@ export function derivationAdvice(name: string): string {
     "other type that it signs, or pin one namespace for all; if it is not, do not use the result."
   );
 }
+
+/** Thrown for a policy under which another application could sign proofs of addresses. */
+export class DerivationPolicyError extends Error {
+  override readonly name = "DerivationPolicyError";
+  readonly code = "derivation-policy";
+}
+
+/** Returns the names of the deployments whose proofs of addresses count. Throws {@link DerivationPolicyError}. */
+export function requireDerivationPolicy(policy: Policy): ReadonlySet<string> {
+  const fault = derivationFault(policy);
+  if (fault !== null) throw new DerivationPolicyError(fault);
+  return derivingDeployments(policy);
+}

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { decodeBundle, isBundle } from "../bundle/file.js";
 import { packEvidence } from "../bundle/pack.js";
 import { fromHex } from "../bytes.js";
-import type { ActivityPiece, AddressPiece } from "../client/addresses.js";
+import type { ActivityPiece, AddressPiece } from "../door/addresses.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";

@@ -2,7 +2,7 @@
 import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { createHash } from "node:crypto";
 import { ADDRESS_CLASSES, type Acceptable, type UnplacedKey } from "../addresses/classes.js";
-import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../client/addresses.js";
+import type { AddressPiece, AddressProgress, AddressSource, AddressTable } from "../door/addresses.js";
 import { numbered } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { comparableAddress } from "../verify/contradictions.js";
@@ -191,7 +191,7 @@ async function* tablesOf(request: AddressRequest, read: ReadPolicy, io: Io): Asy
   const { question, flags } = request;
   const { walletId, addresses, privateKeys } = question;
   try {
-    const { joinPieces } = await import("../client/addresses.js");
+    const { joinPieces } = await import("../door/addresses.js");
     const folder = flags.out === undefined ? null : new AddressFolder(flags.out, question);
     const pieces = flags.from === undefined ? fetched(request, folder, io) : piecesIn(flags.from, question);
     const filter = { privateKeys, ...(walletId !== null && { walletId }), ...(addresses.length > 0 && { addresses }) };
@@ -223,7 +223,7 @@ async function* fetched(
   folder: AddressFolder | null,
   io: Io,
 ): AsyncGenerator<AddressPiece> {
-  const [client, library] = await Promise.all([connect(connection!, io), import("../client/addresses.js")]);
+  const [client, library] = await Promise.all([connect(connection!, io), import("../door/addresses.js")]);
   const source: AddressSource = {
     now: io.now,
     query: (name, parameters, options) => client.query(name, parameters, options),

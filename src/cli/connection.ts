@@ -247,7 +247,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Returns the error if it is a ClientError. Throws any other error. */
 export async function asClientError(error: unknown): Promise<ClientError> {
-  const { ClientError } = await import("../client/errors.js");
+  const { ClientError } = await import("../door/errors.js");
   if (error instanceof ClientError) return error;
   throw error;
 }

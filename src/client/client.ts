@@ -14,9 +14,10 @@ import {
   type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
-import type { Fetch } from "./platform.js";
+import type { SharedDoor } from "../door/door.js";
+import type { CallOptions } from "../door/evidence.js";
+import type { Fetch } from "../door/platform.js";
 import {
-  type CallOptions,
   type SubmitOptions,
   type Submitted,
   type UndocumentedSubmit,
@@ -29,7 +30,8 @@ import {
   submit,
 } from "./requests.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
-import { type ClientOptions, type Transport, checkedBaseUrl, pause } from "./transport.js";
+import { pause } from "../door/waiting.js";
+import { type ClientOptions, type Transport, checkedBaseUrl } from "./transport.js";
 import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
 const DEFAULTS = {
@@ -67,9 +69,9 @@ export interface Client extends SubmitFunctions, QueryFunctions {
   /**
    * Returns the same submits with verification. Each resolves only to what an enclave pinned by the policy has vouched
    * for. Create it once, because it caches verified evidence. Each verification begins and ends under one version of a
-   * signed policy.
+   * signed policy. A door of {@link createDoor} has a policy and all options of verification.
    */
-  withVerification(policy: Policy | SignedPolicy, options?: VerifiedClientOptions): VerifiedClient;
+  withVerification(policy: Policy | SignedPolicy | SharedDoor, options?: VerifiedClientOptions): VerifiedClient;
 }
 
 /**

@@ -8,9 +8,9 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { createBase58check } from "@scure/base";
 import { concatBytes, toUtf8 } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
-import { ClientError } from "./errors.js";
+import { ClientError } from "../door/errors.js";
 import { compressed, subtleCrypto, uncompressed } from "./p256.js";
-import type { WebKeyPair } from "./platform.js";
+import type { WebKeyPair } from "../door/platform.js";
 
 const INFO = toUtf8("turnkey_hpke");
 const ECDH = { name: "ECDH", namedCurve: "P-256" };

@@ -2,7 +2,7 @@
 export { createClient } from "./client.js";
 export type { ClientOptions } from "./transport.js";
 export type { Client, QueryFunctions, SubmitFunctions } from "./client.js";
-export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
+export type { SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "./operations.js";
 export type {
   BootProofJson,
@@ -40,10 +40,11 @@ export { encryptOnRampSecret } from "./on-ramp.js";
 
 export type { AddressRow } from "../addresses/join.js";
 export type { Acceptable, AcceptableClass, AddressClass, UnplacedKey } from "../addresses/classes.js";
-export { DerivationPolicyError } from "../addresses/verify.js";
-export type { AddressFilter, AddressProgress, AddressSweepOptions, AddressesOptions } from "./addresses.js";
-export type { AccountOptions } from "./account-verifier.js";
-export type { VerificationOptions } from "./activity-verifier.js";
+export { DerivationPolicyError } from "../appraise/derivation.js";
+export type { AddressFilter, AddressProgress, AddressSweepOptions, AddressesOptions } from "../door/addresses.js";
+export type { AccountOptions } from "../door/account-options.js";
+export { createDoor } from "../door/door.js";
+export type { DoorOptions, SharedDoor, VerificationOptions } from "../door/door.js";
 export type { VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
 export type {
   ExpectedOfAppProofs,
@@ -53,8 +54,8 @@ export type {
   VerifyAppProofsOptions,
 } from "./verified-app-proofs.js";
 export type { PayloadSchemas, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./payload-schemas.js";
-export { fetchActivity, fetchBootProof, fetchEvidence, fetchLatestBootProof, withAppProofs } from "./evidence.js";
-export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
+export { fetchActivity, fetchBootProof, fetchEvidence, fetchLatestBootProof, withAppProofs } from "../door/evidence.js";
+export type { ActivityEvidence, AskService, CallOptions, KeyedBootProof } from "../door/evidence.js";
 
 export { nodeWebhookHandler } from "./node-webhook.js";
 export type { NodeRequest, NodeResponse } from "./node-webhook.js";
@@ -69,10 +70,10 @@ export type {
   Signal,
   WebKey,
   WebKeyPair,
-} from "./platform.js";
+} from "../door/platform.js";
 
-export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
-export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
+export { MemoryEventStore, WebhookError, verifyWebhook, webhookHandler } from "./webhook.js";
+export type { Delivery, EventStore, WebhookFault, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
 
-export { ClientError, RejectedActivityError, RejectedAddressesError, ServiceError, WebhookError } from "./errors.js";
-export type { ClientErrorCode, ServiceFacts, WebhookFault } from "./errors.js";
+export { ClientError, RejectedActivityError, RejectedAddressesError, ServiceError } from "../door/errors.js";
+export type { ClientErrorCode, ServiceFacts } from "../door/errors.js";

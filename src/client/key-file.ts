@@ -4,7 +4,7 @@ import { fromHex } from "../bytes.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { P256_COMPRESSED_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
-import { ClientError } from "./errors.js";
+import { ClientError } from "../door/errors.js";
 import type { ApiKey } from "./stamp.js";
 
 const MAX_BYTES = 4096;

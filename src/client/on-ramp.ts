@@ -1,7 +1,7 @@
 /** Secrets of a fiat on-ramp provider (client/README.md, "On-ramp secrets"). */
 import { fromHex, toUtf8 } from "../bytes.js";
 import { sealBundle } from "./credential-bundle.js";
-import { ClientError } from "./errors.js";
+import { ClientError } from "../door/errors.js";
 import { uncompressed } from "./p256.js";
 
 /**

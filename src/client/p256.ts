@@ -1,8 +1,8 @@
 import { base64urlnopad } from "@scure/base";
 import { concatBytes } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
-import { ClientError } from "./errors.js";
-import type { WebKeyPair } from "./platform.js";
+import { ClientError } from "../door/errors.js";
+import type { WebKeyPair } from "../door/platform.js";
 
 /**
  * Returns WebCrypto. Throws {@link ClientError} (`key`) if it is missing: browsers have it only on pages served over

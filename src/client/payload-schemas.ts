@@ -2,7 +2,7 @@
 import { copyPlain } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, FaultList, faultText, shownName } from "../errors.js";
-import { ClientError } from "./errors.js";
+import { ClientError } from "../door/errors.js";
 
 /** The part of the Standard Schema interface that is used: schemas of zod, valibot, arktype and others have it. */
 export interface StandardSchema<Output = unknown> {

@@ -6,16 +6,10 @@ import { having, typedOptions } from "../decode/options.js";
 import { type MembersOf, type Shape, demand, flag, nonEmptyText, optional, readShape, text } from "../decode/shapes.js";
 import { type Fault, attempt } from "../errors.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { answerError, requestError } from "./errors.js";
+import { answerError, requestError } from "../door/errors.js";
 import { type QueryOperation, type SubmitOperation } from "./operations.js";
-import type { Signal } from "./platform.js";
+import type { CallOptions } from "../door/evidence.js";
 import { type Transport, send } from "./transport.js";
-
-export interface CallOptions {
-  /** An organization other than the client's, such as its child. */
-  readonly organizationId?: string;
-  readonly signal?: Signal;
-}
 
 export interface SubmitOptions extends CallOptions {
   /** Whether app proofs of the activity are requested. Verified calls always request them. */

@@ -5,9 +5,9 @@ import { rawSignature } from "../decode/ecdsa-signature.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
-import { ClientError, type ClientErrorFacts } from "./errors.js";
+import { ClientError, type ClientErrorFacts } from "../door/errors.js";
 import { uncompressed } from "./p256.js";
-import type { Signal } from "./platform.js";
+import type { Signal } from "../door/platform.js";
 import type { AnyStamper, StampHeader } from "./stamp.js";
 
 const HEADERS = {

@@ -6,9 +6,9 @@ import { callable, plain, typedOptions } from "../decode/options.js";
 import { count, list, nonEmptyText, oneOf, optional } from "../decode/shapes.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
-import { ClientError } from "./errors.js";
+import { ClientError } from "../door/errors.js";
 import { compressed, importSigningPair, publicPointOf, subtleCrypto, uncompressed } from "./p256.js";
-import type { PasskeyDescriptor, PasskeyRequest, Signal, WebKeyPair } from "./platform.js";
+import type { PasskeyDescriptor, PasskeyRequest, Signal, WebKeyPair } from "../door/platform.js";
 
 export type StampHeader = "X-Stamp" | "X-Stamp-WebAuthn" | "X-Stamp-Attested";
 

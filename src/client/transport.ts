@@ -10,11 +10,12 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson, tooMany } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
-import { MAX_ANSWER_VALUES } from "../exchange/answer.js";
+import { MAX_ANSWER_VALUES } from "../door/answer.js";
 import { BoundedBytes } from "./bounded-bytes.js";
-import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
+import { ClientError, ServiceError, answerError, serviceFacts } from "../door/errors.js";
 import { QUERY_OPERATIONS, type QueryOperation, pathOf } from "./operations.js";
-import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
+import type { Fetch, HttpRequest, HttpResponse, Signal } from "../door/platform.js";
+import { ABORTED, untilAborted } from "../door/waiting.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
@@ -123,31 +124,6 @@ async function stampOf(
     // Only the error's name is used: the platform's message may quote the signed bytes or the signer.
     const reason = error instanceof Error ? error.name : "unknown reason";
     throw new ClientError("stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
-  }
-}
-
-const ABORTED = "aborted by the caller";
-
-/**
- * Waits for the work. Rejects with {@link ClientError} (`aborted`) when the signal is aborted; the work itself
- * continues.
- */
-export async function untilAborted<T>(
-  work: Promise<T>,
-  signal: Signal | undefined,
-  facts: ClientErrorFacts = {},
-): Promise<T> {
-  if (signal === undefined) return work;
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new ClientError("aborted", ABORTED, facts));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 
@@ -304,18 +280,4 @@ function networkReason(error: unknown): string {
 function throwIfAborted(signal: Signal, target: Target, sent: boolean): void {
   if (!signal.aborted) return;
   throw new ClientError("aborted", ABORTED, { operation: target.name, effect: sent ? effectOf(target) : "none" });
-}
-
-/** Waits. Resolves at once when the signal is aborted. */
-export async function pause(milliseconds: number, signal: Signal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, milliseconds);
-    signal.addEventListener("abort", finish);
-  });
 }

@@ -13,13 +13,13 @@ import { requireVerified } from "../verification.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import { EXPECTED, type Expected, expectationOf } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
-import type { ActivityVerifier } from "./activity-verifier.js";
-import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "./boot-proof-cache.js";
-import { ClientError } from "./errors.js";
-import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "./evidence.js";
+import type { Door } from "../door/door.js";
+import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "../door/boot-proof-cache.js";
+import { ClientError } from "../door/errors.js";
+import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS, type Query } from "../door/evidence.js";
 import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
-import type { Signal } from "./platform.js";
-import { untilAborted } from "./transport.js";
+import type { Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
 
 /** An app proof as an application returned it. */
 export interface ReceivedAppProof {
@@ -91,21 +91,22 @@ const OPTIONS: MembersOf<VerifyAppProofsOptions> = {
 const RECEIVED: MembersOf<ReceivedAppProof> = { appProof: plain, ephemeralKey: demand(plain) };
 
 export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
-  verifier: ActivityVerifier,
+  door: Door,
+  query: Query,
   received: readonly ReceivedAppProof[],
   given: VerifyAppProofsOptions<Schemas>,
 ): Promise<VerifiedAppProofs<Schemas>> {
   const { expected, schemas, signal } = typedOptions("options", given as VerifyAppProofsOptions, OPTIONS);
   expectationOf(expected);
   const validators = readSchemas(schemas);
-  const { bootProofs } = verifier;
+  const { bootProofs } = door;
   const located = readReceived(received, bootProofs);
   const keys = keysOf(located);
-  const held = await untilAborted(verifier.begin(), signal);
-  const fetched = await fetchBootProofs(keys, (key) => bootProofs.get(key, held), signal);
+  const held = await untilAborted(door.begin(), signal);
+  const fetched = await fetchBootProofs(keys, (key) => bootProofs.get(key, held, query), signal);
   const appProofs = located.map(({ appProof }) => appProof);
   const evidence = { bootProofs: namedBootProofs(fetched), appProofs, ...held.builds.evidence };
-  const verification = await verifyEvidence(evidence, { ...verifier.options(held), expected });
+  const verification = await verifyEvidence(evidence, { ...door.options(held), expected });
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);
   const compared = [...verified.entries()].filter(([, appProof]) => isCompared(appProof));

@@ -5,7 +5,7 @@
  */
 import { UNPLACED } from "../addresses/classes.js";
 import type { AddressRow } from "../addresses/join.js";
-import { requireDerivationPolicy } from "../addresses/verify.js";
+import { requireDerivationPolicy } from "../appraise/derivation.js";
 import type { Policy } from "../appraise/policy.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
@@ -14,21 +14,23 @@ import { plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, demand, readShape } from "../decode/shapes.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
-import { SignedPolicy } from "../signed-policy/open.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { type Expected, ownExpected } from "../verify/expectation.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { type ReadAnswer, answerOfInput, answerOfLiterals, besideFaults } from "../exchange/answer.js";
-import { Bindings } from "../exchange/bindings.js";
-import { Exchange, type ExpectedOfOwner, type Polling, askedOfPast } from "../exchange/exchange.js";
-import { operationOf, questionOf } from "../exchange/question.js";
+import { type ReadAnswer, answerOfInput, answerOfLiterals, besideFaults } from "../door/answer.js";
+import { type ExpectedOfOwner, type Polling, askedOfPast } from "../door/exchange.js";
+import { operationOf } from "../door/question.js";
 import {
-  ActivityVerifier,
+  Door,
   POLLING_OPTIONS,
   type PollingOptions,
+  type SharedDoor,
   VERIFICATION_OPTIONS,
   type VerificationOptions,
+  doorOf,
   evidenceError,
-} from "./activity-verifier.js";
+} from "../door/door.js";
+import { Entrance } from "../door/entrance.js";
 import {
   ADDRESSES_OPTIONS,
   type AddressPiece,
@@ -36,9 +38,9 @@ import {
   collectAddresses,
   joinPieces,
   verificationOf,
-} from "./addresses.js";
-import type { EvidenceSource } from "./evidence.js";
-import { ClientError, RejectedAddressesError, answerError, requestError } from "./errors.js";
+} from "../door/addresses.js";
+import type { CallOptions, Query } from "../door/evidence.js";
+import { ClientError, RejectedAddressesError, answerError, requestError } from "../door/errors.js";
 import {
   SUBMIT_OPERATIONS,
   type SubmitName,
@@ -47,10 +49,9 @@ import {
   type SubmitResult,
   pathOf,
 } from "./operations.js";
-import type { Signal } from "./platform.js";
+import type { Signal } from "../door/platform.js";
 import {
   CALL_OPTIONS,
-  type CallOptions,
   type UndocumentedSubmit,
   activityRequest,
   functionsOf,
@@ -147,38 +148,42 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 /** Makes a verified client. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(
   transport: Transport,
-  policy: Policy | SignedPolicy,
-  given: VerifiedClientOptions = {},
+  given: Policy | SignedPolicy | SharedDoor,
+  options: VerifiedClientOptions = {},
 ): VerifiedClient {
-  const verifier = new ClientVerifier(transport, policy, given);
+  const verifier = new ClientVerifier(transport, given, options);
   return {
     ...functionsOf<VerifiedSubmitFunctions, CallOptions>(SUBMIT_OPERATIONS, (operation, parameters, call) =>
       verifier.submit(operation, operation, parameters, call),
     ),
     get policy() {
-      return SignedPolicy.is(policy) ? policy.policy : policy;
+      return verifier.door.policy;
     },
     submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
-    verifyAppProofs: (appProofs, call) => verifier.verifyReceived(appProofs, call),
-    addresses: (options) => verifier.addresses(options),
+    verifyAppProofs: (appProofs, call) => verifyReceivedAppProofs(verifier.door, verifier.query, appProofs, call),
+    addresses: (call) => verifier.addresses(call),
   };
 }
 
 class ClientVerifier {
+  readonly door: Door;
+  readonly query: Query;
   readonly #transport: Transport;
-  readonly #activities: ActivityVerifier;
-  readonly #options: VerifiedClientOptions;
-  readonly #bindings = new Bindings();
+  readonly #entrance: Entrance;
+  readonly #options: PollingOptions;
 
-  constructor(transport: Transport, policy: Policy | SignedPolicy, given: VerifiedClientOptions) {
+  constructor(transport: Transport, given: Policy | SignedPolicy | SharedDoor, more: VerifiedClientOptions) {
+    const { pollIntervalMs, pollAttempts, ...options } = typedOptions("options", more, VERIFIED_CLIENT_OPTIONS);
+    const at = given instanceof Door ? { door: given } : { policy: given as Policy, now: () => transport.now() };
+    this.door = doorOf({ ...options, ...at });
+    this.query = (name, parameters, call) => query(transport, { name }, parameters, call);
     this.#transport = transport;
-    this.#options = typedOptions("options", given, VERIFIED_CLIENT_OPTIONS);
-    const source: EvidenceSource = {
-      now: () => transport.now(),
-      query: (name, parameters, call) => query(transport, { name }, parameters, call),
+    this.#entrance = new Entrance(this.door, {});
+    this.#options = {
+      ...(pollIntervalMs !== undefined && { pollIntervalMs }),
+      ...(pollAttempts !== undefined && { pollAttempts }),
     };
-    this.#activities = new ActivityVerifier(source, policy, this.#options);
   }
 
   async submit<Result>(
@@ -191,17 +196,13 @@ class ClientVerifier {
     const target = { group: "submit", name: sent.name, numbers: "literal" } as const;
     const submitted = { ...(organizationId !== undefined && { organizationId }), generateAppProofs: true };
     const request = activityRequest(this.#transport, operation ?? sent, parameters, submitted);
-    const question = questionOf(operationOf(pathOf(target))!, { value: request, faults: [] });
-    if (typeof question === "string") throw requestError(sent.name, [{ path: "", message: question }]);
-    const exchange = new Exchange(question, this.#bindings);
+    const exchange = this.#entrance.ask(operationOf(pathOf(target))!, { value: request, faults: [] });
+    if (typeof exchange === "string") throw requestError(sent.name, [{ path: "", message: exchange }]);
     const answer = answerOfLiterals(await send(this.#transport, target, request, signal));
-    const settled = await exchange.settlePolled(
-      answer,
-      (asked) => this.#activities.verify(asked, { signal }),
-      this.#pollingOf(sent.name, request.organizationId, signal),
-    );
-    if (settled.kind === "unfinished")
-      await this.#activities.verify(settled.asked, { signal, unfinished: settled.activity });
+    const call = { query: this.query, signal };
+    const polling = this.#pollingOf(sent.name, request.organizationId, signal);
+    const { settled } = await this.#entrance.settle(exchange, answer, { ...call, polling });
+    if (settled.kind === "unfinished") await this.door.verify(settled.asked, { ...call, unfinished: settled.activity });
     if (settled.kind !== "verified") throw new Error(`${sent.name}: an unverified activity was accepted`);
     const { report, verified } = settled.verified;
     return { ...readVerified<Result>(settled.activity, operation, sent.name), report, verified };
@@ -227,29 +228,22 @@ class ClientVerifier {
     const expected = expectedOf(options, this.#transport.organizationId);
     const { value, faults } = answerOfInput(input);
     const past = { value: unwrapAlone(value, "activity") as JsonValue, faults: [...faults, ...besideFaults(value)] };
-    const asked = askedOfPast(this.#bindings, past, expected);
-    const { activity, report, verified } = await this.#activities.verify(asked, { signal: options.signal });
+    const asked = askedOfPast(this.door.bindings, past, expected);
+    const { activity, report, verified } = await this.door.verify(asked, { query: this.query, signal: options.signal });
     return { ...readVerified<JsonValue>(activity, operationOfType(activity), null), report, verified };
-  }
-
-  async verifyReceived<Schemas extends PayloadSchemas>(
-    received: readonly ReceivedAppProof[],
-    options: VerifyAppProofsOptions<Schemas>,
-  ): Promise<VerifiedAppProofs<Schemas>> {
-    return verifyReceivedAppProofs(this.#activities, received, options);
   }
 
   addresses(given: AddressesOptions = {}): AsyncIterable<AddressRow> {
     const options = typedOptions("options", given, ADDRESSES_OPTIONS);
-    requireDerivationPolicy(this.#activities.policy);
-    const source = { ...this.#activities.source, sleep: this.#transport.sleep };
+    requireDerivationPolicy(this.door.policy);
+    const source = { now: this.door.now, query: this.query, sleep: this.#transport.sleep };
     const organizationIds = [options.organizationId ?? this.#transport.organizationId];
     const pieces = collectAddresses(source, { ...options, organizationIds });
     return this.#rows(options, pieces);
   }
 
   async *#rows(options: AddressesOptions, pieces: AsyncIterable<AddressPiece>): AsyncGenerator<AddressRow> {
-    const tables = joinPieces(pieces, { ...options, ...(await verificationOf(this.#activities)) });
+    const tables = joinPieces(pieces, { ...options, ...(await verificationOf(this.door)) });
     for await (const { rows, unplaced } of tables) {
       if (unplaced.length > 0 && options.accept?.includes(UNPLACED) !== true)
         throw new RejectedAddressesError("addresses", [], unplaced);

@@ -10,12 +10,12 @@ import { evidenceBeside } from "../decode/evidence-members.js";
 import { copyPlain, unwrap, withoutPrototype } from "../decode/input.js";
 import { callable, copied, date, having, plain, typedOptions } from "../decode/options.js";
 import { type MembersOf, anything, count, list, nonEmptyText, optional, readShape, simple } from "../decode/shapes.js";
-import { attempt, faultText } from "../errors.js";
+import { type Fault, attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
-import { WebhookError, type WebhookFault } from "./errors.js";
-import type { HttpHeaders, HttpRequest, HttpResponse } from "./platform.js";
+import { ClientError } from "../door/errors.js";
+import type { HttpHeaders, HttpRequest, HttpResponse } from "../door/platform.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
@@ -386,5 +386,51 @@ async function dealWith(delivery: Delivery, options: WebhookHandlerOptions): Pro
     if (!(error instanceof RejectedError)) throw error;
     await options.onRejected(delivery, error);
     return 422;
+  }
+}
+
+/**
+ * Why a delivery is not accepted:
+ *
+ * - `header`: a header is missing, repeated or malformed.
+ * - `version`, `algorithm`: the value is not supported.
+ * - `key`: the key is not in the key set, or is not an Ed25519 key.
+ * - `signature`: the signature is not valid for the key and these bytes.
+ * - `stale`: the delivery's time is too far from the receiver's clock.
+ * - `body`: the body is not an activity.
+ * - `replayed`: the event was accepted before.
+ * - `full`: the store of events is full.
+ * - `organization`: the organization is not one of the receiver's.
+ */
+export type WebhookFault =
+  | "header"
+  | "version"
+  | "algorithm"
+  | "stale"
+  | "key"
+  | "signature"
+  | "body"
+  | "replayed"
+  | "full"
+  | "organization";
+
+/**
+ * A delivery is not accepted. The faults `body`, `replayed`, `full` and `organization` occur only if the signature is
+ * valid.
+ */
+export class WebhookError extends ClientError {
+  override readonly name = "WebhookError";
+  readonly fault: WebhookFault;
+  /** Id of the event; null unless the signature is valid. */
+  readonly eventId: string | null;
+
+  constructor(
+    fault: WebhookFault,
+    message: string,
+    facts: { readonly faults?: readonly Fault[]; readonly eventId?: string } = {},
+  ) {
+    super("webhook", `webhook not accepted: ${message}`, { faults: facts.faults ?? [] });
+    this.fault = fault;
+    this.eventId = facts.eventId ?? null;
   }
 }

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { toHex, toUtf8 } from "../bytes.js";
-import type { Signal } from "../client/platform.js";
+import type { Signal } from "../door/platform.js";
 import type { JsonObject } from "../decode/json.js";
 import { type KeyPair, ed25519Point, signDer } from "./keys.js";
 import { invalid } from "./refusal.js";

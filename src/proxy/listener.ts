@@ -2,8 +2,8 @@
  * Refuses requests by their heads alone (proxy/README.md, "The listener"). Every process on this machine can connect,
  * and so can pages in its browsers.
  */
-import { type Headers, stampIn } from "../exchange/http.js";
-import { operationOf } from "../exchange/question.js";
+import { type Headers, stampIn } from "../door/http.js";
+import { operationOf } from "../door/question.js";
 import type { RawRequest } from "./proxy.js";
 import { type Reply, refusal } from "./reply.js";
 

@@ -1,7 +1,7 @@
 /** One exchange with the service over HTTP/1.1 on a new connection, without redirects, within time and size limits. */
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { MAX_ANSWER_BYTES } from "../exchange/http.js";
+import { MAX_ANSWER_BYTES } from "../door/http.js";
 import type { ForwardedRequest, RawAnswer } from "./proxy.js";
 import type { RefusalKind } from "./reply.js";
 import { readWhole } from "./transit.js";

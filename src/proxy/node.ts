@@ -2,9 +2,9 @@
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type AccountOptions, NEEDS_CLIENT } from "../client/account-verifier.js";
+import { type AccountOptions, NEEDS_CLIENT } from "../door/account-options.js";
 import type { Client } from "../client/client.js";
-import { givenEvidence, keyOfBootProof } from "../client/evidence.js";
+import { givenEvidence, keyOfBootProof } from "../door/evidence.js";
 import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";
@@ -12,7 +12,7 @@ import { type PlainPolicy, parsePlainPolicy } from "../plain-settings.js";
 import type { VerifyOptions } from "../inputs.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
-import { MAX_REQUEST_BYTES } from "../exchange/http.js";
+import { MAX_REQUEST_BYTES } from "../door/http.js";
 import { printable } from "../report/printable.js";
 import { refusedHead } from "./listener.js";
 import { NO_ROOM, Upstream, UpstreamFault, declaredLength } from "./node-upstream.js";
@@ -105,12 +105,12 @@ class ProxyServer implements RunningProxy {
   #healthFault = "";
 
   constructor(options: StartProxyOptions) {
-    const { upstream, policy, evidence, timeoutMs, now } = options;
+    const { upstream, policy, evidence, timeoutMs } = options;
     if (options.verifyAddresses === true && !("query" in evidence)) throw new TypeError(NEEDS_CLIENT);
     this.#options = options;
-    const source = "query" in evidence ? { now, query: evidence.query } : givenEvidence(evidence.bootProofs, now);
+    const query = "query" in evidence ? evidence.query : givenEvidence(evidence.bootProofs);
     const parsed = SignedPolicy.is(policy) ? policy : parsePlainPolicy(policy);
-    this.#proxy = new VerifyingProxy({ ...options, policy: parsed, evidence: source });
+    this.#proxy = new VerifyingProxy({ ...options, policy: parsed, query });
     this.#upstream = new Upstream(upstream, timeoutMs);
     this.#pools = ofPools((name) => new Pool(POOL_BYTES[name], WAIT_TIMES * timeoutMs));
     this.#server = createServer(

@@ -1,30 +1,23 @@
 /**
- * The verifying proxy without its sockets (proxy/README.md). It forwards requests, and replies as exchange/ decides.
+ * The verifying proxy without its sockets (proxy/README.md). It forwards requests, and replies as the door decides.
  */
-import type { Policy } from "../appraise/policy.js";
-import { type VerifyOptions, verifyEvidence } from "../bootproof.js";
+import { verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { type AccountOptions, type AccountVerifier, accountVerifierOf } from "../client/account-verifier.js";
-import { ActivityVerifier } from "../client/activity-verifier.js";
-import type { DemandedBuilds } from "../client/builds.js";
-import { ClientError, RejectedActivityError, RejectedAddressesError } from "../client/errors.js";
-import type { EvidenceSource } from "../client/evidence.js";
-import type { Signal } from "../client/platform.js";
 import type { JsonObject } from "../decode/json.js";
-import { exactText } from "../exchange/answer.js";
-import { Bindings } from "../exchange/bindings.js";
-import type { Exchange } from "../exchange/exchange.js";
-import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../exchange/http.js";
-import type { SignedPolicy } from "../signed-policy/open.js";
+import { exactText } from "../door/answer.js";
+import { type AtDoor, type Door, doorOf } from "../door/door.js";
+import { Entrance, type EntranceOptions } from "../door/entrance.js";
+import { ClientError, RejectedActivityError, RejectedAddressesError } from "../door/errors.js";
+import type { Query } from "../door/evidence.js";
+import type { Exchange } from "../door/exchange.js";
+import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../door/http.js";
+import type { Signal } from "../door/platform.js";
 import { inTurns, turn } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
-interface ProxyOptions extends DemandedBuilds, AccountOptions, Pick<VerifyOptions, "acceptance" | "maxAgeMs"> {
-  readonly policy: Policy | SignedPolicy;
-  /** Source of boot proofs and missing app proofs. */
-  readonly evidence: EvidenceSource;
-  /** Whether submits without `generateAppProofs` are forwarded and their answers returned unverified. */
-  readonly allowUnproven: boolean;
+interface ProxyOptions extends AtDoor, EntranceOptions {
+  /** Asks for boot proofs and missing app proofs. */
+  readonly query: Query;
 }
 
 /** A request as received, with names of headers in lower case. */
@@ -58,24 +51,22 @@ const PREPARED_AT_ONCE = 4;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 export class VerifyingProxy {
-  readonly #allowUnproven: boolean;
-  readonly #verifier: ActivityVerifier;
-  readonly #accounts: AccountVerifier | null;
-  readonly #bindings = new Bindings();
+  readonly #door: Door;
+  readonly #entrance: Entrance;
+  readonly #query: Query;
 
   /** Throws TypeError for an invalid policy, and `DerivationPolicyError`. */
-  constructor({ policy, evidence, allowUnproven, ...options }: ProxyOptions) {
-    this.#allowUnproven = allowUnproven;
-    this.#verifier = new ActivityVerifier(evidence, policy, options);
-    this.#accounts = accountVerifierOf(this.#verifier, options);
+  constructor({ query, ...options }: ProxyOptions) {
+    this.#door = doorOf(options);
+    this.#entrance = new Entrance(this.#door, options);
+    this.#query = query;
   }
 
   decide({ method, target, headers, body }: RawRequest): Decision {
     try {
       const stamp = stampIn(headers);
       if ("fault" in stamp) throw invalid(stamp.fault);
-      const setting = { bindings: this.#bindings, allowUnproven: this.#allowUnproven };
-      const exchange = exchangeOf({ method, path: target, body, ...stamp }, setting);
+      const exchange = exchangeOf(this.#entrance, { method, path: target, body, ...stamp });
       return { forwarded: { target, headers: forwardedHeaders(headers), body, exchange } };
     } catch (error) {
       if (error instanceof HttpFault) return { refused: refusal(error.kind, error.message) };
@@ -87,10 +78,10 @@ export class VerifyingProxy {
    * Fetches and caches the boot proofs of these keys (hex). Resolves to the keys whose boot proofs the policy rejects.
    */
   async prepare(keys: readonly string[]): Promise<readonly string[]> {
-    const held = await this.#verifier.begin();
+    const held = await this.#door.begin();
     const verdicts = await inTurns(keys, PREPARED_AT_ONCE, async (key) => {
-      const evidence = (await this.#verifier.bootProofs.get(key, held))?.evidence ?? null;
-      const options = { ...this.#verifier.options(held), ephemeralKey: fromHex(key)! };
+      const evidence = (await this.#door.bootProofs.get(key, held, this.#query))?.evidence ?? null;
+      const options = { ...this.#door.options(held), ephemeralKey: fromHex(key)! };
       const pieces = { bootProofs: [evidence], ...held.builds.evidence };
       return (await verifyEvidence(pieces, { ...options, bootProofsOnly: true })).report.verdict;
     });
@@ -108,12 +99,8 @@ export class VerifyingProxy {
       const [type = "", ...others] = header("content-type");
       if (others.length > 0 || !JSON_TYPE.test(type))
         throw new HttpFault("invalid-answer", "its Content-Type is not application/json");
-      const made = await replyTo(
-        exchange,
-        { ...answer, header },
-        (asked) => this.#verifier.verify(asked, { signal }),
-        (asked, value) => this.#accounts?.verify(asked, value, { ...this.#verifier.source, signal }),
-      );
+      const call = { query: this.#query, signal };
+      const made = await replyTo({ ...answer, header }, (read) => this.#entrance.settle(exchange, read, call));
       await turn();
       return { status: made.status, headers: made.headers, body: exactText(made.value), note: null };
     } catch (error) {

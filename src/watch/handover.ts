@@ -1,7 +1,7 @@
 /** Delivers refusals and outages in order, each at least once. Polls do not wait for deliveries. */
-import type { Signal } from "../client/platform.js";
+import type { Signal } from "../door/platform.js";
 import { withoutPrototype } from "../decode/input.js";
-import { untilAborted } from "../client/transport.js";
+import { untilAborted } from "../door/waiting.js";
 import { type LogLine, type UnrecordedLine, standingOf, watchedName } from "./entry.js";
 import { type Delivered, type OutageOptions, backoffMs } from "./outages.js";
 import type { LogStore } from "./store.js";

@@ -1,7 +1,7 @@
 import { plain, typedOptions } from "../decode/options.js";
 import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Signal } from "../client/platform.js";
+import type { Signal } from "../door/platform.js";
 import type { Line } from "./entry.js";
 
 export interface CommandOptions {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Signal } from "../client/platform.js";
+import type { Signal } from "../door/platform.js";
 
 export { LogError, LogInUseError, readLog } from "./node-files.js";
 export { LogChangedError, LogFullError } from "./store.js";

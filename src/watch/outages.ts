@@ -1,9 +1,9 @@
 /** Outages (watch/README.md, "Outages"): messages, entries, the wait after a failed poll, and the limit of silence. */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Client } from "../client/client.js";
-import { ClientError, type ClientErrorCode, ServiceError } from "../client/errors.js";
-import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
-import type { Signal } from "../client/platform.js";
+import { ClientError, type ClientErrorCode, ServiceError } from "../door/errors.js";
+import { type AskService, fetchBootProof, fetchLatestBootProof } from "../door/evidence.js";
+import type { Signal } from "../door/platform.js";
 import type { JsonValue } from "../decode/json.js";
 import {
   type FailureKind,

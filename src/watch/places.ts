@@ -1,4 +1,4 @@
-import type { Signal } from "../client/platform.js";
+import type { Signal } from "../door/platform.js";
 
 /** Places for requests, in the order of those that wait. */
 export class Places {

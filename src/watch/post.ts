@@ -1,6 +1,6 @@
 import { callable, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, optional } from "../decode/shapes.js";
-import type { Fetch, Signal } from "../client/platform.js";
+import type { Fetch, Signal } from "../door/platform.js";
 import type { Line } from "./entry.js";
 
 export interface PostOptions {

@@ -10,8 +10,8 @@ import {
   unrecordedLine,
   watchedName,
 } from "./entry.js";
-import type { Signal } from "../client/platform.js";
-import { untilAborted } from "../client/transport.js";
+import type { Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
 import { isAccepted } from "../report/accepted.js";
 import type { Unrecorded } from "./handover.js";
 import { type OutageOptions, passedMs } from "./outages.js";

@@ -6,9 +6,9 @@ import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex } from "../bytes.js";
 import type { VerifyOptions } from "../bootproof.js";
-import { type Builds, type DemandedBuilds, buildsOf } from "../client/builds.js";
-import type { Signal } from "../client/platform.js";
-import { untilAborted } from "../client/transport.js";
+import { type Builds, type DemandedBuilds, buildsOf } from "../door/builds.js";
+import type { Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
 import { cut } from "../errors.js";
 import {
   type PlainPolicy,

@@ -8,8 +8,8 @@ import {
   tokenReportOf,
   verifiedFetch,
 } from "../../src/adapters/index.js";
-import { AuthProxyVerifier } from "../../src/adapters/auth-proxy.js";
-import { ActivityVerifier } from "../../src/client/activity-verifier.js";
+import { AuthProxyVerifier } from "../../src/door/auth-proxy-verifier.js";
+import { Door } from "../../src/door/door.js";
 import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { type Report, parsePolicy, renderText, verifyBootProof } from "../../src/index.js";
 import { AUTH_FAULTS, type FaultName, stampWithApiKey, startLab } from "../../src/lab/index.js";
@@ -446,11 +446,15 @@ describe("an auth proxy on the wire", () => {
   });
 
   it("is remembered with the last 10,000 organizations", async () => {
-    const source = { now: () => now, query: () => Promise.reject(new Error("a query")) };
-    const verifier = new AuthProxyVerifier(new ActivityVerifier(source, policy, {}), true);
+    const query = () => Promise.reject(new Error("a query"));
+    const verifier = new AuthProxyVerifier(new Door({ policy, now: () => now }), () => true);
     const answered = async (at: number): Promise<boolean> => {
       const value = { organizationId: `o${at}` };
-      const settled = verifier.settle(verifier.ask("signup", { value: {}, faults: [] }), { value, faults: [] }, {});
+      const settled = verifier.settle(
+        verifier.ask("signup", { value: {}, faults: [] }),
+        { value, faults: [] },
+        { query },
+      );
       return settled.then(
         () => true,
         (error: unknown) => !(error instanceof RejectedAuthProxyError),

@@ -46,6 +46,7 @@ describe("bootproof/client", () => {
       "WebhookError",
       "apiKeyStamper",
       "createClient",
+      "createDoor",
       "createSessionTarget",
       "encryptOnRampSecret",
       "fetchActivity",

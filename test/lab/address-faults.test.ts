@@ -1,4 +1,4 @@
-/** Which lists each fault of lists alters. What a caller makes of them: test/client/addresses.test.ts. */
+/** Which lists each fault of lists alters. What a caller makes of them: test/door/addresses.test.ts. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FAULTS, type LabFault, startLab } from "../../src/lab/index.js";
 import { EVIDENCE_FAULTS, type Json, TWO_ACCOUNTS, account, completed, query, submit } from "./support.js";

@@ -395,7 +395,7 @@ const NO_ACTIVITY = ofSignUps(
   not("a sign-up is answered without an activity, so there is no id and no type to compare"),
 );
 const NO_NAME = ofSignUps(
-  not("no app proof names a wallet by its name: number and paths of accounts are compared (test/exchange/auth-proxy)"),
+  not("no app proof names a wallet by its name: number and paths of accounts are compared (test/door/auth-proxy)"),
 );
 
 const EXPECTED = {

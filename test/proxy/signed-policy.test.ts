@@ -7,8 +7,8 @@ import { BASE_URL, ORGANIZATION, testStamper } from "../client/support.js";
 describe("a proxy under a signed policy", () => {
   livesByItsPolicy(async ({ service }, policy) => {
     const client = await service.client();
-    const evidence = { now: () => service.now, query: client.query };
-    const proxy = new VerifyingProxy({ policy, evidence, allowUnproven: false });
+    const now = (): Date => service.now;
+    const proxy = new VerifyingProxy({ policy, now, query: client.query, allowUnproven: false });
     return async () => {
       const target = "/public/v1/submit/update_wallet";
       const body = Buffer.from(

@@ -1,4 +1,4 @@
-/** Accounts that a real SDK lists, with `verifyAddresses` (client/README.md, "Addresses"). */
+/** Accounts that a real SDK lists, with `verifyAddresses` (door/README.md, "Addresses"). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AnyClient, SDKS, placeOf } from "./support.js";
 import { RejectedAddressesError } from "../../src/client/index.js";

@@ -6,7 +6,7 @@
 import { createCipheriv, createECDH } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openBundle, sealBundle } from "../../src/client/credential-bundle.js";
-import type { WebKeyPair } from "../../src/client/platform.js";
+import type { WebKeyPair } from "../../src/door/platform.js";
 import { compressedPoint, keySchedule, openByHand, sharedSecret, toBase58check } from "../client/hpke-by-hand.js";
 import { readSuite } from "./data.js";
 

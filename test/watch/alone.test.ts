@@ -1,6 +1,6 @@
 /** Names that are polled by themselves, and the signs of life of a watch. */
 import { describe, expect, it } from "vitest";
-import { ServiceError } from "../../src/client/errors.js";
+import { ServiceError } from "../../src/door/errors.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import { Forge, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { FetchError, memoryStore } from "../../src/watch/index.js";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { ClientError, ServiceError } from "../../src/client/errors.js";
+import { ClientError, ServiceError } from "../../src/door/errors.js";
 import type { JsonValue } from "../../src/decode/json.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { FailureKind, FindingEntry, LogEntry, LogEvent, LogLine, Watched } from "../../src/watch/entry.js";

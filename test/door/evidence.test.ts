@@ -1,12 +1,10 @@
 /** Boot proofs that a caller's function finds by their keys. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
-import { type FindBootProof, evidenceByKey } from "../../src/client/evidence.js";
+import { type FindBootProof, type Query, evidenceByKey } from "../../src/door/evidence.js";
 
-const now = (): Date => new Date(0);
-const ask =
-  (find: FindBootProof, others?: Parameters<typeof evidenceByKey>[2]) => (name: string, parameters: JsonObject) =>
-    evidenceByKey(find, now, others).query(name, parameters, {});
+const ask = (find: FindBootProof, others?: Query) => (name: string, parameters: JsonObject) =>
+  evidenceByKey(find, others)(name, parameters, {});
 const KEY = { ephemeralKey: "ab" };
 
 it("are asked for by the key, and copied", async () => {

@@ -1,11 +1,11 @@
-/** Answers with accounts or private keys: what of them is judged, and handed on (client/README.md, "Addresses"). */
+/** Answers with accounts or private keys: what of them is judged, and handed on (door/README.md, "Accounts"). */
 import type { AddressRow } from "../addresses/join.js";
 import { accountsIn, readPrivateKeys } from "../addresses/lists.js";
 import { type NamesRead, collectFoldedNames } from "../decode/folded-names.js";
 import { otherMembers } from "../decode/input.js";
 import { type JsonObject, type JsonValue, folded, isJsonObject } from "../decode/json.js";
 import { FaultList, MalformedError, shownName } from "../errors.js";
-import { hasPrototypeMember, picked } from "../exchange/answer.js";
+import { hasPrototypeMember, picked } from "./answer.js";
 import { inTurns } from "../verify/in-turns.js";
 import type { ListPiece } from "./addresses.js";
 

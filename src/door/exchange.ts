@@ -1,7 +1,9 @@
-/** Decides what an answer of the service is compared with (exchange/README.md), for client, adapters and proxy. */
+/** Decides what an answer of the service is compared with (door/README.md), for every entrance. */
 import { readActivity } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { fingerprintContradictions, identityContradictions } from "../verify/contradictions.js";
+import type { Report } from "../report/report.js";
+import type { VerifiedActivity } from "../verify/activity.js";
 import type { Expected } from "../verify/expectation.js";
 import {
   type ReadAnswer,
@@ -35,12 +37,19 @@ export interface AskedActivity {
   readonly began?: number | null;
 }
 
+export interface VerifiedEvidence {
+  /** The activity as verified. */
+  readonly activity: JsonValue;
+  readonly report: Report;
+  readonly verified: VerifiedActivity;
+}
+
 /** Resolves to the verified activity. Rejects if the activity is not accepted. */
-type Verify<V> = (asked: AskedActivity) => Promise<V & { readonly activity: JsonValue }>;
+type Verify = (asked: AskedActivity) => Promise<VerifiedEvidence>;
 
 /** The part of an answer that may be handed on. */
-export type Settled<V> =
-  | { readonly kind: "verified"; readonly activity: JsonObject; readonly verified: V }
+export type Settled =
+  | { readonly kind: "verified"; readonly activity: JsonObject; readonly verified: VerifiedEvidence }
   /**
    * An `unfinished` activity has neither result nor app proofs. An `unproven` activity was not verified, since the
    * caller requested no app proofs. `asked` is what the activity was compared with.
@@ -86,7 +95,7 @@ export class Exchange {
    * Reads an answer, binds it to its request, and verifies it. The binding is made before the first `await`.
    * `isFetched` means that the answer came from a later `get_activity`. Rejects with the error of `verify`.
    */
-  async settle<V>(answer: ReadAnswer, verify: Verify<V>, isFetched = false): Promise<Settled<V>> {
+  async settle(answer: ReadAnswer, verify: Verify, isFetched = false): Promise<Settled> {
     const { question } = this;
     if (isUnverified(question)) return settleUnverified(question, answer, verify);
     const read = readActivityAnswer(answer);
@@ -104,7 +113,7 @@ export class Exchange {
   }
 
   /** Does what {@link settle} does. While the activity is pending, it sends `get_activity` up to `attempts` times. */
-  async settlePolled<V>(answer: ReadAnswer, verify: Verify<V>, { attempts, ask }: Polling): Promise<Settled<V>> {
+  async settlePolled(answer: ReadAnswer, verify: Verify, { attempts, ask }: Polling): Promise<Settled> {
     let settled = await this.settle(answer, verify);
     for (let left = attempts; left > 0 && settled.kind === "unfinished" && isPending(settled.activity); left--)
       settled = await this.settle(await ask(this.#first!.id), verify, true);
@@ -163,11 +172,7 @@ export class Exchange {
 
 const OTHER_ACTIVITY = "this activity is not the one that first answered the request";
 
-async function settleUnverified<V>(
-  question: UnverifiedQuestion,
-  answer: ReadAnswer,
-  verify: Verify<V>,
-): Promise<Settled<V>> {
+async function settleUnverified(question: UnverifiedQuestion, answer: ReadAnswer, verify: Verify): Promise<Settled> {
   const isRead = answer.value !== null || answer.faults.length === 0;
   const read = isRead ? readUnverifiedAnswer(question, answer.value) : { fault: answer.faults[0]! };
   return "value" in read ? { kind: "other", value: read.value } : refused(answer, read.fault, verify);
@@ -206,7 +211,7 @@ function ofAnother(bound: SubmitQuestion | null, organizationId: string): string
 }
 
 /** Always rejects. The error names the failed checks if the answer has an activity. */
-async function refused(answer: ReadAnswer, fault: string, verify: Verify<unknown>): Promise<never> {
+async function refused(answer: ReadAnswer, fault: string, verify: Verify): Promise<never> {
   const { value } = answer;
   const activity = isJsonObject(value) ? (value["activity"] ?? null) : null;
   await verify({ activity, expected: null, refusals: [fault], operation: null, isFetched: false });

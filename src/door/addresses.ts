@@ -1,5 +1,5 @@
 /**
- * Collects what the service has about the addresses of organizations, and joins it (client/README.md, "Addresses").
+ * Collects what the service has about the addresses of organizations, and joins it (door/README.md, "Addresses").
  * Collecting verifies nothing, and joining sends nothing, so pieces that were kept can be joined without a network.
  */
 import { lastOf } from "../bytes.js";
@@ -16,12 +16,8 @@ import {
   readPrivateKeys,
   readWallets,
 } from "../addresses/lists.js";
-import {
-  type AddressEvidence,
-  type AddressVerifyOptions,
-  requireDerivationPolicy,
-  verifyAddressActivity,
-} from "../addresses/verify.js";
+import { type AddressEvidence, type AddressVerifyOptions, verifyAddressActivity } from "../addresses/verify.js";
+import { requireDerivationPolicy } from "../appraise/derivation.js";
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { type Policy, policyOfCreation } from "../appraise/policy.js";
 import { COMPLETED } from "../decode/activity.js";
@@ -48,14 +44,14 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { MalformedError, attempt } from "../errors.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { comparableAddress } from "../verify/contradictions.js";
-import { type ActivityVerifier, evidenceError } from "./activity-verifier.js";
+import { type Door, evidenceError } from "./door.js";
 import { BootProofCache, namedBootProofs } from "./boot-proof-cache.js";
 import { FetchedOnce } from "./fetched-once.js";
 import { buildsOf } from "./builds.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
 import {
   type AskService,
-  type EvidenceSource,
+  type Query,
   type KeyedBootProof,
   fetchBootProof,
   fetchEvidence,
@@ -64,7 +60,7 @@ import {
   withAppProofs,
 } from "./evidence.js";
 import type { Signal } from "./platform.js";
-import { pause, untilAborted } from "./transport.js";
+import { pause, untilAborted } from "./waiting.js";
 
 /** Which addresses are wanted. */
 export interface AddressFilter {
@@ -126,7 +122,9 @@ export interface AddressProgress {
   readonly waitMs: number;
 }
 
-export interface AddressSource extends EvidenceSource {
+export interface AddressSource {
+  readonly now: () => Date;
+  readonly query: Query;
   /** Waits after the service refused a request (429). Default: timers. */
   readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
 }
@@ -711,10 +709,9 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
     ...(acceptance && { acceptance }),
     ...(allowDebug !== undefined && { allowDebug }),
   });
-  const source: EvidenceSource = { now, query: () => Promise.resolve({}) };
   const limits = { limit: MAX_BOOT_PROOFS_KEPT, maxAgeMs: Infinity };
   const held = { policy: policyOfCreation(policy), builds };
-  const cache = known ?? new BootProofCache({ source, ...limits, options: () => verifying(held.policy) });
+  const cache = known ?? new BootProofCache({ now, ...limits, options: () => verifying(held.policy) });
   return async ({ activity, activityId, organizationId, bootProofs }, parentOrganizationId) => {
     const found = await Promise.all(
       bootProofs.map(({ key, bootProof }) => cache.get(key, held, () => Promise.resolve({ bootProof }))),
@@ -739,11 +736,11 @@ function isWanted({ walletId, addresses, privateKeys = true }: AddressFilter): (
     names?.has(comparableAddress(row.address)) !== false;
 }
 
-/** Returns the options of {@link joinPieces} that verify as the verifier of a client does now. */
-export async function verificationOf(activities: ActivityVerifier): Promise<JoinPiecesOptions> {
-  const { source, signatures, strictness } = activities;
-  const { policy, builds } = await activities.begin();
+/** Returns the options of {@link joinPieces} that verify as the door does now. */
+export async function verificationOf(door: Door): Promise<JoinPiecesOptions> {
+  const { now, signatures, strictness } = door;
+  const { policy, builds } = await door.begin();
   const { acceptance } = strictness;
-  const options = { policy, now: () => source.now(), cache: signatures, ...(acceptance && { acceptance }) };
+  const options = { policy, now, cache: signatures, ...(acceptance && { acceptance }) };
   return { ...options, ...builds.evidence, ...builds.options };
 }

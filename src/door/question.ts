@@ -59,7 +59,7 @@ const VOTES: ReadonlyMap<string, string> = new Map([
   ["reject_activity", "ACTIVITY_TYPE_REJECT_ACTIVITY"],
 ]);
 
-interface Operation {
+export interface Operation {
   readonly kind: ServiceQuestion["kind"];
   readonly name: string;
 }

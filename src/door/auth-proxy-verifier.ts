@@ -1,13 +1,14 @@
 /** Verifies the answers of the auth proxy: sign-ups by app proofs, log-ins by the tokens that quorum keys sign. */
 import type { JsonValue } from "../decode/json.js";
-import { type Attempt, cut, faultText, listed } from "../errors.js";
-import type { ActivityVerifier } from "../client/activity-verifier.js";
-import { namedBootProofs } from "../client/boot-proof-cache.js";
-import { ClientError, answerError, requestError } from "../client/errors.js";
-import { type EvidenceSource, fetchEvidence } from "../client/evidence.js";
-import type { Signal } from "../client/platform.js";
-import { untilAborted } from "../client/transport.js";
-import { type ReadAnswer, answerOfLiterals, readUnverifiedAnswer } from "../exchange/answer.js";
+import { type Attempt, faultText } from "../errors.js";
+import { namedBootProofs } from "./boot-proof-cache.js";
+import type { Door } from "./door.js";
+import type { Handed } from "./handed.js";
+import { ClientError, RejectedAuthProxyError, answerError, requestError } from "./errors.js";
+import { type Query, fetchEvidence } from "./evidence.js";
+import type { Signal } from "./platform.js";
+import { untilAborted } from "./waiting.js";
+import { type ReadAnswer, answerOfLiterals, readUnverifiedAnswer } from "./answer.js";
 import {
   type AuthQuestion,
   type SignUpAnswer,
@@ -18,10 +19,8 @@ import {
   readSignUpAnswer,
   readTokenAnswer,
   walletContradictions,
-} from "../exchange/auth-proxy.js";
-import { type AllowUnproven, type Proven, isAllowedUnproven } from "../exchange/http.js";
+} from "./auth-proxy.js";
 import type { Check } from "../checks.js";
-import type { Report } from "../report/report.js";
 import { SIGNED_KINDS } from "../token/decode.js";
 import { noKeyText, tokenKeys } from "../token/keys.js";
 import {
@@ -35,23 +34,6 @@ import {
 import { isAcceptedReport } from "../verification.js";
 import { verifyAnswer } from "../bootproof.js";
 
-/** An answer of the auth proxy was rejected. A sign-up may have made an organization, whose addresses are not safe. */
-export class RejectedAuthProxyError extends Error {
-  override readonly name = "RejectedAuthProxyError";
-  readonly code = "rejected";
-  /** Name of the operation, such as `signup_v2`. */
-  readonly operation: string;
-  /** The report of the sign-up or of the token, or null if there was nothing to verify. */
-  declare readonly report: Report | TokenReport<object> | null;
-
-  constructor(operation: string, reasons: readonly string[], report: Report | TokenReport<object> | null) {
-    const words = reasons.map((reason) => cut(reason, 1000));
-    super(`rejected: ${operation}: ${listed(words, "; ")}. Do not use what the auth proxy returned.`);
-    this.operation = operation;
-    Object.defineProperty(this, "report", { value: report });
-  }
-}
-
 /** A question to the auth proxy, and when it was asked. */
 interface AskedAuthProxy {
   readonly question: AuthQuestion;
@@ -62,31 +44,19 @@ interface AskedAuthProxy {
 
 type Asked<Q extends AuthQuestion> = AskedAuthProxy & { readonly question: Q };
 
-interface SettledAuthProxy {
-  /** What is handed on. */
-  readonly value: JsonValue;
-  readonly proven: Proven;
-  readonly report: Report | null;
-  readonly tokenReport: TokenReport<object> | null;
-}
-
 interface AuthProxyCall {
   readonly signal?: Signal | undefined;
-  /** Used instead of the verifier's own source. */
-  readonly query?: EvidenceSource["query"];
+  /** Asks the service for evidence. */
+  readonly query: Query;
 }
 
-/** Organizations that are remembered. A replay of an older sign-up fails by its time. */
-const MAX_ORGANIZATIONS = 10_000;
-
 export class AuthProxyVerifier {
-  readonly #verifier: ActivityVerifier;
-  readonly #allowed: AllowUnproven;
-  readonly #organizations = new Set<string>();
+  readonly #door: Door;
+  readonly #isAllowed: (operation: string) => boolean;
 
-  constructor(verifier: ActivityVerifier, allowed: AllowUnproven) {
-    this.#verifier = verifier;
-    this.#allowed = allowed;
+  constructor(door: Door, isAllowed: (operation: string) => boolean) {
+    this.#door = door;
+    this.#isAllowed = isAllowed;
   }
 
   /**
@@ -96,7 +66,7 @@ export class AuthProxyVerifier {
   ask(
     operation: string,
     { value: body, faults }: Attempt<JsonValue>,
-    isAllowed = isAllowedUnproven(this.#allowed, operation),
+    isAllowed = this.#isAllowed(operation),
   ): AskedAuthProxy {
     const question = authQuestionOf(operation, body, isAllowed);
     if (typeof question === "string") {
@@ -105,18 +75,14 @@ export class AuthProxyVerifier {
     }
     const fault = this.#unprovable(question, isAllowed);
     if (fault !== null) throw requestError(operation, [{ path: "", message: fault }]);
-    const requestedAt = this.#verifier.source.now();
+    const requestedAt = this.#door.now();
     if (!(requestedAt instanceof Date) || Number.isNaN(requestedAt.getTime()))
       throw new TypeError("options.now: expected a function that returns a valid Date. Nothing was sent");
     return { question, requestedAt, isAllowed };
   }
 
   /** Verifies an answer. Rejects with {@link RejectedAuthProxyError} and {@link ClientError}. */
-  async settle(
-    asked: AskedAuthProxy,
-    { value: answer, faults }: ReadAnswer,
-    call: AuthProxyCall,
-  ): Promise<SettledAuthProxy> {
+  async settle(asked: AskedAuthProxy, { value: answer, faults }: ReadAnswer, call: AuthProxyCall): Promise<Handed> {
     const { question } = asked;
     const isVerified = question.kind === "sign-up" || question.kind === "token";
     // Numbers of an answer that is handed on unverified stay as they are written.
@@ -138,14 +104,14 @@ export class AuthProxyVerifier {
     // A token that binds no key is refused, even if tokens without a pinned key are allowed.
     if (this.#hasKey(question)) return question.lacksKey ? NAME_THE_KEY : null;
     if (isAllowed) return null;
-    return `${noKeyText(this.#verifier.policy, namespaceOf(question))}. ${PIN_THE_KEY}`;
+    return `${noKeyText(this.#door.policy, namespaceOf(question))}. ${PIN_THE_KEY}`;
   }
 
   #hasKey(question: TokenQuestion): boolean {
-    return tokenKeys(this.#verifier.policy, namespaceOf(question)).length > 0;
+    return tokenKeys(this.#door.policy, namespaceOf(question)).length > 0;
   }
 
-  async #settleSignUp(asked: Asked<SignUpQuestion>, value: JsonValue, call: AuthProxyCall): Promise<SettledAuthProxy> {
+  async #settleSignUp(asked: Asked<SignUpQuestion>, value: JsonValue, call: AuthProxyCall): Promise<Handed> {
     const { question, isAllowed } = asked;
     const { operation } = question;
     const { value: answer, faults } = readSignUpAnswer(value);
@@ -160,36 +126,32 @@ export class AuthProxyVerifier {
 
   /** Returns a refusal if this organization answered another sign-up, and remembers it. */
   #repeated({ organizationId }: SignUpAnswer): string[] {
-    if (this.#organizations.has(organizationId)) return ["the organization answered another sign-up before"];
-    this.#organizations.add(organizationId);
-    if (this.#organizations.size > MAX_ORGANIZATIONS)
-      this.#organizations.delete(this.#organizations.values().next().value!);
-    return [];
+    return this.#door.signUps.add(organizationId) ? [] : ["the organization answered another sign-up before"];
   }
 
   async #verifySignUp(
     { question, requestedAt }: Asked<SignUpQuestion>,
     answer: SignUpAnswer,
     refusals: readonly string[],
-    { signal, query = this.#verifier.source.query }: AuthProxyCall,
-  ): Promise<SettledAuthProxy> {
+    { signal, query }: AuthProxyCall,
+  ): Promise<Handed> {
     const { operation } = question;
     const { organizationId, wallet, appProofs } = answer;
-    const verifier = this.#verifier;
+    const door = this.#door;
     const all = [...refusals, ...coverageContradictions(question, answer)];
-    const held = await untilAborted(verifier.begin(), signal);
-    const fetched = fetchEvidence({ appProofs: [...appProofs] }, (key) => verifier.bootProofs.find(key, held, query));
+    const held = await untilAborted(door.begin(), signal);
+    const fetched = fetchEvidence({ appProofs: [...appProofs] }, (key) => door.bootProofs.find(key, held, query));
     const { bootProofs } = await untilAborted(fetched, signal).catch((error: Error) => {
       if (!(error instanceof ClientError)) throw error;
       // The answer is refused in any case, so missing evidence does not matter.
       if (all.length > 0 && error.code !== "aborted") return { bootProofs: [] };
       // Nothing was handed on, so the same answer may be verified later.
-      this.#organizations.delete(organizationId);
+      door.signUps.delete(organizationId);
       throw evidenceError(operation, error);
     });
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
-    const options = { ...verifier.options(held), expected: { organizationId, requestedAt } };
+    const options = { ...door.options(held), expected: { organizationId, requestedAt } };
     const { walletId = null, addresses = [] } = wallet ?? {};
     const { report } = await verifyAnswer(evidence, options, all, { signUp: { organizationId, walletId, addresses } });
     // Without an account no address is proven, whatever other app proofs the answer has.
@@ -199,13 +161,13 @@ export class AuthProxyVerifier {
     throw new RejectedAuthProxyError(operation, reasonsOf(report.checks, report.refusedFor), report);
   }
 
-  async #settleToken({ question, isAllowed }: Asked<TokenQuestion>, given: JsonValue): Promise<SettledAuthProxy> {
+  async #settleToken({ question, isAllowed }: Asked<TokenQuestion>, given: JsonValue): Promise<Handed> {
     const { operation, members } = question;
     const { value, faults } = readTokenAnswer(question, given);
     if (value === undefined) throw answerError(operation, faults, "unknown");
     if (isAllowed && !this.#hasKey(question)) return { ...UNPROVEN, value };
     const tokenReport = await this.#verifyToken(question, value[members[0]] as string);
-    const isStrict = this.#verifier.strictness.acceptance === "strict";
+    const isStrict = this.#door.strictness.acceptance === "strict";
     const warned = isStrict ? tokenReport.checks.filter(({ status }) => status === "warn") : [];
     if (tokenReport.verdict === "verified" && warned.length === 0)
       return { ...UNPROVEN, value, proven: "token", tokenReport };
@@ -218,8 +180,8 @@ export class AuthProxyVerifier {
 
   /** A request that names no organization lets the auth proxy find it. */
   async #verifyToken({ token, organizationId, publicKey }: TokenQuestion, text: string): Promise<TokenReport<object>> {
-    const { policy } = await this.#verifier.begin();
-    const common = { policy, now: this.#verifier.source.now() };
+    const { policy } = await this.#door.begin();
+    const common = { policy, now: this.#door.now() };
     const anyOrganization = { organizationId: ANY_ORGANIZATION } as const;
     const owner = organizationId === null ? anyOrganization : { organizationId };
     const expected = { ...owner, ...(publicKey !== null && { publicKey }) };
@@ -230,7 +192,7 @@ export class AuthProxyVerifier {
 }
 
 /** What a settled answer has if nothing of it was verified. */
-const UNPROVEN = { proven: "unproven", report: null, tokenReport: null } as const;
+const UNPROVEN = { proven: "unproven", report: null } as const;
 
 const NOTHING_TO_VERIFY =
   "the sign-up requests no account of a wallet, so its answer has nothing that can be verified. Request a wallet, or " +

@@ -1,4 +1,4 @@
-/** Requests to the auth proxy, and what their answers are compared with (exchange/README.md, "The auth proxy"). */
+/** Requests to the auth proxy, and what their answers are compared with (door/README.md, "The auth proxy"). */
 import { type AddressDerivationProof, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof-limits.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";

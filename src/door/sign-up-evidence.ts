@@ -1,4 +1,4 @@
-/** The kept evidence of an organization's sign-up, which its users cannot list (client/README.md, "Addresses"). */
+/** The kept evidence of an organization's sign-up, which its users cannot list (door/README.md, "Accounts"). */
 import { readAddressActivity } from "../addresses/lists.js";
 import { COMPLETED } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";

@@ -1,10 +1,10 @@
 /** What an answer is compared with, and what may be handed on: without any cryptography. */
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { ReadAnswer } from "../../src/exchange/answer.js";
-import { Bindings } from "../../src/exchange/bindings.js";
-import { type AskedActivity, Exchange } from "../../src/exchange/exchange.js";
-import type { ServiceQuestion, SubmitQuestion } from "../../src/exchange/question.js";
+import type { ReadAnswer } from "../../src/door/answer.js";
+import { Bindings } from "../../src/door/bindings.js";
+import { type AskedActivity, Exchange } from "../../src/door/exchange.js";
+import type { ServiceQuestion, SubmitQuestion } from "../../src/door/question.js";
 
 const SUBMIT: SubmitQuestion = {
   kind: "submit",
@@ -52,7 +52,7 @@ class Verifier {
   readonly verify = async (asked: AskedActivity) => {
     this.asked.push(asked);
     if (asked.refusals.length > 0 || asked.expected === null) throw new Error(asked.refusals.join("; "));
-    return { activity: asked.activity };
+    return { activity: asked.activity, report: null as never, verified: null as never };
   };
 }
 
@@ -151,7 +151,11 @@ describe("the answer to a query", () => {
 
 it("what cannot be accepted is never handed on, also where its verification accepts it", async () => {
   const settling = new Exchange({ kind: "query", operation: "q", organizationId: "o" }, new Bindings());
-  await expect(settling.settle(answer(), async () => ({ activity: activity() as JsonValue }))).rejects.toThrow(
-    "an activity was accepted where the answer may not have one",
-  );
+  await expect(
+    settling.settle(answer(), async () => ({
+      activity: activity() as JsonValue,
+      report: null as never,
+      verified: null as never,
+    })),
+  ).rejects.toThrow("an activity was accepted where the answer may not have one");
 });

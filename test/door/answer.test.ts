@@ -14,7 +14,7 @@ import {
   isUnfinished,
   readActivityAnswer,
   readUnverifiedAnswer,
-} from "../../src/exchange/answer.js";
+} from "../../src/door/answer.js";
 
 const ACTIVITY = { id: "a", organizationId: "o", type: "ACTIVITY_TYPE_X", status: "ACTIVITY_STATUS_COMPLETED" };
 const RESULT = { xResult: { walletId: "w" } };

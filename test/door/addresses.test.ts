@@ -9,7 +9,7 @@ import {
   collectAddresses,
   joinPieces,
   listSubOrganizations,
-} from "../../src/client/addresses.js";
+} from "../../src/door/addresses.js";
 import {
   type AddressProgress,
   type AddressRow,
@@ -23,7 +23,7 @@ import {
 import { parsePolicy } from "../../src/index.js";
 import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
 import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
-import { rejectionOf } from "./support.js";
+import { rejectionOf } from "../client/support.js";
 
 type Collecting = Parameters<typeof collectAddresses>[1];
 

@@ -1,7 +1,9 @@
 /** The rules for requests and answers over HTTP. */
 import { describe, expect, it } from "vitest";
-import { Bindings } from "../../src/exchange/bindings.js";
-import { HttpFault, exchangeOf, replyTo, stampIn } from "../../src/exchange/http.js";
+import { Bindings } from "../../src/door/bindings.js";
+import { Entrance } from "../../src/door/entrance.js";
+import type { AskedActivity } from "../../src/door/exchange.js";
+import { HttpFault, exchangeOf, replyTo, stampIn } from "../../src/door/http.js";
 
 const BODY = {
   organizationId: "o",
@@ -28,7 +30,13 @@ function opened({ method = "POST", path = "submit/x", body = BODY, stamp = STAMP
   const { allowUnproven = false, bindings = new Bindings() } = rules;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const request = { method, path: `/public/v1/${path}`, body: bytes(text), stamp };
-  return exchangeOf(request, { bindings, allowUnproven });
+  const verify = async ({ activity, refusals, expected }: AskedActivity) => {
+    if (expected === null || refusals.length > 0) throw new Error("refused");
+    return { activity, report: { claims: { activity: { question: "id" } } }, verified: null };
+  };
+  const entrance = new Entrance({ bindings, verify } as never, { allowUnproven });
+  const exchange = exchangeOf(entrance, request);
+  return Object.assign(exchange, { entrance });
 }
 
 function faultOf(given: Given): [string, string] {
@@ -140,10 +148,7 @@ function reply(given: Answered, exchange = opened({ path: "query/get_user", body
   const { status = 200, body = "{}", headers = {} } = given;
   const header = (name: string) => headers[name] ?? [];
   const answer = { status, header, body: body === null ? null : bytes(body) };
-  return replyTo(exchange, answer, async ({ activity, refusals, expected }) => {
-    if (expected === null || refusals.length > 0) throw new Error("refused");
-    return { activity, report: { claims: { activity: { question: "id" } } } as never };
-  });
+  return replyTo(answer, (read) => exchange.entrance.settle(exchange, read, { query: () => Promise.resolve({}) }));
 }
 
 const settled = (exchange: ReturnType<typeof opened>, more: object = {}) =>

@@ -1,6 +1,6 @@
-/** What is read of answers with accounts or private keys, and what is handed on (client/README.md, "Addresses"). */
+/** What is read of answers with accounts or private keys, and what is handed on (door/README.md, "Addresses"). */
 import { describe, expect, it } from "vitest";
-import { type AccountAnswer, readAccountAnswer } from "../../src/client/account-answers.js";
+import { type AccountAnswer, readAccountAnswer } from "../../src/door/account-answers.js";
 import { JsonNumber, type JsonObject } from "../../src/decode/json.js";
 
 const organizationId = "an-organization";

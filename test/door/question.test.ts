@@ -1,7 +1,7 @@
 /** The question of a request: its kind comes from the path alone. */
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
-import { operationOf, questionOf } from "../../src/exchange/question.js";
+import { operationOf, questionOf } from "../../src/door/question.js";
 
 const BODY = { organizationId: "o", type: "ACTIVITY_TYPE_X", parameters: { a: 1 }, timestampMs: "1" };
 const VOTE = { ...BODY, type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" };

@@ -14,7 +14,7 @@ import {
   readSignUpAnswer,
   readTokenAnswer,
   walletContradictions,
-} from "../../src/exchange/auth-proxy.js";
+} from "../../src/door/auth-proxy.js";
 
 const [P0, P1] = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
 const [A, B] = ["0x00000000000000000000000000000000000000aA", "0x00000000000000000000000000000000000000bB"];

@@ -7,7 +7,7 @@ import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { isAcceptedReport } from "../verification.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Builds } from "./builds.js";
-import { type AskService, type EvidenceSource, fetchBootProof } from "./evidence.js";
+import { type AskService, type Query, fetchBootProof } from "./evidence.js";
 import { FetchedOnce } from "./fetched-once.js";
 
 export interface FetchedBootProof {
@@ -49,7 +49,7 @@ export interface CacheLimits {
 }
 
 interface CacheSetting extends CacheLimits {
-  readonly source: EvidenceSource;
+  readonly now: () => Date;
   /** The options of a verification now. A boot proof that they do not accept is not kept, and is fetched again. */
   readonly options: (held: HeldPolicy) => VerifyOptions;
 }
@@ -67,7 +67,7 @@ export class BootProofCache {
    * Finds a boot proof by the key of an app proof, in lower-case hex. For a signing half it resolves to a cached boot
    * proof only, or to null, because the service finds boot proofs by whole keys.
    */
-  async find(named: string, held: HeldPolicy, query: EvidenceSource["query"]): Promise<FetchedBootProof | null> {
+  async find(named: string, held: HeldPolicy, query: Query): Promise<FetchedBootProof | null> {
     const key = named.length === 2 * P256_POINT_LENGTH ? this.rememberedKey(named) : named;
     return key === null ? null : this.get(key, held, query);
   }
@@ -76,9 +76,9 @@ export class BootProofCache {
    * Returns a boot proof by its whole key in lower-case hex. Resolves to null if the service has none. Concurrent
    * callers under one policy share one query.
    */
-  async get(key: string, held: HeldPolicy, query = this.#setting.source.query): Promise<FetchedBootProof | null> {
-    const { source, maxAgeMs } = this.#setting;
-    const now = source.now().getTime();
+  async get(key: string, held: HeldPolicy, query: Query): Promise<FetchedBootProof | null> {
+    const { maxAgeMs } = this.#setting;
+    const now = this.#setting.now().getTime();
     const isUsable = ({ policy, since }: Entry): boolean =>
       policy === held.policy && now >= since && now - since <= maxAgeMs;
     const under = held.policy;
@@ -103,10 +103,10 @@ export class BootProofCache {
   async #fetch(
     key: string,
     held: HeldPolicy,
-    query: EvidenceSource["query"],
+    query: Query,
   ): Promise<{ readonly value: Entry; readonly size: number | null }> {
-    const { source, options } = this.#setting;
-    const [policy, since] = [held.policy, source.now().getTime()];
+    const { now, options } = this.#setting;
+    const [policy, since] = [held.policy, now().getTime()];
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return { value: { since, policy, fetched: null }, size: null };

@@ -1,6 +1,6 @@
 /** What is fetched once, for calls at once and for later ones. */
 import { expect, it } from "vitest";
-import { FetchedOnce } from "../../src/client/fetched-once.js";
+import { FetchedOnce } from "../../src/door/fetched-once.js";
 
 const MIB = 1024 * 1024;
 

@@ -1,13 +1,12 @@
 /** The rules of the proxy and of a wrapped fetch for requests and answers over HTTP, without sockets. */
 import { fromBase64, fromUtf8 } from "../bytes.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import type { AddressRow } from "../addresses/join.js";
 import { attempt, faultText } from "../errors.js";
-import type { Report } from "../report/report.js";
 import { type ReadAnswer, answerOfBytes, holdsResult } from "./answer.js";
-import type { Bindings } from "./bindings.js";
-import { type AskedActivity, Exchange, type Settled } from "./exchange.js";
-import { type UnverifiedQuestion, operationOf, questionOf } from "./question.js";
+import type { Entrance } from "./entrance.js";
+import type { AccountReport, Handed } from "./handed.js";
+import type { Exchange } from "./exchange.js";
+import { operationOf } from "./question.js";
 import { turn } from "../verify/in-turns.js";
 
 /** Most bytes of a request's body. The service's own limit is not documented; its client sends less. */
@@ -52,34 +51,16 @@ export function stampIn(headers: Headers): { readonly stamp: string } | { readon
   return { fault: `expected exactly one stamp, in ${STAMP_NAMES.join(", ")}; got ${got}. ${advice}` };
 }
 
-const UNPROVEN =
-  "generateAppProofs is not true: without app proofs the result cannot be verified. Set it beside parameters, or " +
-  "allow unproven requests (allowUnproven, --allow-unproven)";
-
-/** Operations whose answers are handed on without a proof, such as `signup`; `true` means every operation. */
-export type AllowUnproven = boolean | readonly string[];
-
-export function isAllowedUnproven(allowed: AllowUnproven, operation: string): boolean {
-  return typeof allowed === "boolean" ? allowed : allowed.includes(operation);
-}
-
 /** Returns the exchange for a request. Throws {@link HttpFault}. */
-export function exchangeOf(
-  { method, path, body, stamp }: ReceivedRequest,
-  { bindings, allowUnproven }: { readonly bindings: Bindings; readonly allowUnproven: AllowUnproven },
-): Exchange {
+export function exchangeOf(entrance: Entrance, { method, path, body, stamp }: ReceivedRequest): Exchange {
   const operation = method === "POST" ? operationOf(path) : null;
   if (operation === null)
     throw new HttpFault("not-found", "only POST /public/v1/query/NAME and /public/v1/submit/NAME are passed on");
   requireSize(body);
-  const refused = (fault: string): HttpFault =>
-    new HttpFault("invalid-request", `not sent: ${operation.name}: ${fault}`);
   const json = attempt(() => parseJson(body, { numbers: "literal" }));
-  const question = questionOf(operation, json);
-  if (typeof question === "string") throw refused(question);
-  const isAllowed = isAllowedUnproven(allowUnproven, operation.name);
-  if ("isProven" in question && !question.isProven && !isAllowed) throw refused(UNPROVEN);
-  return new Exchange(question, bindings, submitterOf(stamp));
+  const exchange = entrance.ask(operation, json, submitterOf(stamp));
+  if (typeof exchange === "string") throw new HttpFault("invalid-request", `not sent: ${operation.name}: ${exchange}`);
+  return exchange;
 }
 
 /** Throws {@link HttpFault} for a body that is too large. */
@@ -106,7 +87,7 @@ function textOf(base64url: string): string {
 }
 
 /** An answer as received. Its body is not parsed yet. */
-export interface ReceivedAnswer {
+interface ReceivedAnswer {
   readonly status: number;
   /** Returns the values of a header by its name in lower case. */
   readonly header: (name: string) => readonly string[];
@@ -114,53 +95,19 @@ export interface ReceivedAnswer {
   readonly body: Uint8Array | null;
 }
 
-/** The reply that is handed on, with the report of what was verified. */
-export interface HttpReply {
+/** The reply that is handed on. */
+interface HttpReply extends Handed {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly value: JsonValue;
-  readonly proven: Proven;
-  readonly report: Report | AccountReport | null;
 }
 
-/** The class of each address in an answer with accounts or private keys. */
-export interface AccountReport {
-  readonly rows: readonly AddressRow[];
-}
-
-/** What is handed on of an answer with accounts or private keys. */
-export interface JudgedAnswer {
-  readonly value: JsonObject;
-  readonly report: AccountReport;
-}
-
-/** Resolves to null for a query whose answer is not judged. Rejects if the answer is not accepted. */
-type Judge = (question: UnverifiedQuestion, answer: JsonValue) => Promise<JudgedAnswer | null> | undefined;
-
-interface WithReport {
-  readonly activity: JsonValue;
-  readonly report: Report;
-}
-
-/** Makes the reply. Rejects with {@link HttpFault} (`invalid-answer`), and with the errors of `verify` and `judge`. */
+/**
+ * Makes the reply: what `settle` resolves to for status 200, else the service's error. Rejects with {@link HttpFault}
+ * (`invalid-answer`), and with the errors of `settle`.
+ */
 export async function replyTo(
-  exchange: Exchange,
   answer: ReceivedAnswer,
-  verify: (asked: AskedActivity) => Promise<WithReport>,
-  judge?: Judge,
-): Promise<HttpReply> {
-  return replyWith(answer, async (read) => {
-    const settled = await exchange.settle(read, verify);
-    const { question } = exchange;
-    const judged = settled.kind === "other" && question.kind === "query" && (await judge?.(question, settled.value));
-    return judged ? accountsReply(judged) : settledReply(settled);
-  });
-}
-
-/** Makes the reply: that of `settle` for status 200, else the service's error. Rejects as {@link replyTo} does. */
-export async function replyWith(
-  answer: ReceivedAnswer,
-  settle: (read: ReadAnswer) => Promise<HttpReply>,
+  settle: (read: ReadAnswer) => Promise<Handed>,
 ): Promise<HttpReply> {
   const { status, body } = answer;
   if (status !== 200 && (status < 400 || status > 599)) throw invalidAnswer(statusFault(status));
@@ -169,8 +116,9 @@ export async function replyWith(
   await turn();
   const shown = status === 200 ? "" : `HTTP ${status}, and `;
   if (read === undefined) throw invalidAnswer(`${shown}it is not strict JSON: ${faultText(faults)}`);
-  const made = status === 200 ? await settle(read) : { ...provenReply(errorOf(read.value), "none"), status };
-  return { ...made, headers: { ...passedBack(answer), ...made.headers } };
+  const handed: Handed =
+    status === 200 ? await settle(read) : { value: errorOf(read.value), proven: "none", report: null };
+  return { ...handed, status, headers: { ...passedBack(answer), ...marksOf(handed) } };
 }
 
 function invalidAnswer(fault: string): HttpFault {
@@ -184,38 +132,20 @@ function statusFault(status: number): string {
 }
 
 const VERIFIED = "X-Bootproof-Verified";
-const UNPROVEN_MARK = { "X-Bootproof": "unproven", [VERIFIED]: "none" };
 
-/**
- * What of an answer was verified: an activity, a sign-up, a token or accounts, or nothing; `unproven` if that was
- * allowed.
- */
-export type Proven = "activity" | "sign-up" | "token" | "accounts" | "none" | "unproven";
-
-/** Makes the reply of an answer with status 200. */
-export function provenReply(value: JsonValue, proven: Proven, report: HttpReply["report"] = null): HttpReply {
-  const headers = proven === "unproven" ? UNPROVEN_MARK : { [VERIFIED]: proven };
-  return { status: 200, headers, value, proven, report };
+/** Returns headers that say what was verified: for accounts the number of addresses of each class. */
+function marksOf({ proven, report }: Handed): Record<string, string> {
+  if (proven === "unproven") return { "X-Bootproof": "unproven", [VERIFIED]: "none" };
+  if (report !== null && "rows" in report) return { [VERIFIED]: proven, ...classesOf(report) };
+  const question = proven === "activity" ? report?.claims?.activity?.question : null;
+  return { [VERIFIED]: proven, ...(question && { "X-Bootproof-Question": question }) };
 }
 
-/** Makes the reply of judged accounts. A header has the number of addresses of each class. */
-function accountsReply({ value, report }: JudgedAnswer): HttpReply {
-  const reply = provenReply(value, "accounts", report);
+function classesOf({ rows }: AccountReport): Record<string, string> {
   const counts = new Map<string, number>();
-  for (const { class: name } of report.rows) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const { class: name } of rows) counts.set(name, (counts.get(name) ?? 0) + 1);
   const summary = [...counts].map(([name, count]) => `${name}=${count}`).join(", ");
-  return summary === "" ? reply : { ...reply, headers: { ...reply.headers, "X-Bootproof-Accounts": summary } };
-}
-
-function settledReply(settled: Settled<WithReport>): HttpReply {
-  if (settled.kind === "other") return provenReply(settled.value, "none");
-  const value = { activity: settled.activity };
-  if (settled.kind === "unfinished") return provenReply(value, "none");
-  if (settled.kind !== "verified") return provenReply(value, "unproven");
-  const { report } = settled.verified;
-  const question = report.claims?.activity?.question ?? null;
-  const reply = provenReply(value, "activity", report);
-  return question === null ? reply : { ...reply, headers: { ...reply.headers, "X-Bootproof-Question": question } };
+  return summary === "" ? {} : { "X-Bootproof-Accounts": summary };
 }
 
 const PASSED_BACK = /^[\x20-\x7e]{1,200}$/;

@@ -1,8 +1,8 @@
 /** Which request an activity answered. */
 import { expect, it } from "vitest";
 import { jsonKey } from "../../src/decode/json.js";
-import { Bindings } from "../../src/exchange/bindings.js";
-import type { SubmitQuestion } from "../../src/exchange/question.js";
+import { Bindings } from "../../src/door/bindings.js";
+import type { SubmitQuestion } from "../../src/door/question.js";
 
 const question = (more: Partial<SubmitQuestion> = {}): SubmitQuestion => ({
   kind: "submit",

@@ -4,6 +4,7 @@ import type { AddressRow } from "../addresses/join.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, cut, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
+import type { TokenReport } from "../token/verify.js";
 import { RejectedError, refusalText } from "../verification.js";
 
 /**
@@ -260,48 +261,19 @@ export class RejectedAddressesError extends Error {
   }
 }
 
-/**
- * Why a delivery is not accepted:
- *
- * - `header`: a header is missing, repeated or malformed.
- * - `version`, `algorithm`: the value is not supported.
- * - `key`: the key is not in the key set, or is not an Ed25519 key.
- * - `signature`: the signature is not valid for the key and these bytes.
- * - `stale`: the delivery's time is too far from the receiver's clock.
- * - `body`: the body is not an activity.
- * - `replayed`: the event was accepted before.
- * - `full`: the store of events is full.
- * - `organization`: the organization is not one of the receiver's.
- */
-export type WebhookFault =
-  | "header"
-  | "version"
-  | "algorithm"
-  | "stale"
-  | "key"
-  | "signature"
-  | "body"
-  | "replayed"
-  | "full"
-  | "organization";
+/** An answer of the auth proxy was rejected. A sign-up may have made an organization, whose addresses are not safe. */
+export class RejectedAuthProxyError extends Error {
+  override readonly name = "RejectedAuthProxyError";
+  readonly code = "rejected";
+  /** Name of the operation, such as `signup_v2`. */
+  readonly operation: string;
+  /** The report of the sign-up or of the token, or null if there was nothing to verify. */
+  declare readonly report: Report | TokenReport<object> | null;
 
-/**
- * A delivery is not accepted. The faults `body`, `replayed`, `full` and `organization` occur only if the signature is
- * valid.
- */
-export class WebhookError extends ClientError {
-  override readonly name = "WebhookError";
-  readonly fault: WebhookFault;
-  /** Id of the event; null unless the signature is valid. */
-  readonly eventId: string | null;
-
-  constructor(
-    fault: WebhookFault,
-    message: string,
-    facts: { readonly faults?: readonly Fault[]; readonly eventId?: string } = {},
-  ) {
-    super("webhook", `webhook not accepted: ${message}`, { faults: facts.faults ?? [] });
-    this.fault = fault;
-    this.eventId = facts.eventId ?? null;
+  constructor(operation: string, reasons: readonly string[], report: Report | TokenReport<object> | null) {
+    const words = reasons.map((reason) => cut(reason, 1000));
+    super(`rejected: ${operation}: ${listed(words, "; ")}. Do not use what the auth proxy returned.`);
+    this.operation = operation;
+    Object.defineProperty(this, "report", { value: report });
   }
 }

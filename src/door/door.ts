@@ -1,21 +1,21 @@
 /**
- * Verifies activities of one service under one policy, which may be a signed one, with any client. It fetches the boot
- * proof of each key that the app proofs name, verifies all evidence, and compares it with the request.
+ * A door to one service under one policy, which may be a signed one: everything that an answer must pass, and what all
+ * entrances share. It fetches the boot proof of each key that the app proofs name, verifies all evidence, and compares
+ * it with the request.
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { type VerifyOptions, verifyAnswer } from "../bootproof.js";
+import { withoutPrototype } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { having, instanceOf, plain } from "../decode/options.js";
+import { callable, having, instanceOf, plain, required, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, count, demand, list, oneOf, optional } from "../decode/shapes.js";
-import type { Report } from "../report/report.js";
-import type { AskedActivity } from "../exchange/exchange.js";
-import type { VerifiedActivity } from "../verify/activity.js";
 import { isAcceptedReport } from "../verification.js";
 import { ANY_POLICY, SignedPolicy, policyInForce } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
+import { Bindings } from "./bindings.js";
 import {
   BootProofCache,
   type CacheLimits,
@@ -25,9 +25,10 @@ import {
 } from "./boot-proof-cache.js";
 import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
-import { type AskService, type EvidenceSource, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
+import { type AskService, type Query, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
+import type { AskedActivity, VerifiedEvidence } from "./exchange.js";
 import type { Signal } from "./platform.js";
-import { untilAborted } from "./transport.js";
+import { untilAborted } from "./waiting.js";
 
 export interface VerificationOptions extends DemandedBuilds, Pick<VerifyOptions, "cache" | "acceptance" | "maxAgeMs"> {
   /**
@@ -71,37 +72,36 @@ export const POLLING_OPTIONS: MembersOf<PollingOptions> = {
 };
 
 interface CallParts {
+  /** Asks the service for evidence. */
+  readonly query: Query;
   readonly signal?: Signal | undefined;
-  /** Used instead of the source's query function. */
-  readonly query?: EvidenceSource["query"];
   /** The part of an unfinished activity that its rejection may show. */
   readonly unfinished?: JsonObject;
 }
 
-interface VerifiedEvidence {
-  /** The activity as verified. */
-  readonly activity: JsonValue;
-  readonly report: Report;
-  readonly verified: VerifiedActivity;
-}
-
-export class ActivityVerifier {
-  readonly source: EvidenceSource;
+export class Door {
+  readonly now: () => Date;
   readonly signatures: SignatureCache;
   readonly limits: CacheLimits;
   readonly bootProofs: BootProofCache;
   readonly strictness: Pick<VerifyOptions, "acceptance" | "maxAgeMs">;
+  /** Requests by the activities that answered them. */
+  readonly bindings = new Bindings();
+  /** Organizations that answered a sign-up. A replay of an older sign-up fails by its time. */
+  readonly signUps = new Recent(10_000);
   readonly #policy: Policy | SignedPolicy;
   readonly #demanded: DemandedBuilds;
   #held: HeldPolicy;
   readonly #uses = new AppProofUses();
 
   /** Throws TypeError for an invalid policy. The options may have other members, too. */
-  constructor(source: EvidenceSource, given: Policy | SignedPolicy, options: VerificationOptions) {
+  constructor(all: DoorOptions) {
+    const options = withoutPrototype(all);
+    const { policy: given, now = () => new Date() } = options;
     const policy = SignedPolicy.is(given) ? given.policy : given;
     if (!ParsedPolicy.is(policy))
       throw new TypeError(`policy${given === undefined ? " is required:" : ": expected"} ${ANY_POLICY}`);
-    this.source = source;
+    this.now = now;
     this.#policy = given;
     this.#demanded = options;
     this.#held = { policy, builds: buildsOf(policy, options) };
@@ -110,13 +110,13 @@ export class ActivityVerifier {
     this.strictness = { acceptance, ...(maxAgeMs !== undefined && { maxAgeMs }) };
     const { bootProofLimit: limit = 256, bootProofMaxAgeMs: maxAge = 3_600_000 } = options;
     this.limits = { limit, maxAgeMs: maxAge };
-    this.bootProofs = new BootProofCache({ source, ...this.limits, options: (held) => this.options(held) });
+    this.bootProofs = new BootProofCache({ now, ...this.limits, options: (held) => this.options(held) });
   }
 
   /**
    * Verifies an activity. Rejects with {@link RejectedActivityError}, or {@link ClientError} (`evidence`, `aborted`).
    */
-  async verify(asked: AskedActivity, call: CallParts = {}): Promise<VerifiedEvidence> {
+  async verify(asked: AskedActivity, call: CallParts): Promise<VerifiedEvidence> {
     const { expected, refusals, operation, began = null } = asked;
     const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
       throw evidenceError(error, factsOf(asked.activity, operation));
@@ -150,18 +150,18 @@ export class ActivityVerifier {
 
   /** Returns the options of a verification at the present time. */
   options({ policy, builds }: HeldPolicy): VerifyOptions {
-    const { source, signatures, strictness } = this;
-    return { policy, now: source.now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
+    const { now, signatures, strictness } = this;
+    return { policy, now: now(), cache: signatures, uses: this.#uses, ...strictness, ...builds.options };
   }
 
   async #fetched(
     { activity, expected, refusals, operation, isFetched }: AskedActivity,
     held: HeldPolicy,
-    { signal, query = this.source.query, unfinished }: CallParts,
+    { signal, query, unfinished }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
     // Evidence is requested in the activity's own organization, where the caller may read app proofs and boot proofs.
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
-    const owned: EvidenceSource["query"] = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
+    const owned: Query = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
     try {
       const isOpen = isFetched && refusals.length === 0 && unfinished === undefined;
@@ -178,6 +178,88 @@ export class ActivityVerifier {
   }
 }
 
+/** Names that were seen, the last ones only. */
+class Recent {
+  readonly #limit: number;
+  readonly #names = new Set<string>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Returns whether the name is new, and remembers it. */
+  add(name: string): boolean {
+    if (this.#names.has(name)) return false;
+    this.#names.add(name);
+    if (this.#names.size > this.#limit) this.delete(this.#names.values().next().value!);
+    return true;
+  }
+
+  delete(name: string): void {
+    this.#names.delete(name);
+  }
+}
+
+/** The policy and the settings of verification, and the memory that the entrances of a door share. */
+export interface DoorOptions extends VerificationOptions {
+  /** The policy that `parsePolicy` returns, or the signed one of `openSignedPolicy`. */
+  readonly policy: Policy | SignedPolicy;
+  /** The time of verification. Default: the clock. */
+  readonly now?: () => Date;
+}
+
+const DOOR_OPTIONS: MembersOf<DoorOptions> = {
+  policy: required(ANY_POLICY),
+  now: optional(callable),
+  ...VERIFICATION_OPTIONS,
+};
+
+/** A door for several entrances. Only {@link createDoor} makes one. */
+export interface SharedDoor {
+  /** The policy, or the version of a signed policy that is in force now. */
+  readonly policy: Policy;
+}
+
+/** Exactly one of `policy` and `door`: what a door has is no option of its entrances. */
+export interface AtDoor extends Partial<DoorOptions> {
+  /** The door of {@link createDoor}, whose policy, settings, used proofs and answered requests count here, too. */
+  readonly door?: SharedDoor;
+}
+
+export const AT_DOOR: MembersOf<AtDoor> = {
+  ...DOOR_OPTIONS,
+  policy: optional(unchecked),
+  door: demand(instanceOf<SharedDoor>(Door, "a door of createDoor")),
+};
+
+/**
+ * Makes a door that several entrances share: {@link verifiedFetch}, {@link verified}, and `withVerification` of the
+ * client. A proof that was used at one of them is refused at another, and an activity that answered a request at one of
+ * them is compared with that request at another. Throws TypeError for invalid options.
+ *
+ * @example
+ * const door = createDoor({ policy });
+ * const [fetch, client] = [verifiedFetch({ door, baseUrl, evidence }), own.withVerification(door)];
+ */
+export function createDoor(options: DoorOptions): SharedDoor {
+  return new Door(typedOptions("options", options, DOOR_OPTIONS));
+}
+
+/** Reads options. A policy is required unless there is a door. Throws TypeError as {@link typedOptions} does. */
+export function optionsAtDoor<T extends AtDoor>(given: T, shapes: MembersOf<T>): T {
+  const hasDoor = Object.hasOwn(Object(given) as object, "door");
+  return typedOptions("options", given, hasDoor ? shapes : { ...shapes, policy: required(ANY_POLICY) });
+}
+
+/** Returns the door of the options, or a new one. Throws TypeError for settings beside a door. */
+export function doorOf(given: AtDoor): Door {
+  const options = withoutPrototype(given);
+  const { door } = options;
+  if (door === undefined) return new Door(options as DoorOptions);
+  const beside = Object.keys(DOOR_OPTIONS).find((name) => options[name as "policy"] !== undefined);
+  if (beside !== undefined) throw new TypeError(`options.${beside}: the door has its own: leave it out`);
+  return door as Door;
+}
 type ActivityFacts = Pick<RejectedActivityError, "operation" | "activityId" | "activityStatus">;
 
 function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {

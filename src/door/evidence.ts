@@ -11,7 +11,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { shownName } from "../errors.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
-import type { CallOptions } from "./requests.js";
+import type { Signal } from "./platform.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns, withinTime } from "../verify/in-turns.js";
 
@@ -25,11 +25,14 @@ export const BOOT_PROOFS_AT_ONCE = 4;
 /** Sends a query by its name. The parameters are passed without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-export interface EvidenceSource {
-  readonly now: () => Date;
-  /** Sends a query by its name. The parameters are passed without the organization. */
-  readonly query: (name: string, parameters: JsonObject, options: CallOptions) => Promise<JsonValue>;
+export interface CallOptions {
+  /** An organization other than the client's, such as its child. */
+  readonly organizationId?: string;
+  readonly signal?: Signal;
 }
+
+/** Sends a query by its name. The parameters are passed without the organization. */
+export type Query = (name: string, parameters: JsonObject, options: CallOptions) => Promise<JsonValue>;
 
 export interface KeyedBootProof<T> {
   readonly key: string;
@@ -151,14 +154,14 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
   };
 }
 
-/** Returns a source with the boot proofs that the caller passed. It cannot fetch missing app proofs. */
-export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date): EvidenceSource {
+/** Answers with the boot proofs that the caller passed. It cannot fetch missing app proofs. */
+export function givenEvidence(bootProofs: readonly JsonObject[]): Query {
   const byKey = new Map(copyPlain(bootProofs).map((bootProof) => [keyOfBootProof(bootProof), bootProof]));
   const answers: Readonly<Record<string, (parameters: JsonObject) => JsonValue>> = {
     get_boot_proof: ({ ephemeralKey }) => ({ bootProof: byKey.get(String(ephemeralKey).toLowerCase()) ?? null }),
     list_app_proofs: () => ({ appProofs: [] }),
   };
-  return { now, query: (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {}) };
+  return (name, parameters) => Promise.resolve(answers[name]?.(parameters) ?? {});
 }
 
 /**
@@ -168,18 +171,13 @@ export function givenEvidence(bootProofs: readonly JsonObject[], now: () => Date
 const FIND_TIMEOUT_MS = 60_000;
 
 /**
- * Returns a source whose boot proofs come from the caller's function, which gets a key in lower-case hex and returns or
- * resolves to its boot proof, or null, within a minute. Other queries go to `others`; without it, app proofs cannot be
- * fetched.
+ * Asks the caller's function for boot proofs: it gets a key in lower-case hex, and returns or resolves to its boot
+ * proof, or null, within a minute. Other queries go to `others`; without it, app proofs cannot be fetched.
  */
-export function evidenceByKey(find: FindBootProof, now: () => Date, others?: EvidenceSource["query"]): EvidenceSource {
-  const given = others ?? givenEvidence([], now).query;
-  return {
-    now,
-    query: async (name, parameters, options) => {
-      if (name !== "get_boot_proof") return given(name, parameters, options);
-      return { bootProof: await askCaller("evidence", name, () => find(String(parameters["ephemeralKey"]))) };
-    },
+export function evidenceByKey(find: FindBootProof, others: Query = givenEvidence([])): Query {
+  return async (name, parameters, options) => {
+    if (name !== "get_boot_proof") return others(name, parameters, options);
+    return { bootProof: await askCaller("evidence", name, () => find(String(parameters["ephemeralKey"]))) };
   };
 }
 

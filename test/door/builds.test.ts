@@ -10,8 +10,8 @@ import { sigstoreVerifier } from "../../src/provenance/index.js";
 import { type ProvenanceVerifier } from "../../src/verify/provenance-demand.js";
 import { startProxy } from "../../src/proxy/node.js";
 import { type LogLine, type WatchOptions, isFinding, watch } from "../../src/watch/index.js";
-import { AttestedService, BOOTED, lab, policyOf } from "./attested.js";
-import { rejectionOf } from "./support.js";
+import { AttestedService, BOOTED, lab, policyOf } from "../client/attested.js";
+import { rejectionOf } from "../client/support.js";
 
 const sigstore = new LabSigstore();
 const pin = labProvenancePin({ json: JSON.stringify(sigstore.trustedRoot) });
