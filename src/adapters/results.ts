@@ -105,8 +105,9 @@ function named(error: RejectedActivityError): RejectedActivityError {
   const about = [operation, activityId].filter((one) => one !== null).join(" ");
   const reasons = failures.map(({ id, detail }) => `${id}: ${cut(detail, 1000)}`);
   const what = about === "" ? ids : `${ids} (${about})`;
-  const message = `rejected: ${what}: ${listed(reasons, "; ")}. ${rejectionAdvice(error)}`;
+  // No check fails where strict acceptance refuses a verdict that is weakened.
+  const usual = failures.length === 0 ? error.message : `${what}: ${listed(reasons, "; ")}. ${rejectionAdvice(error)}`;
   const { activityStatus, unfinished, hasAppProofs } = error;
   const facts = { operation, activityId, activityStatus, unfinished, hasAppProofs };
-  return new RejectedActivityError(report, { ...facts, message });
+  return new RejectedActivityError(report, { ...facts, message: `rejected: ${usual}` });
 }

@@ -93,6 +93,11 @@ describe("a submit by a wrapped fetch", () => {
     expect([proven.headers.get("x-bootproof"), reportOf(proven)?.verdict]).toEqual([null, "verified"]);
   });
 
+  it("says what weakens the verdict where strict acceptance refuses it", async () => {
+    const { message } = await refusalOf(rename(wrapped({ acceptance: "strict" })));
+    expect(message).toMatch(/^rejected: update_wallet: refused, though verified: .*The certificates lead to /);
+  });
+
   it("is a RejectedActivityError that begins with rejected: where its answer is a lie", async () => {
     liar.lie = ({ json }) => {
       const { activity } = json;
