@@ -3,12 +3,11 @@ import { lastOf } from "../bytes.js";
 import { outcomeOf, soleMember } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { answerOfValue, holdsResult } from "../door/answer.js";
-import { authOperationOf } from "../door/auth-proxy.js";
 import type { Entrance, EntranceCall } from "../door/entrance.js";
 import type { Handed } from "../door/handed.js";
-import { type FindBootProof, type Query, evidenceByKey } from "../door/evidence.js";
+import { type FindBootProof, type Query, evidenceByKey } from "../door/evidence-source.js";
 import type { Exchange, Polling } from "../door/exchange.js";
-import { type ServiceQuestion, operationOf } from "../door/question.js";
+import { type ServiceQuestion, authOperationOf, operationOf } from "../door/question.js";
 import { type Attempt, attempt, faultText } from "../errors.js";
 import {
   type ForeignClient,

@@ -1,17 +1,18 @@
 /** A fetch that verifies the service's answers, for any SDK and any runtime. It shares its rules with the proxy. */
 import type { Client } from "../client/client.js";
-import { checkedBaseUrl, readBounded } from "../client/transport.js";
 import { type JsonObject, parseJson } from "../decode/json.js";
 import { callable, required } from "../decode/options.js";
 import { type MembersOf, demand, either, flag, list, nonEmptyText, optional } from "../decode/shapes.js";
 import { ACCOUNT_OPTIONS, type AccountOptions, NEEDS_CLIENT } from "../door/account-options.js";
 import { exactText } from "../door/answer.js";
-import { authOperationOf } from "../door/auth-proxy.js";
+import { checkedBaseUrl } from "../door/base-url.js";
+import { readBounded } from "../door/bounded-bytes.js";
+import { authOperationOf } from "../door/question.js";
 import { AT_DOOR, type AtDoor, doorOf, optionsAtDoor } from "../door/door.js";
 import { type AllowUnproven, Entrance, type EntranceCall } from "../door/entrance.js";
 import type { Handed } from "../door/handed.js";
 import { ClientError, answerError } from "../door/errors.js";
-import { type FindBootProof, type Query, evidenceByKey, givenEvidence } from "../door/evidence.js";
+import { type FindBootProof, type Query, evidenceByKey, givenEvidence } from "../door/evidence-source.js";
 import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, requireSize, stampIn } from "../door/http.js";
 import type { ReadAnswer } from "../door/answer.js";
 import type { Fetch } from "../door/platform.js";

@@ -1,7 +1,7 @@
 /** What the clients of other SDKs have in common: members, paths, statuses, and how to copy an instance. */
 import { type JsonObject, type JsonValue, copyJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
-import type { Query } from "../door/evidence.js";
+import type { Query } from "../door/evidence-source.js";
 import { ClientError, ServiceError, serviceFacts } from "../door/errors.js";
 
 /**

@@ -1,6 +1,7 @@
 /** Verified results from clients of other SDKs of this service, and from any fetch. No SDK is imported. */
 export { UnverifiedMethodError, stamperFrom, verified } from "./verified.js";
 export type { ForeignClient, ForeignStamper, VerifiedOptions } from "./verified.js";
+export { parsePolicy } from "../appraise/policy.js";
 export { verifiedFetch } from "./fetch.js";
 export type { VerifiedFetchOptions } from "./fetch.js";
 export type { UnverifiedReport } from "./results.js";

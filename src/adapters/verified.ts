@@ -8,7 +8,7 @@ import { attempt } from "../errors.js";
 import { ACCOUNT_OPTIONS, type AccountOptions } from "../door/account-options.js";
 import { AT_DOOR, type AtDoor, POLLING_OPTIONS, type PollingOptions, doorOf, optionsAtDoor } from "../door/door.js";
 import { Entrance } from "../door/entrance.js";
-import type { FindBootProof } from "../door/evidence.js";
+import type { FindBootProof } from "../door/evidence-source.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { takesText } from "../client/stamp-shapes.js";
 import { type AuthProxyOperation, isAuthOperation } from "../door/auth-proxy.js";

@@ -156,7 +156,7 @@ function asFeed(bytes: Uint8Array): Uint8Array | string {
 /** Fetches a feed. Nothing of the response is trusted, and redirects lead to HTTPS only. */
 async function fetchFeed(address: string, { env }: Io): Promise<Uint8Array> {
   useProxies(env);
-  const { readBounded } = await import("../client/transport.js");
+  const { readBounded } = await import("../door/bounded-bytes.js");
   const { MAX_FEED_BYTES } = await import("../signed-policy/feed.js");
   const signal = AbortSignal.timeout(1000 * FEED_SECONDS);
   let url = new URL(address);

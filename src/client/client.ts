@@ -15,7 +15,7 @@ import {
   type SubmitResult,
 } from "./operations.js";
 import type { SharedDoor } from "../door/door.js";
-import type { CallOptions } from "../door/evidence.js";
+import type { CallOptions } from "../door/evidence-source.js";
 import type { Fetch } from "../door/platform.js";
 import {
   type SubmitOptions,
@@ -31,7 +31,8 @@ import {
 } from "./requests.js";
 import type { SignedPolicy } from "../signed-policy/open.js";
 import { pause } from "../door/waiting.js";
-import { type ClientOptions, type Transport, checkedBaseUrl } from "./transport.js";
+import { checkedBaseUrl } from "../door/base-url.js";
+import type { ClientOptions, Transport } from "./transport.js";
 import { type VerifiedClient, type VerifiedClientOptions, verifiedClient } from "./verified.js";
 
 const DEFAULTS = {

@@ -55,7 +55,8 @@ export type {
 } from "./verified-app-proofs.js";
 export type { PayloadSchemas, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./payload-schemas.js";
 export { fetchActivity, fetchBootProof, fetchEvidence, fetchLatestBootProof, withAppProofs } from "../door/evidence.js";
-export type { ActivityEvidence, AskService, CallOptions, KeyedBootProof } from "../door/evidence.js";
+export type { ActivityEvidence, KeyedBootProof } from "../door/evidence.js";
+export type { AskService, CallOptions } from "../door/evidence-source.js";
 
 export { nodeWebhookHandler } from "./node-webhook.js";
 export type { NodeRequest, NodeResponse } from "./node-webhook.js";

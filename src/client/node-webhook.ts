@@ -2,7 +2,7 @@
  * The webhook handler for servers of Node's http: `http.createServer`, Express, Connect, and the raw requests of
  * Fastify and Koa. This file declares Node's types itself, and imports nothing of Node.
  */
-import { BoundedBytes } from "./bounded-bytes.js";
+import { BoundedBytes } from "../door/bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
 export interface NodeRequest {

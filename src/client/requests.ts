@@ -8,7 +8,7 @@ import { type Fault, attempt } from "../errors.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { answerError, requestError } from "../door/errors.js";
 import { type QueryOperation, type SubmitOperation } from "./operations.js";
-import type { CallOptions } from "../door/evidence.js";
+import type { CallOptions } from "../door/evidence-source.js";
 import { type Transport, send } from "./transport.js";
 
 export interface SubmitOptions extends CallOptions {

@@ -4,7 +4,7 @@ import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
 import { openBundle } from "./credential-bundle.js";
 import type { WebKeyPair } from "../door/platform.js";
-import type { CallOptions } from "../door/evidence.js";
+import type { CallOptions } from "../door/evidence-source.js";
 import { CALL_OPTIONS } from "./requests.js";
 import { ClientError } from "../door/errors.js";
 import type { SubmitParameters, SubmitResult } from "./operations.js";

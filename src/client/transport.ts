@@ -11,10 +11,10 @@ import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson, tooMany } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import { MAX_ANSWER_VALUES } from "../door/answer.js";
-import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, ServiceError, answerError, serviceFacts } from "../door/errors.js";
 import { QUERY_OPERATIONS, type QueryOperation, pathOf } from "./operations.js";
-import type { Fetch, HttpRequest, HttpResponse, Signal } from "../door/platform.js";
+import { readBounded } from "../door/bounded-bytes.js";
+import type { Fetch, HttpResponse, Signal } from "../door/platform.js";
 import { ABORTED, untilAborted } from "../door/waiting.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
@@ -56,17 +56,6 @@ interface Target {
   readonly name: string;
   /** `literal` keeps numbers as they are written; `value` converts them. Default: `value`. */
   readonly numbers?: "value" | "literal";
-}
-
-/** Returns the address without a trailing slash. Throws TypeError with the option's name for an invalid address. */
-export function checkedBaseUrl(text: string, option = "baseUrl"): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const good =
-    url !== null &&
-    ["https:", "http:"].includes(url.protocol) &&
-    url.username + url.password + url.search + url.hash === "";
-  if (!good) throw new TypeError(`${option}: expected an http or https address, without user, query and fragment`);
-  return url.href.replace(/\/+$/, "");
 }
 
 const FIRST_BACKOFF_MS = 200;
@@ -252,20 +241,6 @@ function retryAfter(header: string | null, now: Date): number | null {
   if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
   const date = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
-}
-
-/** Reads the decompressed body. Null if it exceeds the limit; the rest is then not read. */
-export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
-  if (message.body === null) return new Uint8Array();
-  const reader = message.body.getReader();
-  const read = new BoundedBytes(limit);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return read.bytes;
-    if (read.add(value)) continue;
-    await reader.cancel().catch(() => {});
-    return null;
-  }
 }
 
 /** Returns only the platform's error code, such as ECONNREFUSED, because the message may quote headers. */

@@ -39,7 +39,7 @@ import {
   joinPieces,
   verificationOf,
 } from "../door/addresses.js";
-import type { CallOptions, Query } from "../door/evidence.js";
+import type { CallOptions, Query } from "../door/evidence-source.js";
 import { ClientError, RejectedAddressesError, answerError, requestError } from "../door/errors.js";
 import {
   SUBMIT_OPERATIONS,

@@ -16,7 +16,7 @@ import { ed25519 } from "../verify/cryptography.js";
 import { type ActivityJson, activitySchema } from "./activity-shapes.js";
 import { ClientError } from "../door/errors.js";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../door/platform.js";
-import { readBounded } from "./transport.js";
+import { readBounded } from "../door/bounded-bytes.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
 export interface WebhookInput {

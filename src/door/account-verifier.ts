@@ -15,7 +15,7 @@ import { BootProofCache, type HeldPolicy } from "./boot-proof-cache.js";
 import type { Door } from "./door.js";
 import type { JudgedAnswer } from "./handed.js";
 import { RejectedAddressesError, answerError } from "./errors.js";
-import type { AskService, Query } from "./evidence.js";
+import type { AskService, Query } from "./evidence-source.js";
 import type { Signal } from "./platform.js";
 import type { UnverifiedQuestion } from "./question.js";
 import { type FindSignUp, signUpPieces } from "./sign-up-evidence.js";

@@ -50,8 +50,6 @@ import { FetchedOnce } from "./fetched-once.js";
 import { buildsOf } from "./builds.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
 import {
-  type AskService,
-  type Query,
   type KeyedBootProof,
   fetchBootProof,
   fetchEvidence,
@@ -59,6 +57,7 @@ import {
   keysNamedBy,
   withAppProofs,
 } from "./evidence.js";
+import type { AskService, Query } from "./evidence-source.js";
 import type { Signal } from "./platform.js";
 import { pause, untilAborted } from "./waiting.js";
 
@@ -723,7 +722,7 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
       ...(parentOrganizationId !== null && { parentOrganizationId }),
       activityId,
     };
-    const named = namedBootProofs(found.filter((each) => each !== null));
+    const named = await namedBootProofs(found.filter((each) => each !== null));
     return verifyAddressActivity({ activity }, named, verification);
   };
 }

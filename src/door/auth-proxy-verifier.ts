@@ -5,7 +5,8 @@ import { namedBootProofs } from "./boot-proof-cache.js";
 import type { Door } from "./door.js";
 import type { Handed } from "./handed.js";
 import { ClientError, RejectedAuthProxyError, answerError, requestError } from "./errors.js";
-import { type Query, fetchEvidence } from "./evidence.js";
+import { fetchEvidence } from "./evidence.js";
+import type { Query } from "./evidence-source.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./waiting.js";
 import { type ReadAnswer, answerOfLiterals, readUnverifiedAnswer } from "./answer.js";
@@ -149,7 +150,7 @@ export class AuthProxyVerifier {
       door.signUps.delete(organizationId);
       throw evidenceError(operation, error);
     });
-    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
+    const pieces = await namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
     const options = { ...door.options(held), expected: { organizationId, requestedAt } };
     const { walletId = null, addresses = [] } = wallet ?? {};

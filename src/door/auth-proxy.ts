@@ -81,13 +81,6 @@ export function isAuthOperation(name: string): name is AuthProxyOperation {
   return Object.hasOwn(OPERATIONS, name);
 }
 
-const PATH = /^\/v1\/([a-z0-9_]+)$/;
-
-/** Returns the operation of a path below the auth proxy's address, or null for any other way to write it. */
-export function authOperationOf(path: string): string | null {
-  return PATH.exec(path)?.[1] ?? null;
-}
-
 const IGNORED = { unknown: "ignore" } as const;
 const WALLET = object({ accounts: list(object({ path: nonEmptyText }, IGNORED), 0, MAX_APP_PROOFS) }, IGNORED);
 const SIGN_UP = object({ wallet: nullish(WALLET) }, IGNORED);

@@ -1,13 +1,16 @@
-/** Verified boot proofs by ephemeral key, with limits of number, total size and age. */
+/**
+ * Verified boot proofs by ephemeral key, with limits of number, total size and age. What verifies is loaded with the
+ * first boot proof: a page that has a wrapped fetch may never need it.
+ */
 import { fromHex } from "../bytes.js";
-import { NamedEvidence, type VerifyOptions, verifyEvidence } from "../bootproof.js";
+import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { isAcceptedReport } from "../verification.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Builds } from "./builds.js";
-import { type AskService, type Query, fetchBootProof } from "./evidence.js";
+import type { AskService, Query } from "./evidence-source.js";
 import { FetchedOnce } from "./fetched-once.js";
 
 export interface FetchedBootProof {
@@ -20,7 +23,8 @@ export interface FetchedBootProof {
 }
 
 /** Names boot proofs by their keys, because verification compares each attested key with the one that was asked for. */
-export function namedBootProofs(fetched: readonly FetchedBootProof[]): NamedEvidence[] {
+export async function namedBootProofs(fetched: readonly FetchedBootProof[]): Promise<NamedEvidence[]> {
+  const { NamedEvidence } = await import("../bootproof.js");
   return fetched.map(({ key, evidence }) => new NamedEvidence(null, evidence, { ephemeralKey: fromHex(key)! }));
 }
 
@@ -108,8 +112,10 @@ export class BootProofCache {
     const { now, options } = this.#setting;
     const [policy, since] = [held.policy, now().getTime()];
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
+    const { fetchBootProof } = await import("./evidence.js");
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return { value: { since, policy, fetched: null }, size: null };
+    const { verifyEvidence } = await import("../bootproof.js");
     const { report, bootProofs } = await verifyEvidence(
       { bootProofs: [answer], ...held.builds.evidence },
       { ...options(held), ephemeralKey: fromHex(key)!, bootProofsOnly: true },

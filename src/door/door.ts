@@ -5,13 +5,14 @@
  */
 import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
-import { type VerifyOptions, verifyAnswer } from "../bootproof.js";
+import type { VerifyOptions } from "../bootproof.js";
 import { withoutPrototype } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { callable, having, instanceOf, plain, required, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, count, demand, list, oneOf, optional } from "../decode/shapes.js";
 import { isAcceptedReport } from "../verification.js";
-import { ANY_POLICY, SignedPolicy, policyInForce } from "../signed-policy/open.js";
+import { ANY_POLICY, isSigned, policyInForce } from "../signed-policy/in-force.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -25,7 +26,8 @@ import {
 } from "./boot-proof-cache.js";
 import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
-import { type AskService, type Query, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
+import type { fetchEvidence } from "./evidence.js";
+import type { AskService, Query } from "./evidence-source.js";
 import type { AskedActivity, VerifiedEvidence } from "./exchange.js";
 import type { Signal } from "./platform.js";
 import { untilAborted } from "./waiting.js";
@@ -98,7 +100,7 @@ export class Door {
   constructor(all: DoorOptions) {
     const options = withoutPrototype(all);
     const { policy: given, now = () => new Date() } = options;
-    const policy = SignedPolicy.is(given) ? given.policy : given;
+    const policy = isSigned(given) ? given.policy : given;
     if (!ParsedPolicy.is(policy))
       throw new TypeError(`policy${given === undefined ? " is required:" : ": expected"} ${ANY_POLICY}`);
     this.now = now;
@@ -122,7 +124,12 @@ export class Door {
       throw evidenceError(error, factsOf(asked.activity, operation));
     });
     const { activity, bootProofs } = await this.#fetched(asked, held, call);
-    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
+    // What fetches and verifies is loaded with the first answer: a page with a wrapped fetch may never need it.
+    const [{ verifyAnswer }, { hasAppProofs }] = await Promise.all([
+      import("../bootproof.js"),
+      import("./evidence.js"),
+    ]);
+    const pieces = await namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
     const options = { ...this.options(held), ...(expected && { expected }) };
@@ -145,7 +152,7 @@ export class Door {
 
   /** The policy, or the version of a signed policy that is in force now. */
   get policy(): Policy {
-    return SignedPolicy.is(this.#policy) ? this.#policy.policy : this.#policy;
+    return isSigned(this.#policy) ? this.#policy.policy : this.#policy;
   }
 
   /** Returns the options of a verification at the present time. */
@@ -163,6 +170,7 @@ export class Door {
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
     const owned: Query = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
+    const { fetchEvidence, withAppProofs } = await import("./evidence.js");
     try {
       const isOpen = isFetched && refusals.length === 0 && unfinished === undefined;
       const whole = isOpen ? await withAppProofs(ask, activity) : activity;

@@ -7,7 +7,7 @@ import type { AccountVerifier } from "./account-verifier.js";
 import type { ReadAnswer } from "./answer.js";
 import type { AuthProxyVerifier } from "./auth-proxy-verifier.js";
 import type { Door } from "./door.js";
-import type { Query } from "./evidence.js";
+import type { Query } from "./evidence-source.js";
 import { type AskedActivity, Exchange, type Polling, type Settled } from "./exchange.js";
 import type { Handed } from "./handed.js";
 import type { Signal } from "./platform.js";

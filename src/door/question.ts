@@ -120,3 +120,10 @@ function submitQuestion(
 function isText(value: JsonValue | undefined): value is string {
   return typeof value === "string" && value !== "";
 }
+
+const AUTH_PATH = /^\/v1\/([a-z0-9_]+)$/;
+
+/** Returns the operation of a path below the auth proxy's address, or null for any other way to write it. */
+export function authOperationOf(path: string): string | null {
+  return AUTH_PATH.exec(path)?.[1] ?? null;
+}

@@ -9,7 +9,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import type { AddressPiece } from "./addresses.js";
 import { ClientError } from "./errors.js";
-import { askCaller, fetchEvidence, keyOfBootProof } from "./evidence.js";
+import { fetchEvidence } from "./evidence.js";
+import { askCaller, keyOfBootProof } from "./evidence-source.js";
 
 /**
  * Returns or resolves to the activity that made the organization, as `{activity, bootProofs?}`; to the auth proxy's

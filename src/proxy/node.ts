@@ -4,7 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo, Socket } from "node:net";
 import { type AccountOptions, NEEDS_CLIENT } from "../door/account-options.js";
 import type { Client } from "../client/client.js";
-import { givenEvidence, keyOfBootProof } from "../door/evidence.js";
+import { givenEvidence, keyOfBootProof } from "../door/evidence-source.js";
 import type { JsonObject } from "../decode/json.js";
 import { replaceWhole } from "../disk/whole.js";
 import { startOf } from "../errors.js";

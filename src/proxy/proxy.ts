@@ -8,7 +8,7 @@ import { exactText } from "../door/answer.js";
 import { type AtDoor, type Door, doorOf } from "../door/door.js";
 import { Entrance, type EntranceOptions } from "../door/entrance.js";
 import { ClientError, RejectedActivityError, RejectedAddressesError } from "../door/errors.js";
-import type { Query } from "../door/evidence.js";
+import type { Query } from "../door/evidence-source.js";
 import type { Exchange } from "../door/exchange.js";
 import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../door/http.js";
 import type { Signal } from "../door/platform.js";

@@ -1,5 +1,5 @@
 /** The bytes that exchanges have in memory at one time (proxy/README.md, "Bytes in transit"). */
-import { BoundedBytes } from "../client/bounded-bytes.js";
+import { BoundedBytes } from "../door/bounded-bytes.js";
 
 /** Bytes that all exchanges share. An exchange waits until there is room. */
 export class Pool {

@@ -3,6 +3,7 @@ import type { Policy } from "../appraise/policy.js";
 import { callable, having, typedOptions, unchecked } from "../decode/options.js";
 import { type MembersOf, demand, optional, wholeNumber } from "../decode/shapes.js";
 import { SignedPolicyError } from "./errors.js";
+import { isSigned, markSigned } from "./in-force.js";
 import {
   type AcceptedVersion,
   type ConsumerState,
@@ -17,9 +18,6 @@ import {
 import { policyOf } from "./payload.js";
 import { withinTime } from "../verify/in-turns.js";
 import { requireRuntime } from "../verify/runtime.js";
-
-/** What an option `policy` has to be, in messages. */
-export const ANY_POLICY = "the result of parsePolicy or openSignedPolicy";
 
 /** Where a consumer keeps what it accepted. `fileState` of `bootproof/signed-policy/node` keeps it in a file. */
 export interface SignedPolicyState {
@@ -82,10 +80,11 @@ export class SignedPolicy {
     if (token !== TOKEN) throw new TypeError("a signed policy is made by openSignedPolicy only");
     [this.#options, this.#pinned, this.#newest, this.#policy] = [options, pinned, newest, policy];
     this.#fresh = this.#freshFromNow();
+    markSigned(this);
   }
 
   static is(value: unknown): value is SignedPolicy {
-    return typeof value === "object" && value !== null && #pinned in value;
+    return isSigned(value);
   }
 
   /** The policy in force. It is immutable: a refresh replaces it. `policy.current` fails once it has expired. */
@@ -175,11 +174,6 @@ export async function openSignedPolicy(options: SignedPolicyOptions): Promise<Si
   const own = typedOptions("options", options, OPTIONS);
   const pinned = await readPinnedSigners(own.signers);
   return new SignedPolicy(own, pinned, await readNewest(own, pinned, null), TOKEN);
-}
-
-/** Returns the policy in force, for a function that takes either a policy or a signed one. */
-export async function policyInForce(policy: Policy | SignedPolicy): Promise<Policy> {
-  return SignedPolicy.is(policy) ? policy.current() : policy;
 }
 
 /** A version with its policy, which is read before the version is remembered. */

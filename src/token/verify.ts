@@ -8,7 +8,8 @@ import { date, options as optionsShape, required, typedOptions } from "../decode
 import { type MembersOf, type Shape, count, demand, hex, nonEmptyText, optional, simple } from "../decode/shapes.js";
 import { withAdvice } from "../report/conclude.js";
 import { type Report, signedClaims } from "../report/report.js";
-import { ANY_POLICY, SignedPolicy, policyInForce } from "../signed-policy/open.js";
+import { ANY_POLICY, isSigned, policyInForce } from "../signed-policy/in-force.js";
+import type { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { TOOL } from "../version.js";
@@ -165,8 +166,7 @@ async function verified<K extends TokenKind>(
   beside: Wanted,
 ): Promise<TokenReport<ClaimsOf[K]>> {
   const { policy: source, now, toleranceMs = 0, namespace = SIGNED_KINDS[kind].namespace, expected } = options;
-  if (!SignedPolicy.is(source) && !ParsedPolicy.is(source))
-    throw new TypeError(`options.policy: expected ${ANY_POLICY}`);
+  if (!isSigned(source) && !ParsedPolicy.is(source)) throw new TypeError(`options.policy: expected ${ANY_POLICY}`);
   const policy = (await policyInForce(source)) as ParsedPolicy;
   const [checks, ofPolicy] = [new Checklist("token"), new Checklist("policy")];
   appraiseCurrent(policy.signed, now, ofPolicy);

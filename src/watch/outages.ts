@@ -2,7 +2,8 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../door/errors.js";
-import { type AskService, fetchBootProof, fetchLatestBootProof } from "../door/evidence.js";
+import { fetchBootProof, fetchLatestBootProof } from "../door/evidence.js";
+import type { AskService } from "../door/evidence-source.js";
 import type { Signal } from "../door/platform.js";
 import type { JsonValue } from "../decode/json.js";
 import {

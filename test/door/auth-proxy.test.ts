@@ -7,7 +7,6 @@ import {
   type SignUpAnswer,
   type SignUpQuestion,
   type TokenQuestion,
-  authOperationOf,
   authQuestionOf,
   coverageContradictions,
   isAuthOperation,
@@ -15,6 +14,7 @@ import {
   readTokenAnswer,
   walletContradictions,
 } from "../../src/door/auth-proxy.js";
+import { authOperationOf } from "../../src/door/question.js";
 
 const [P0, P1] = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
 const [A, B] = ["0x00000000000000000000000000000000000000aA", "0x00000000000000000000000000000000000000bB"];

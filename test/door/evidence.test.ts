@@ -1,7 +1,7 @@
 /** Boot proofs that a caller's function finds by their keys. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { JsonObject } from "../../src/decode/json.js";
-import { type FindBootProof, type Query, evidenceByKey } from "../../src/door/evidence.js";
+import { type FindBootProof, type Query, evidenceByKey } from "../../src/door/evidence-source.js";
 
 const ask = (find: FindBootProof, others?: Query) => (name: string, parameters: JsonObject) =>
   evidenceByKey(find, others)(name, parameters, {});

@@ -84,6 +84,8 @@ const BUDGETS: readonly [names: string, entry: string, kilobytes: number][] = [
   ["verifyEvidence", "bootproof", 42.7],
   // Who has a policy has appraisal too, which comes with it.
   ["verifyEvidence, parsePolicy, requireVerified", "bootproof", 56.5],
+  // What fetches and verifies evidence is loaded with the first answer.
+  ["verifiedFetch, parsePolicy", "bootproof/adapters", 60],
   ["apiKeyStamper", "bootproof/client", 6.7],
   ["verifyWebhook", "bootproof/client", 11.1],
   // Widths of all scripts, a screen for whatever evidence, and what many pieces have in common are its own.

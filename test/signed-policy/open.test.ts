@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { SignedPolicyError, openSignedPolicy } from "../../src/index.js";
-import { SignedPolicy, policyInForce } from "../../src/signed-policy/open.js";
+import { SignedPolicy } from "../../src/signed-policy/open.js";
+import { policyInForce } from "../../src/signed-policy/in-force.js";
 import { fileState } from "../../src/signed-policy/node.js";
 import {
   ALICE,

@@ -1,4 +1,5 @@
 /** A buffer for bytes from an untrusted sender, who chooses the number and size of the chunks. */
+import type { HttpRequest, HttpResponse } from "./platform.js";
 
 const FIRST_BUFFER = 65_536;
 
@@ -33,5 +34,19 @@ export class BoundedBytes {
     this.#buffer.set(piece, this.#length);
     this.#length = length;
     return true;
+  }
+}
+
+/** Reads the decompressed body. Null if it exceeds the limit; the rest is then not read. */
+export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
+  if (message.body === null) return new Uint8Array();
+  const reader = message.body.getReader();
+  const read = new BoundedBytes(limit);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return read.bytes;
+    if (read.add(value)) continue;
+    await reader.cancel().catch(() => {});
+    return null;
   }
 }
