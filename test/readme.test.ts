@@ -19,14 +19,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import type { Page } from "playwright-core";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { labMeasurements } from "../src/lab/enclave.js";
 import { Forge, forgeEvidence } from "../src/lab/forge.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { decodeManifest } from "../src/decode/manifest/index.js";
+import { NO_CHROMIUM, launchChromium } from "./support/chromium.js";
 import { type Block, readBlocks, writeReleases } from "./support/documents.js";
 import { toHex } from "../src/bytes.js";
 import * as tokens from "./token/support.js";
@@ -73,7 +76,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "bootproof pin --boot-proof new-boot.json --add-to policy.json --drop": "of labels: test/cli/policy.test.ts runs it",
   "bootproof measure --binary app --policy policy.json --provenance": "the same",
   "gh attestation": "fetches what a build service signed",
-  'import { sigstoreVerifier, splitBundles } from "bootproof/provenance"': "the same: test/verify/provenance.test.ts",
   '"provenance": [{': "a part of a policy: test/appraise/provenance.test.ts reads such",
   "esbuild app.js": "a bundle: test/package/bundled.test.ts makes it, and runs it",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/operations-built.test.ts runs it, with a server of its own",
@@ -105,7 +107,11 @@ const isOfTwoFiles = ({ place, text }: Block): boolean =>
   place === "docs/audit-and-watch.md, Checkpoints and files" && !text.includes("$BASE_URL");
 /** What leads from a key to a table: test/cli/addresses-built.test.ts runs it. */
 const isOfAddresses = ({ place }: Block): boolean => place.startsWith("docs/addresses.md");
-const programs = blocks.filter(({ language, text }) => ["js", "ts"].includes(language) && !isListed(text));
+/** Files and commands of one application, which "a Node backend with a browser front end" below runs together. */
+const isOfBackend = ({ place }: Block): boolean => place === "docs/sdk.md, A Node backend with a browser front end";
+const programs = blocks.filter(
+  (block) => ["js", "ts"].includes(block.language) && !isListed(block.text) && !isOfBackend(block),
+);
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
@@ -114,8 +120,9 @@ function newFolder(): string {
   const folder = mkdtempSync(join(base, "folder-"));
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/bootproof"));
-  for (const scope of ["node_modules/@types", "test/sdks/node_modules/@turnkey"])
-    symlinkSync(join(ROOT, scope), join(folder, "node_modules", basename(scope)));
+  for (const name of ["node_modules/@types", "node_modules/vite", "test/sdks/node_modules/@turnkey"])
+    symlinkSync(join(ROOT, name), join(folder, "node_modules", basename(name)));
+  symlinkSync("../vite/bin/vite.js", join(folder, "node_modules/.bin/vite"));
   const copies = {
     "boot-proofs/bootproof-1.json": "boot.json",
     "boot-proofs/staging-signer-20260702.json": "new-boot.json",
@@ -273,7 +280,7 @@ const LAB = "bootproof lab --data ./lab";
 
 describe("the documents at a terminal", () => {
   const all = shell
-    .filter((block) => !isOfTwoFiles(block) && !isOfAddresses(block))
+    .filter((block) => !isOfTwoFiles(block) && !isOfAddresses(block) && !isOfBackend(block))
     .flatMap((block) => paragraphsOf(block));
   const paragraphs = all.map((lines) => lines.filter((line) => !isListed(line))).filter((lines) => lines.length > 0);
   let policy = "";
@@ -578,36 +585,12 @@ describe("the document of signed policies", () => {
   );
 });
 
-/** What a program of a document needs before it, and what has to hold after it. */
-interface Surroundings {
-  readonly before: string;
-  readonly after: string;
-}
-
-const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
-  "README.md, In an SDK": { before: "", after: "" },
-  "docs/audit-and-watch.md, Keeping watch": {
-    before: `
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const { publicKey, privateKey } = lab.apiKey;
-      const page = (_: unknown): void => {};`,
-    after: `
-            await lab.close();`,
-  },
-  "docs/operations.md, In code": {
-    before: `
-      import { apiKeyStamper, createClient } from "bootproof/client";
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey) });`,
-    after: `await lab.close();`,
-  },
-  "docs/policy.md, Before you approve a manifest": {
-    before: "",
-    after: `
+/**
+ * What has to hold after a program of a document. It uses the names of the program alone, which gets none that its page
+ * does not define.
+ */
+const HOLDS: Readonly<Record<string, string>> = {
+  "docs/policy.md, Before you approve a manifest": `
       import { decodeManifest } from "bootproof";
       import { readFileSync } from "node:fs";
       const published = (version: string): Uint8Array =>
@@ -628,109 +611,19 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
         ],
       });
       if ((await mayApprove(next, running, pinned)) === null) throw new Error("it holds");`,
-  },
-  "docs/sdk.md, From code": {
-    before: `
-      import * as files from "node:fs";
-      const bootProof: unknown = JSON.parse(files.readFileSync("boot.json", "utf8"));
-      const appProof: unknown = JSON.parse(files.readFileSync("app.json", "utf8"));
-      const organizationId = ${JSON.stringify(organizationId)};`,
-    after: `if (report.verdict !== "verified") throw new Error(report.verdict);`,
-  },
-  "docs/sdk.md, Calls that come back verified": {
-    before: `
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const { publicKey, privateKey } = lab.apiKey;
-      const { walletId } = lab.ids;`,
-    after: `
-      if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
-      await lab.close();`,
-  },
-  "docs/sdk.md, With another SDK": {
-    before: `
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const { publicKey, privateKey } = lab.apiKey;
-      const { walletId } = lab.ids;`,
-    after: `
-      if (reportOf(activity)?.verdict !== "verified" || value.walletId !== walletId) throw new Error();
-      await lab.close();`,
-  },
-  "docs/sdk.md, With any fetch": {
-    before: `
-      import { ApiKeyStamper, TurnkeyClient } from "@turnkey/core";
-      import { startLab } from "bootproof/lab";
-      const lab = await startLab();
-      const { baseUrl, organizationId, policy } = lab;
-      const { publicKey, privateKey } = lab.apiKey;
-      const { walletId } = lab.ids;
-      const stamper = new ApiKeyStamper({ apiPublicKey: publicKey, apiPrivateKey: privateKey });
-      const core = new TurnkeyClient({ apiBaseUrl: baseUrl, organizationId }, stamper as never);
-      const httpClient = core.createHttpClient();`,
-    after: `
-      const unproven = await httpClient.updateWallet({ walletId, walletName: "no proofs" }).catch((error) => error);
-      if (unproven.code !== "request" || value.activity.id === "") throw new Error();
-      await lab.close();`,
-  },
-  "docs/sdk.md, With the key of a user": {
-    before: `
-      import { ApiKeyStamper } from "@turnkey/api-key-stamper";
-      import { apiKeyStamper, createClient, generateApiKey } from "bootproof/client";
-      import { startLab } from "bootproof/lab";
-      import { readFile, writeFile } from "node:fs/promises";
-      const lab = await startLab();
-      const { baseUrl, policy } = lab;
-      const ofParent = { baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) };
-      const parent = createClient(ofParent);
-      const user = await generateApiKey();
-      const apiKeys = [{ apiKeyName: "k", publicKey: user.publicKey, curveType: "API_KEY_CURVE_P256" }];
-      const path = { curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path: "m/44'/60'/0'/0/0" };
-      const operation = { name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7" };
-      const { activity, result } = await parent.withVerification(policy).submit(operation, {
-        subOrganizationName: "customer",
-        rootUsers: [{ userName: "u", apiKeys, authenticators: [], oauthProviders: [] }],
-        rootQuorumThreshold: 1,
-        wallet: { walletName: "first", accounts: [{ ...path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" }] },
-      });
-      const { subOrganizationId: organizationId } = result as { subOrganizationId: string };
-      const stamper = new ApiKeyStamper({ apiPublicKey: user.publicKey, apiPrivateKey: user.privateKey });
-      const signUpOf = async () => JSON.parse(await readFile("sign-up.json", "utf8")) as unknown;`,
-    after: `
-      if (reportOf(answer)?.rows?.[0]?.class !== "derived") throw new Error();
-      const unknowing = verified(turnkey, { policy, organizationId, verifyAddresses: true });
-      const error = await unknowing.getWalletAccounts({ organizationId }).catch((error) => error);
-      if (error.rows?.[0]?.class !== "service") throw new Error("not the service's word");
-      await lab.close();`,
-  },
-  "docs/sdk.md, Sign-up": {
-    before: `
+  "docs/sdk.md, With any fetch": `
+      const unproven = await theirs.updateWallet({ walletId, walletName: "no proofs" }).catch((error) => error);
+      if (unproven.code !== "request" || value.activity.id === "") throw new Error();`,
+  "docs/sdk.md, With the key of a user": `
+      const unknowing = verified(turnkey, judging);
+      const refused = await unknowing.getWalletAccounts({ organizationId: subOrganizationId }).catch((error) => error);
+      if (refused.rows?.[0]?.class !== "service") throw new Error("not the service's word");`,
+  "docs/sdk.md, Sign-up": `
       import { RejectedAuthProxyError, isUnproven } from "bootproof/adapters";
-      import { apiKeyStamper, createClient } from "bootproof/client";
-      import { startLab } from "bootproof/lab";
-      import { once } from "node:events";
-      import { createServer } from "node:http";
-      import type { AddressInfo } from "node:net";
-      const lab = await startLab();
-      const { baseUrl, organizationId: parentId } = lab;
-      const { url: authProxyUrl, policy } = lab.authProxy;
-      const authProxyConfigId = "any";
-      const attestation = { credentialId: "c", clientDataJson: "c", attestationObject: "c", transports: [] };
-      const passkey = { authenticatorName: "phone", challenge: "c", attestation };
-      const client = createClient({ baseUrl, organizationId: parentId, stamper: await apiKeyStamper(lab.apiKey) });
-      const backend = createServer(async ({ url }, response) => {
-        const { bootProof } = await client.getBootProof({ ephemeralKey: url!.replace("/boot-proofs/", "") });
-        response.end(JSON.stringify(bootProof));
-      });
-      await once(backend.listen(0, "127.0.0.1"), "listening");
-      const backendUrl = \`http://127.0.0.1:\${(backend.address() as AddressInfo).port}\`;`,
-    after: `
       const { claims, verdict } = reportOf(response)!;
-      if (verdict !== "verified" || claims?.signUp?.organizationId !== organizationId) throw new Error(verdict);
-      if (claims?.signUp?.addresses.join() !== made.addresses.join()) throw new Error("other addresses");
-      if (reportOf(value)?.verdict !== "verified" || value.organizationId === organizationId) throw new Error();
+      if (verdict !== "verified" || claims?.signUp?.organizationId !== made) throw new Error(verdict);
+      if (claims?.signUp?.addresses.join() !== first.addresses.join()) throw new Error("other addresses");
+      if (reportOf(value)?.verdict !== "verified" || value.organizationId === made) throw new Error();
       if (isUnproven(response) || isUnproven(value)) throw new Error("unproven");
       lab.setFault("signup-proof-of-another-wallet");
       const again = () => fetchVerified(\`\${authProxyUrl}/v1/signup_v2\`, request);
@@ -741,130 +634,132 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       lab.setFault(null);
       const { wallet: left, ...without } = signUp;
       const error = await httpClient.proxySignupV2(without).catch((error) => error);
-      if (left.walletName !== "first" || error.code !== "request") throw new Error("sent without a wallet");
-      backend.close();
-      backend.closeAllConnections();
-      await lab.close();`,
-  },
-  "docs/sdk.md, On a phone": {
-    before: `
-      import * as files from "node:fs";
-      const [policyText, boot, app] = ["policy.json", "boot.json", "app.json"].map((name) =>
-        files.readFileSync(name, "utf8"),
-      );
-      const organizationId = ${JSON.stringify(organizationId)};`,
-    after: `
-      const address = await verifiedAddress(boot, app);
-      const none = await verifiedAddress(boot, app.replace("0x", "0y"));
-      if (!address?.startsWith("0x") || none !== null) throw new Error(String(address));`,
-  },
-  "docs/sdk.md, A backend with tokens": {
-    before: `
-      import * as files from "node:fs";
+      if (left.walletName !== "first" || error.code !== "request") throw new Error("sent without a wallet");`,
+  "docs/sdk.md, A backend with tokens": `
+      const genuine = JSON.parse(readFileSync("genuine-tokens.json", "utf8"));
       const organizationId = "c75ecb07-c84a-4dd5-932c-539dfafc6864";
       const otpKey = "036335b78f92736e32e99dc6aed979aff0b5c24192e76b1628aa54edaf58c8c15d";
-      const genuine = JSON.parse(files.readFileSync("genuine-tokens.json", "utf8"));`,
-    after: `
       // Both expired long ago: the signatures are right, and nothing else fails.
-      const [session, contact] = [await sessionOf(genuine.session.token), await contactOf(genuine.otp.token, otpKey)];
+      const session = await sessionOf(genuine.session.token, organizationId);
+      const contact = await contactOf(genuine.otp.token, otpKey);
       if (session !== null || contact !== null) throw new Error("an expired token");
       const now = new Date("2025-06-02T15:00:00Z");
       const expected = { organizationId };
       const { verdict } = await verifySessionToken(genuine.session.token, { policy: tokenPolicy, now, expected });
       if (verdict !== "verified") throw new Error(verdict);`,
-  },
-  "docs/sdk.md, Applications of your own": { before: "", after: "" },
-  "docs/sdk.md, Other member names": {
-    before: `
-      import { apiKeyStamper, createClient } from "bootproof/client";
-      import { startLab } from "bootproof/lab";
-      const names = "template";
-      const lab = await startLab({ applications: [{ name: "a", binaryDigest: "07".repeat(32), sign: { names } }] });
-      const { baseUrl, organizationId, apiKey } = lab;
-      const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(apiKey) });
-      const verified = client.withVerification(lab.application("a").policy);
-      const signed = { type: "APP_PROOF_TYPE_GREETING", timestampMs: String(Date.now()), greeting: "hello" };
-      const response = new Response(JSON.stringify(await lab.application("a").sign(signed)));
-      const expected = { payload: [{ type: signed.type, values: { "/greeting": "hello" } }] };`,
-    after: `
-      if (payloads[0].payload["greeting"] !== "hello") throw new Error();
-      await lab.close();`,
-  },
-  "docs/sdk.md, Who built it": {
-    before: "",
-    after: `
-      if (pin === undefined || typeof bundle !== "string") throw new Error();`,
-  },
-  "docs/sdk.md, Published releases": {
-    before: `
-      import { readFileSync } from "node:fs";
-      type Operators = { threshold: number; members: string[] };
-      const manifestSet = JSON.parse(readFileSync("operators.json", "utf8")) as Operators;`,
-    after: `if (pinned.deployments.length !== 1 || notes.length === 0) throw new Error();`,
-  },
-  "docs/sdk.md, Tests of your own": { before: "", after: "" },
-  "docs/sdk.md, Your applications in the lab": {
-    before: `
-      import { startLab } from "bootproof/lab";
-      const binaryDigest = "07".repeat(32);
-      const timestampMs = String(Date.now());
-      const challenge = "0123456789abcdef0123456789abcdef";`,
-    after: `
-      if (refused["proofPayload"] === proof["proofPayload"]) throw new Error();
-      await lab.close();`,
-  },
+  "docs/runtimes.md, React Native": `
+      import * as files from "node:fs";
+      const [policyText, boot, app] = ["policy.json", "boot.json", "app.json"].map((name) =>
+        files.readFileSync(name, "utf8"),
+      );
+      const organizationId = ${JSON.stringify(organizationId)};
+      const address = await verifiedAddress(policyText, organizationId, boot, app);
+      const none = await verifiedAddress(policyText, organizationId, boot, app.replace("0x", "0y"));
+      if (!address?.startsWith("0x") || none !== null) throw new Error(String(address));`,
 };
 
 const HAS_SDKS = existsSync(join(ROOT, "test/sdks/node_modules/.package-lock.json"));
 const canRun = ({ text }: { readonly text: string }): boolean => HAS_SDKS || !text.includes('from "@turnkey/');
+
+const pageOf = ({ place }: { readonly place: string }): string => place.slice(0, place.indexOf(","));
+
+interface Program extends Block {
+  readonly path: string;
+}
+
+const OPTIONS: ts.CompilerOptions = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  lib: ["lib.es2022.d.ts", "lib.dom.d.ts"],
+  types: ["node"],
+};
+const CANNOT_FIND = /^(?:Cannot find name|No value exists in scope for the shorthand property) '(\w+)'/;
+
+/** The names that a program uses and does not define, and those that it defines. */
+function namesOf(compiled: ts.Program, { path }: Program): { readonly free: string[]; readonly own: Set<string> } {
+  const source = compiled.getSourceFile(path)!;
+  const messages = compiled
+    .getSemanticDiagnostics(source)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  const symbols = compiled.getTypeChecker().getSymbolsInScope(source.endOfFileToken, ts.SymbolFlags.Value);
+  const own = symbols.filter(({ declarations }) => declarations?.some((one) => one.getSourceFile() === source));
+  return {
+    free: messages.flatMap((message) => CANNOT_FIND.exec(message)?.[1] ?? []),
+    own: new Set(own.map(({ name }) => name)),
+  };
+}
 
 describe("the documents in a program", () => {
   const folder = newFolder();
   const genuine = ["boot.json", "app.json"].map((name) => [name, readFileSync(join(folder, name))] as const);
   writeReleases(folder);
   for (const [name, bytes] of genuine) writeFileSync(join(folder, name), bytes);
-  const whole = programs.map(({ place, text }, index) => {
-    const { before, after } = SURROUNDINGS[place] ?? { before: "", after: "" };
-    const path = join(folder, `program-${index}.mts`);
-    return { place, path, text: `${before}\n// as written\n${text}\n// end\n${after}\n` };
-  });
+  const host = { ...ts.createCompilerHost(OPTIONS), getCurrentDirectory: () => folder };
+  const compile = (files: readonly Program[], before?: ts.Program): ts.Program => {
+    for (const { path, text } of files) writeFileSync(path, text);
+    return ts.createProgram(
+      files.filter(canRun).map(({ path }) => path),
+      OPTIONS,
+      host,
+      before,
+    );
+  };
+  const alone = programs.map((block, index) => ({ ...block, path: join(folder, `alone-${index}.mts`) }));
+  const whole: Program[] = [];
+  const undefinedNames: string[] = [];
+  let compiled: ts.Program;
+
+  /** What a reader has to copy for a block, itself last: for each name the nearest block above that defines it. */
+  function neededBy(block: Program): readonly Program[] {
+    if (!canRun(block)) return [block];
+    const above = alone.slice(0, alone.indexOf(block)).filter(({ place }) => pageOf({ place }) === pageOf(block));
+    const needed = namesOf(compiled, block).free.flatMap((name) => {
+      const from = above.findLast((other) => canRun(other) && namesOf(compiled, other).own.has(name));
+      if (from === undefined) undefinedNames.push(`${block.place}: ${name}`);
+      return from === undefined ? [] : neededBy(from);
+    });
+    return [...above.filter((other) => needed.includes(other)), block];
+  }
 
   beforeAll(async () => {
     writeFileSync(join(folder, "policy.json"), await inShell("bootproof pin --boot-proof boot.json", folder));
-    for (const { path, text } of whole) writeFileSync(path, text);
+    compiled = compile(alone.map((block) => ({ ...block, text: `${block.text}\nexport {};\n` })));
+    for (const [index, block] of alone.entries()) {
+      const isLast = alone.findLast(({ place }) => place === block.place) === block;
+      const texts = [...neededBy(block).map(({ text }) => text), isLast ? (HOLDS[block.place] ?? "") : ""];
+      whole.push({
+        ...block,
+        path: join(folder, `program-${index}.mts`),
+        text: `${texts.join("\n")}\nprocess.exit();\n`,
+      });
+    }
   });
 
-  it("has surroundings for each block", () => {
-    expect(programs.map(({ place }) => place)).toEqual(Object.keys(SURROUNDINGS));
+  it("uses no name that its page does not define", () => {
+    expect(undefinedNames).toEqual([]);
+    expect(Object.keys(HOLDS).filter((held) => !programs.some(({ place }) => place === held))).toEqual([]);
   });
 
   it("has the right types", () => {
-    const options: ts.CompilerOptions = {
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      target: ts.ScriptTarget.ES2022,
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      lib: ["lib.es2022.d.ts", "lib.dom.d.ts"],
-      types: ["node"],
-    };
-    const host = { ...ts.createCompilerHost(options), getCurrentDirectory: () => folder };
-    const paths = whole.filter(canRun).map(({ path }) => path);
-    const found = ts.getPreEmitDiagnostics(ts.createProgram(paths, options, host));
+    const found = ts.getPreEmitDiagnostics(compile(whole, compiled));
     expect(ts.formatDiagnostics(found, { ...host, getNewLine: () => "\n" })).toBe("");
   });
 
-  it.for(whole)("runs: $place", async ({ path, text }, { skip }) => {
+  it.for(alone.map(({ place }, index) => ({ place, index })))("runs: $place", async ({ index }, { skip }) => {
+    const { path, text } = whole[index]!;
     skip(!canRun({ text }), "needs the SDKs: npm ci --prefix test/sdks");
-    const compiled = path.replace(/\.mts$/, ".mjs");
+    const compiledPath = path.replace(/\.mts$/, ".mjs");
     const { outputText } = ts.transpileModule(text, {
       compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
     });
-    writeFileSync(compiled, outputText);
-    const { stdout, stderr } = await run(process.execPath, ["--no-warnings", compiled], {
+    writeFileSync(compiledPath, outputText);
+    const { stdout, stderr } = await run(process.execPath, ["--no-warnings", compiledPath], {
       cwd: folder,
-      env: environment(),
+      env: environment({ BOOTPROOF_ORGANIZATION_ID: organizationId }),
       timeout: 60_000,
     });
     expect(stderr).toBe("");
@@ -873,9 +768,121 @@ describe("the documents in a program", () => {
   });
 });
 
+/** What the backend answers, and the service's activity in it. */
+interface Handed {
+  readonly activity: { result: { createWalletResult: { addresses: string[] } }; appProofs: object[] };
+  bootProofs: object[];
+}
+
+describe.skipIf(NO_CHROMIUM || !isInstalled("jq"))("a Node backend with a browser front end (needs jq)", () => {
+  const parts = blocks.filter(isOfBackend);
+  const script = parts
+    .find(({ language }) => language === "sh")!
+    .text.trim()
+    .split("\n");
+  const [backendPort, port] = [20_000, 40_000].map((from) => String(from + (process.pid % 20_000)));
+  const folder = newFolder();
+  const running: (() => unknown)[] = [];
+  let page: Page;
+  /** Changes what the backend answers, as one that lies. */
+  let lie: (handed: Handed) => Handed;
+  let honest: Handed;
+  /** The first honest answer. */
+  let earlier: Handed;
+  const loaded = new Set<string>();
+
+  beforeAll(async () => {
+    for (const { language, text } of parts)
+      if (language !== "sh") writeFileSync(join(folder, /^(?:\/\/|<!--) (\S+)/.exec(text)![1]!), text);
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    const lab = await startedLab(LAB, folder);
+    running.push(() => ended(lab));
+    const exported =
+      'echo "env BOOTPROOF_BASE_URL=$BOOTPROOF_BASE_URL BOOTPROOF_ORGANIZATION_ID=$BOOTPROOF_ORGANIZATION_ID"';
+    const said = await inShell([...script.slice(0, -1), exported].join("\n"), folder);
+    const [backend, preview] = script.at(-1)!.replace("npx ", "node_modules/.bin/").split(" & ");
+    const commands = { [backendPort!]: backend!, [port!]: `${preview!} --port ${port!} --strictPort` };
+    for (const [at, command] of Object.entries(commands)) {
+      const environment = said.trim().split("\n").at(-1)!;
+      const terminal = new Terminal(`${environment} PORT=${backendPort!} ${command}`, folder);
+      running.push(() => terminal.end());
+      await terminal.until(() =>
+        fetch(`http://localhost:${at}/`).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+    const browser = await launchChromium();
+    running.push(() => browser.close());
+    page = await browser.newPage();
+    page.on("requestfinished", (request) => {
+      if (request.url().endsWith(".js")) loaded.add(new URL(request.url()).pathname);
+    });
+    await page.route("**/wallets", async (route) => {
+      const response = await route.fetch();
+      honest = (await response.json()) as Handed;
+      earlier ??= honest;
+      await route.fulfill({ response, json: lie(structuredClone(honest)) });
+    });
+    await page.goto(`http://localhost:${port!}/`);
+  });
+  afterAll(async () => {
+    for (const end of running.reverse()) await end();
+  });
+
+  async function shown(walletName: string, change: (handed: Handed) => Handed): Promise<string> {
+    lie = change;
+    await page.locator("input").fill(walletName);
+    await page.getByRole("button").click();
+    const output = page.locator("output", { hasText: ":" });
+    await output.waitFor();
+    return output.innerText();
+  }
+
+  it("shows the address that the browser verified", async () => {
+    const text = await shown("treasury", (handed) => handed);
+    expect(text).toBe(`verified: ${honest.activity.result.createWalletResult.addresses.join()}`);
+    const sizes = [...loaded].map((path) => gzipSync(readFileSync(join(folder, "dist", path)), { level: 9 }).length);
+    if (process.env["BOOTPROOF_SIZES"] === "show")
+      console.log(`the page loads ${sizes.reduce((sum, size) => sum + size, 0)} bytes, gzipped`);
+  });
+
+  const other = forgeEvidence({ lab: new Forge(), at: new Date() });
+  const DEAD = "0x000000000000000000000000000000000000dEaD";
+  it.each<[name: string, walletName: string, checks: string, lie: (handed: Handed) => Handed]>([
+    [
+      "another address",
+      "one",
+      "activity.claims,activity.coverage",
+      (handed) => {
+        handed.activity.result.createWalletResult.addresses = [DEAD];
+        return handed;
+      },
+    ],
+    [
+      "no app proofs",
+      "two",
+      "activity.decode,activity.coverage",
+      (handed) => ({ ...handed, activity: { ...handed.activity, appProofs: [] } }),
+    ],
+    ["the answer to another request", "three", "activity.request,activity.claims", () => earlier],
+    ["the answer to an equal request before", "treasury", "activity.claims", () => earlier],
+    [
+      "the boot proof of an enclave that the page does not pin",
+      "four",
+      "chain.anchor,app.key,app.key,activity.coverage",
+      (handed) => ({ ...handed, bootProofs: [other.bootProof] }),
+    ],
+  ])("refuses a backend that hands on %s", async (_, walletName, checks, change) => {
+    expect(await shown(walletName, change)).toBe(`refused: ${checks}`);
+  });
+});
+
 describe("the code of the documents", () => {
   it("is run, or listed here with a reason", () => {
-    const others = blocks.filter((block) => ![...shell, ...programs].includes(block) && block.language !== "python");
+    const isRun = (block: Block): boolean => [...shell, ...programs].includes(block) || isOfBackend(block);
+    const others = blocks.filter((block) => !isRun(block) && block.language !== "python");
     expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);
     const written = blocks.flatMap(({ text }) => text.split("\n"));
     expect(Object.keys(NOT_RUN).filter((start) => !written.some((line) => line.startsWith(start)))).toEqual([]);

@@ -1,4 +1,4 @@
-/** The program of docs/sdk.md, "On a phone". */
+/** The program of docs/runtimes.md, "React Native". */
 import { RejectedError, parsePolicy, requireVerified, verifyEvidence } from "bootproof";
 
 /** The address that an enclave of the policy derived for this organization, or null. */
