@@ -3,9 +3,8 @@
  * for app proofs themselves.
  */
 import { ApiKeyStamper, TurnkeyClient as CoreClient } from "@turnkey/core";
-import { hashMessage, recoverAddress } from "viem";
 import { describe, expect, it } from "vitest";
-import { UnverifiedMethodError, verified } from "../../src/adapters/index.js";
+import { verified } from "../../src/adapters/index.js";
 import { RejectedActivityError } from "../../src/client/index.js";
 import { rejectionOf } from "../client/support.js";
 import { type Json, account, query, requestFor } from "../lab/support.js";
@@ -118,10 +117,6 @@ const QUERIES: Record<string, unknown> = {
   fetchBootProofForAppProof: { appProof: { publicKey: lab.enclaves[0]!.ephemeralKey } },
 };
 
-const UNVERIFIED: Record<string, unknown> = {
-  loginWithPasskey: { publicKey: lab.apiKey.publicKey },
-};
-
 /** Submits after a question to the auth proxy: whether another user has the contact. */
 const AFTER_QUESTIONS: Record<string, readonly [input: unknown, result: Json]> = {
   updateUserEmail: [{ email: "a@b.c", verificationToken: "t" }, { updateUserEmailResult: { userId: "evil" } }],
@@ -151,22 +146,6 @@ describe("core with a verified httpClient", () => {
     expect(await methods[name]!(input)).toBeTruthy();
     expect(flags()).toEqual([true]);
     expect(paths()).toHaveLength(liar.requests.length);
-  });
-
-  it("fetches the evidence of a key that is new to it", async () => {
-    await (coreClient() as object as Methods)["createWallet"]!(VERIFIED["createWallet"]);
-    expect(paths()[0]).toBe("submit/create_wallet");
-    expect(new Set(paths().slice(1))).toEqual(new Set(["query/get_boot_proof"]));
-  });
-
-  it("returns what was signed", async () => {
-    const { r, s, v } = (await core.signMessage({
-      message: "m",
-      walletAccount: walletAccount as never,
-      addEthereumPrefix: true,
-    })) as { r: string; s: string; v: string };
-    const signature = `0x${r}${s}${v === "00" ? "1b" : "1c"}` as const;
-    expect((await recoverAddress({ hash: hashMessage("m"), signature })).toLowerCase()).toBe(address.toLowerCase());
   });
 });
 
@@ -217,15 +196,6 @@ describe("core with a verified httpClient before a lying service", () => {
     expect((error as Error).message).toMatch(/^rejected: /);
   });
 
-  it.each(Object.keys(VERIFIED))("throws where the activity is not finished: %s", async (name) => {
-    liar.lie = ({ path, json, text, status }) => {
-      if (!path.endsWith("activity") && !path.startsWith("submit/")) return wire(text, { status });
-      return wire(JSON.stringify({ activity: { ...json["activity"], status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" } }));
-    };
-    const returned = await methods[name]!(VERIFIED[name]).catch((error: unknown) => error);
-    expect(returned === undefined || returned instanceof Error).toBe(true);
-  });
-
   it.each([OTHERS, AFTER_QUESTIONS].flatMap((table) => Object.entries(table)))(
     "asks for app proofs, and returns no unproven result: %s",
     async (name, [input, result]) => {
@@ -242,14 +212,6 @@ describe("what core does not submit", () => {
     expect(await methods[name]!(input)).toBeTruthy();
     expect(flags()).toEqual([]);
   });
-
-  it.each(Object.entries(UNVERIFIED))(
-    "throws before it sends, since nothing would verify it: %s",
-    async (name, input) => {
-      expect(await causeOf(methods[name]!(input))).toBeInstanceOf(UnverifiedMethodError);
-      expect(liar.requests).toEqual([]);
-    },
-  );
 
   it("is replaced by init, which Node has no storage for", async () => {
     const other = coreClient();

@@ -76,11 +76,6 @@ describe.each(REACHED)("%s over a wrapped global fetch", (name, make) => {
     expect(error.message).toMatch(/^rejected: activity\./);
   });
 
-  it("does not send a submit without generateAppProofs", async () => {
-    await expect(make()["updateWallet"]!(RENAME)).rejects.toThrow(/generateAppProofs is not true/);
-    expect(liar.requests).toHaveLength(0);
-  });
-
   it("verifies what the SDK polls against the submit", async () => {
     liar.lie = (honest) =>
       honest.path.startsWith("submit/") ? wire(JSON.stringify(pendingOf(honest.json))) : honestly(honest);
@@ -134,24 +129,6 @@ describe("core over a wrapped global fetch", () => {
     expect(String(error.cause?.message ?? error.message)).toContain("generateAppProofs is not true");
     expect(liar.requests).toHaveLength(0);
   });
-
-  it("verifies what its httpClient submits with generateAppProofs", async () => {
-    const { httpClient } = core();
-    const made = await httpClient.createWallet({ ...TWO_ACCOUNTS, organizationId, generateAppProofs: true } as never);
-    expect([made.addresses.length, questions]).toEqual([2, ["request"]]);
-  });
-
-  it("does not send requests to the auth proxy, unless its address or its origin is named", async () => {
-    const config = { apiBaseUrl: liar.url, organizationId, authProxyUrl: lab.baseUrl, authProxyConfigId: "id" };
-    const made = new CoreClient(config, new ApiKeyStamper(keys) as never);
-    const asking = async (): Promise<unknown> =>
-      made.createHttpClient().proxyGetAccount({ filterType: "EMAIL", filterValue: "a@b.c" } as never);
-    await expect(asking()).rejects.toThrow(/x-auth-proxy-config-id to .*otherOrigins/);
-    for (const named of [{ otherOrigins: [lab.baseUrl] }, { authProxyUrl: lab.baseUrl }]) {
-      globalThis.fetch = verifiedFetch({ policy, baseUrl: liar.url, evidence, fetch: own, ...named });
-      expect(await asking()).toEqual({});
-    }
-  });
 });
 
 describe("http over a wrapped global fetch", () => {
@@ -174,12 +151,6 @@ describe.each(SDKS)("evidence from a client of $name", (sdk) => {
     const headers = { "content-type": "application/json", "x-stamp": stampWithApiKey(lab.apiKey, body) };
     return through(`${baseUrl}/public/v1/submit/update_wallet`, { method: "POST", body, headers });
   };
-
-  it("is accepted", async () => {
-    const client = sdk.client(placeOf(lab));
-    const fetching = verifiedFetch({ policy, baseUrl: liar.url, evidence: client, fetch: own });
-    expect(reportOf(await rename(fetching, liar.url))?.verdict).toBe("verified");
-  });
 
   it.each(["before", "after"])("is fetched without recursion, where the client was made %s", async (when) => {
     const make = (): AnyClient => sdk.client(placeOf(lab));

@@ -1,6 +1,6 @@
 /** What a wrapped client hands on: values of odd methods, and the flow of MFA, with a service that lies on the wire. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { UnverifiedMethodError, reportOf, verified } from "../../src/adapters/index.js";
+import { UnverifiedMethodError, reportOf } from "../../src/adapters/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "../client/support.js";
 import { POLLS, UPDATE } from "../support/lying-doors.js";
@@ -154,13 +154,6 @@ describe.each(SDKS)("adapters of $name", (sdk) => {
     expect(await withMethod(sdk, async () => undefined)["added"]!({})).toBeUndefined();
   });
 
-  it("hand on a stamped query, and refuse a stamped submit", async () => {
-    const client = wrapped(sdk, wire);
-    expect(await client["stampGetUser"]!({ organizationId, userId: lab.ids.userId })).toHaveProperty("stamp");
-    expect(await refusalOf(() => client["stampUpdateWallet"]!(inputFor(sdk)))).toBeInstanceOf(UnverifiedMethodError);
-    expect(liar.asked).toEqual([]);
-  });
-
   it("send a method once that begins with stamp and sends", async () => {
     const type = "ACTIVITY_TYPE_STAMP_LOGIN";
     liar.lie = async (asked, honest) => (asked.path === "submit/stamp_login" ? loggedIn(asked, honest) : honest());
@@ -283,26 +276,11 @@ describe("MFA of core", () => {
     ]);
   });
 
-  it.each(both)("of %s refuses another activity after an activity that was %s", async (_, status, call) => {
-    const { body } = await submit(lab, "updateWallet", { walletId, walletName: "other" }, { generateAppProofs: true });
-    await expect(call(needing(status, () => body).client)).rejects.toThrow(/^rejected: .*this activity is not the one/);
-    const { id } = body["activity"] as Json;
-    expect(id).toBeTypeOf("string");
-  });
-
   it.each(both)("of %s refuses another request under the id after an activity that was %s", async (_, status, call) => {
     const { body } = await submit(lab, "updateWallet", { walletId, walletName: "other" }, { generateAppProofs: true });
     const { client } = needing(status, ({ activity }) => ({
       activity: { ...body["activity"], id: (activity as Json)["id"] as string },
     }));
     await expect(call(client)).rejects.toThrow(/^rejected: .*walletName is not what was submitted/);
-  });
-
-  it("hands on what getMfaStatus of a wrapped client returns, and no activity with a result", async () => {
-    const client = verified(sdkClient(sdk, lab, liar.url), { policy: lab.policy });
-    liar.lie = () => said({ mfaStatuses: statuses });
-    expect(await client["getMfaStatus"]!({ organizationId, activityId: "a" })).toEqual({ mfaStatuses: statuses });
-    liar.lie = () => said({ mfaStatuses: [{ ...statuses[0], ...EVIL }] });
-    await expect(client["getMfaStatus"]!({ organizationId, activityId: "a" })).rejects.toThrow(/^rejected: /);
   });
 });

@@ -38,25 +38,8 @@ function lied(sdk: Sdk, lie: Lie, client = sdk.client(place)): { readonly client
 const isSubmit = ({ path }: Sent): boolean => path.includes("/submit/");
 const call = (sdk: Sdk, client: AnyClient, method = "updateWallet", parameters: Json = RENAME): Promise<Json> =>
   client[method]!(inputOf(sdk, method, organizationId, parameters));
-const pending = (answer: Json): Json => ({ activity: { ...answer["activity"], status: "ACTIVITY_STATUS_PENDING" } });
 
 describe.each(SDKS)("$name", (sdk) => {
-  it("polls to the end, in the organization of the call and with its arguments", async () => {
-    const { client, sent } = lied(sdk, (answer, _, index) => (index < 3 ? pending(answer) : answer));
-    const value = await call(sdk, client);
-    expect(reportOf(value)!.claims!.activity!.asked).toEqual([
-      "organizationId",
-      "id",
-      "type",
-      "parameters",
-      "requestedAt",
-    ]);
-    const polls = sent.filter(({ path }) => path.endsWith("/get_activity"));
-    expect(polls.map(({ body }) => body)).toEqual(
-      [1, 2, 3].map(() => ({ activityId: value["activity"].id as string, organizationId })),
-    );
-  });
-
   it("requests app proofs where the SDK sends the flag", async () => {
     const { client, sent } = lied(sdk, (answer) => answer);
     const flagged = sdk.isFlat ? { ...RENAME, generateAppProofs: false } : RENAME;
@@ -64,20 +47,12 @@ describe.each(SDKS)("$name", (sdk) => {
     const flags = sent
       .filter(isSubmit)
       .map(({ body }) => [body["generateAppProofs"], body["parameters"].generateAppProofs as unknown]);
-    const expected = {
-      http: [
-        [true, undefined],
-        [true, undefined],
-      ],
-      "sdk-server": [
-        [undefined, true],
-        [undefined, true],
-      ],
-      core: [
-        [true, undefined],
-        [true, true],
-      ],
-    };
+    const [beside, among, both] = [
+      [true, undefined],
+      [undefined, true],
+      [true, true],
+    ];
+    const expected = { http: [beside, beside], "sdk-server": [among, among], core: [beside, both] };
     expect(flags).toEqual(expected[sdk.name]);
   });
 
@@ -100,21 +75,9 @@ describe.each(SDKS)("$name", (sdk) => {
     expect(error.message).toMatch(/HTTP 403.*do not submit it again/s);
   });
 
-  it("refuses methods that go round the client's request", async () => {
-    const base = sdk.client(place);
-    const Base = base.constructor as new (...args: unknown[]) => AnyClient;
-    class Newer extends Base {
-      async sneakySubmit(): Promise<Json> {
-        return { activity: { id: "x", result: { createWalletResult: { walletId: "evil" } } } };
-      }
-    }
-    const { config, stamper } = base as Json;
-    const newer = new Newer(config, stamper) as AnyClient & { own?: () => Promise<Json> };
-    newer["own"] = async () => ({ activity: {} });
-    const client = verified(newer, FAST);
-    expect(await rejectionOf(client["sneakySubmit"]!())).toBeInstanceOf(UnverifiedMethodError);
-    expect(() => client["own"]!()).toThrow(UnverifiedMethodError);
-    expect(reportOf(await call(sdk, client))?.verdict).toBe("verified");
+  it("refuses a method that the client's class does not have", () => {
+    const own = Object.assign(sdk.client(place), { own: async () => ({ activity: {} }) });
+    expect(() => verified(own, FAST)["own"]!()).toThrow(UnverifiedMethodError);
   });
 
   it("stamps no submit before it refuses", async () => {

@@ -1,13 +1,6 @@
 /** Addresses and signatures, compared with the best-known test mnemonic, viem and Solana's package. */
 import { createPublicKey, pbkdf2Sync, verify } from "node:crypto";
-import {
-  Keypair,
-  PublicKey,
-  SystemProgram,
-  Transaction,
-  TransactionMessage,
-  VersionedTransaction,
-} from "@solana/web3.js";
+import { Keypair, PublicKey, SystemProgram, Transaction } from "@solana/web3.js";
 import { base58 } from "@scure/base";
 import {
   type Hex,
@@ -87,13 +80,6 @@ describe("create_wallet_accounts", () => {
     const one = { walletId: lab.ids.walletId, address: ethereum };
     expect((await query(lab, "get_wallet_account", one)).body).toEqual({ account: accounts[3] });
     expect((await query(lab, "list_wallets")).body["wallets"]).toHaveLength(1);
-  });
-
-  it("keeps no accounts with persist false", async () => {
-    const before = await query(lab, "list_wallet_accounts");
-    const accounts = [account("m/2")];
-    await completed(submit(lab, "createWalletAccounts", { walletId: lab.ids.walletId, accounts, persist: false }));
-    expect((await query(lab, "list_wallet_accounts")).body).toEqual(before.body);
   });
 
   it.each([
@@ -239,16 +225,6 @@ describe("sign_transaction", () => {
     const parameters = { signWith: solana, unsignedTransaction, type: "TRANSACTION_TYPE_SOLANA" };
     const { signedTransaction } = await sign("signTransaction", parameters);
     expect(Transaction.from(Buffer.from(signedTransaction, "hex")).verifySignatures()).toBe(true);
-  });
-
-  it("signs a versioned one of Solana", async () => {
-    const message = new TransactionMessage({ payerKey: payer, recentBlockhash, instructions }).compileToV0Message();
-    const unsigned = Buffer.from(new VersionedTransaction(message).serialize()).toString("hex");
-    const parameters = { signWith: solana, unsignedTransaction: unsigned, type: "TRANSACTION_TYPE_SOLANA" };
-    const { signedTransaction } = await sign("signTransaction", parameters);
-    const signed = VersionedTransaction.deserialize(Buffer.from(signedTransaction, "hex"));
-    expect(Buffer.from(signed.message.serialize()).equals(Buffer.from(message.serialize()))).toBe(true);
-    expect(signed.signatures[0]!.some((byte) => byte !== 0)).toBe(true);
   });
 
   it.each([
