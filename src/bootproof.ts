@@ -306,6 +306,7 @@ export async function judgeDocument(
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
       hasActivity: false,
+      unfinished: null,
       names: new Map(),
     }) ?? null;
 
@@ -347,6 +348,7 @@ function appraisalSetting(
     organizationId: activity?.value.organizationId ?? expectation?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     // A sign-up has no activity, and each of its addresses is covered.
+    unfinished: activity?.unfinished?.state ?? null,
     hasActivity: activity !== null || signUp !== undefined,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
     appraised,

@@ -183,7 +183,7 @@ export class Call {
     };
     const handed = await rejected(entrance.settle(exchange, answerOfValue(answer), call));
     const value = plainJson(handed.value);
-    if (handed.settled.kind === "other") keepReport(handed.report, value);
+    if (handed.settled.kind === "other") keepReport(handed.report, [value]);
     else this.#answered.push({ activity: (value as JsonObject)["activity"] as JsonObject, report: handed.report });
     return value;
   }

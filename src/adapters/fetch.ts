@@ -138,7 +138,7 @@ class FetchEntrance {
     if (url === null || ask === null) {
       this.#refuseStamps(url, init?.headers ?? (input as Request).headers);
       const response = await this.#send(input, init);
-      keepReport(null, response);
+      keepReport(null, [response]);
       return response;
     }
     // The request is a copy, so the caller's later changes have no effect.

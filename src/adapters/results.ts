@@ -2,6 +2,8 @@
 import { cut, listed } from "../errors.js";
 import { RejectedActivityError, rejectionAdvice } from "../door/errors.js";
 import type { AccountReport, Handed } from "../door/handed.js";
+import type { JsonValue } from "../decode/json.js";
+import { unfinishedOf } from "../verify/unfinished.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
 
@@ -38,18 +40,25 @@ export function reportOf(value: unknown): AnyReport | undefined {
   return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
 }
 
-/** Keeps the report of values that are handed on. Null marks those that have none as unverified. */
-export function keepReport(report: Handed["report"], ...values: readonly unknown[]): void {
+/**
+ * Keeps the report of values that are handed on. Null marks those that have none as unverified. `json` is the content of
+ * the first one.
+ */
+export function keepReport(report: Handed["report"], values: readonly unknown[], json = values[0]): void {
   for (const value of values) {
     if (typeof value !== "object" || value === null) continue;
     if (report !== null) REPORTS.set(value, report as AnyReport);
-    else if (!REPORTS.has(value) && !TOKEN_REPORTS.has(value)) REPORTS.set(value, unverified(UNVERIFIED));
+    else if (!REPORTS.has(value) && !TOKEN_REPORTS.has(value)) REPORTS.set(value, unverified(reasonOf(json)));
   }
 }
 
+function reasonOf(json: unknown): string {
+  const { activity } = Object(json) as { readonly activity?: JsonValue };
+  return unfinishedOf(activity)?.text ?? UNVERIFIED;
+}
+
 const UNVERIFIED =
-  "nothing of it was verified: it is an unfinished activity, the answer to a list or another query, an error, or no " +
-  "answer of this service";
+  "nothing of it was verified: it is the answer to a list or another query, an error, or no answer of this service";
 const ALLOWED = "it was handed on without a proof, as allowUnproven says";
 
 function unverified(reason: string): UnverifiedReport {
@@ -61,7 +70,7 @@ export function allowedUnproven(returned: unknown): unknown {
   if (typeof returned !== "object" || returned === null) return returned;
   const { then } = returned as Partial<Promise<unknown>>;
   if (typeof then === "function") return then.call(returned, allowedUnproven);
-  keepProof(returned, { proven: "unproven", report: null });
+  keepProof(returned, { proven: "unproven", report: null, value: null });
   return returned;
 }
 
@@ -79,12 +88,12 @@ export function isUnproven(value: unknown): boolean {
 }
 
 /** Keeps what was found out about a value that is handed on. */
-export function keepProof(value: object, { proven, report, tokenReport }: Omit<Handed, "value">): void {
+export function keepProof(value: object, { proven, report, tokenReport, value: json }: Handed): void {
   if (tokenReport) TOKEN_REPORTS.set(value, tokenReport);
   if (proven === "unproven") {
     UNPROVEN.add(value);
     REPORTS.set(value, unverified(ALLOWED));
-  } else keepReport(report, value);
+  } else keepReport(report, [value], json);
 }
 
 /**

@@ -254,7 +254,7 @@ class Wrapper {
     if (finished === null || (call.isSilent && !isOwn) || isSignedSubmit(returned))
       return this.#refuse(name, "it returns a stamped submit, or a value from a request that this wrapper did not see");
     const { value, report } = finished;
-    keepReport(report, value, (value as ForeignMembers | undefined)?.["activity"]);
+    keepReport(report, [value, (value as ForeignMembers | undefined)?.["activity"]]);
     return value;
   }
 

@@ -63,6 +63,8 @@ export interface AppraisalSetting {
    */
   readonly onlyAsked: string | null;
   readonly hasActivity: boolean;
+  /** What an unfinished activity waits for, as a phrase. It has no app proofs yet. Null for any other evidence. */
+  readonly unfinished: string | null;
   /** The caller's name of each piece of evidence, null or absent if the caller gave none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
   /** Cache of comparisons of boot proofs. Default: no cache. */

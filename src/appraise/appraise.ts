@@ -294,12 +294,17 @@ interface SignedAppProof {
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
-  { now, organizationId, onlyAsked }: AppraisalSetting,
+  { now, organizationId, onlyAsked, unfinished }: AppraisalSetting,
   checklist: Checklist,
 ): ReadonlySet<VerifiedAppProof> {
   if (onlyAsked !== null) {
     const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
     checklist.skip("policy.app-proof", why);
+    return new Set();
+  }
+  // `activity.request` fails, and says what the activity waits for.
+  if (appProofs.length === 0 && unfinished !== null) {
+    checklist.skip("policy.app-proof", unfinished);
     return new Set();
   }
   const { types, maxAge, required, decision } = policy.appProofs;

@@ -4,6 +4,7 @@ import type { BundleFile } from "../bundle/file.js";
 import { COMPLETED, readActivity } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { unfinishedOf } from "../verify/unfinished.js";
 import { jsonDocument } from "../report/json.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
@@ -112,12 +113,12 @@ async function fetchBundle(
   const id = isOld ? file : activityId;
   const wanted = id === undefined ? { activity: await activityOf(file, connection, files) } : { activityId: id };
   const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
+  if (id !== undefined) refuseMistaken(activity, id, connection);
   if (bootProofs.length + missing.length === 0)
     throw unreachable(connection, [
       `the service has no app proofs of the activity ${id ?? `in ${file}`}: ` +
         "submit activities with generateAppProofs: true; without app proofs they cannot be verified",
     ]);
-  if (id !== undefined) refuseMistaken(activity, id, connection);
   if (missing.length > 0)
     throw unreachable(
       connection,
@@ -136,7 +137,7 @@ async function activityOf(path: string, { organizationId }: Connection, files: I
   if (typeof own === "string" && own !== organizationId)
     files.fault(path, `the activity belongs to organization ${shown(own)}, but --organization-id is ${organizationId}`);
   if (typeof status === "string" && status !== COMPLETED)
-    files.fault(path, `the activity is not completed (${shown(status)}): fetch it again, with --activity-id`);
+    files.fault(path, `${unfinishedOf(activity)!.text}: fetch it again, with --activity-id`);
   files.throwFaults();
   return activity;
 }
@@ -159,10 +160,9 @@ function refuseMistaken(activity: JsonValue, id: string, connection: Connection)
         `${value} was requested`,
     );
   const { status } = answered;
-  if (status !== COMPLETED)
-    messages.push(
-      `the activity ${id} is not completed (${shown(status, "it has no status")}): ` +
-        "nothing is written, since it could be mistaken for a result",
-    );
+  if (status !== COMPLETED) {
+    const state = unfinishedOf(answered)?.text ?? `the activity ${id} has no status`;
+    messages.push(`${state}: nothing is written, since it could be mistaken for a result`);
+  }
   if (messages.length > 0) throw unreachable(connection, messages);
 }

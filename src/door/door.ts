@@ -16,6 +16,7 @@ import type { SignedPolicy } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
+import { unfinishedOf } from "../verify/unfinished.js";
 import { Bindings } from "./bindings.js";
 import {
   BootProofCache,
@@ -164,23 +165,23 @@ export class Door {
   async #fetched(
     { activity, expected, refusals, operation, isFetched }: AskedActivity,
     held: HeldPolicy,
-    { signal, query, unfinished }: CallParts,
+    { signal, query }: CallParts,
   ): ReturnType<typeof fetchEvidence<FetchedBootProof>> {
     // Evidence is requested in the activity's own organization, where the caller may read app proofs and boot proofs.
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
     const owned: Query = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
+    const isRefused = refusals.length > 0 || unfinishedOf(activity) !== null;
     const { fetchEvidence, withAppProofs } = await import("./evidence.js");
     try {
-      const isOpen = isFetched && refusals.length === 0 && unfinished === undefined;
-      const whole = isOpen ? await withAppProofs(ask, activity) : activity;
+      const whole = isFetched && refusals.length === 0 ? await withAppProofs(ask, activity) : activity;
       return await untilAborted(
         fetchEvidence(whole, (key) => this.bootProofs.find(key, held, owned)),
         signal,
       );
     } catch (error) {
       // The activity is refused in any case, so missing evidence does not matter.
-      if (error instanceof ClientError && refusals.length > 0) return { activity, bootProofs: [], missing: [] };
+      if (error instanceof ClientError && isRefused) return { activity, bootProofs: [], missing: [] };
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, operation)) : error;
     }
   }

@@ -78,8 +78,7 @@ export class Entrance {
         : await exchange.settlePolled(read, verify, polling);
     if (settled.kind === "other") return { ...(await this.#judged(exchange, settled.value, call)), settled };
     const value = { activity: settled.activity };
-    if (settled.kind !== "verified")
-      return { value, proven: settled.kind === "unproven" ? "unproven" : "none", report: null, settled };
+    if (settled.kind !== "verified") return { value, proven: settled.kind, report: null, settled };
     return { value, proven: "activity", report: settled.verified.report, settled };
   }
 

@@ -13,6 +13,7 @@ import { ServiceError, answerError } from "./errors.js";
 import type { AskService } from "./evidence-source.js";
 import { isEmpty } from "../verify/contradictions.js";
 import { inTurns } from "../verify/in-turns.js";
+import { unfinishedOf } from "../verify/unfinished.js";
 
 /**
  * Limit of keys for one activity, where its caller waits for it. Keys beyond the limit are listed as missing; an honest
@@ -105,14 +106,15 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
 }
 
 /**
- * Returns the activity with app proofs. If it has none, they are fetched with `list_app_proofs`. Rejects with {@link
- * ClientError}.
+ * Returns the activity with app proofs. If it has none, they are fetched with `list_app_proofs`, unless the activity is
+ * not finished. Rejects with {@link ClientError}.
  */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
-  if (typeof id !== "string" || id === "" || hasAppProofs(activity)) return activity;
+  const isWhole = hasAppProofs(activity) || unfinishedOf(activity) !== null;
+  if (typeof id !== "string" || id === "" || isWhole) return activity;
   const listed = await query("list_app_proofs", { activityId: id });
   refuseMore("list_app_proofs", listed, ["appProofs", "app proof"]);
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;

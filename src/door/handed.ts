@@ -6,9 +6,9 @@ import type { TokenReport } from "../token/verify.js";
 
 /**
  * What of an answer was verified: an activity, a sign-up, a token or accounts, or nothing; `unproven` if that was
- * allowed.
+ * allowed, and `unfinished` if there is no result yet.
  */
-type Proven = "activity" | "sign-up" | "token" | "accounts" | "none" | "unproven";
+type Proven = "activity" | "sign-up" | "token" | "accounts" | "none" | "unproven" | "unfinished";
 
 /** The class of each address in an answer with accounts or private keys. */
 export interface AccountReport {

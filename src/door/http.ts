@@ -135,7 +135,7 @@ const VERIFIED = "X-Bootproof-Verified";
 
 /** Returns headers that say what was verified: for accounts the number of addresses of each class. */
 function marksOf({ proven, report }: Handed): Record<string, string> {
-  if (proven === "unproven") return { "X-Bootproof": "unproven", [VERIFIED]: "none" };
+  if (proven === "unproven" || proven === "unfinished") return { "X-Bootproof": proven, [VERIFIED]: "none" };
   if (report !== null && "rows" in report) return { [VERIFIED]: proven, ...classesOf(report) };
   const question = proven === "activity" ? report?.claims?.activity?.question : null;
   return { [VERIFIED]: proven, ...(question && { "X-Bootproof-Question": question }) };

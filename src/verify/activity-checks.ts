@@ -7,7 +7,7 @@ import type { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity, soleMember } from "../decode/activity.js";
 import { isSubOrganizationType } from "../decode/activity-rules.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
-import { type InputCopy, readInput } from "../decode/input.js";
+import { type InputCopy, readInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { decimalKey } from "../decode/json-numbers.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
@@ -25,6 +25,7 @@ import {
   unansweredAddresses,
 } from "./contradictions.js";
 import type { Expectation, Expected } from "./expectation.js";
+import { type UnfinishedActivity, faultsBesideResult, unfinishedOf } from "./unfinished.js";
 
 /**
  * Activity types that make keys, so their results have new addresses. Such an address needs an app proof even if the
@@ -58,13 +59,21 @@ export interface ActivityReading {
   readonly value: ReadActivity;
   /** The activity, or null if any part of it has a fault. */
   readonly whole: Activity | null;
+  /** What the activity waits for. Null if it is finished, or has no status. */
+  readonly unfinished: UnfinishedActivity | null;
 }
 
 /** Runs `activity.decode` on an activity, bare or in its wrapper. */
 export function readActivityInput(input: InputCopy, checklist: Checklist): ActivityReading {
   const reading = readInput(input, readActivity);
-  checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
-  return { checklist, value: reading.value, whole: wholeOf(reading) };
+  const activity = unwrap(input.value, "activity") as JsonValue | undefined;
+  const unfinished = unfinishedOf(activity);
+  const faults = unfinished ? faultsBesideResult(activity as JsonObject, reading.faults) : reading.faults;
+  // `activity.request` then says what the activity waits for.
+  if (faults.length < reading.faults.length && faults.length === 0)
+    checklist.skip("activity.decode", unfinished!.state);
+  else checklist.conclude("activity.decode", faults.length > 0 ? [faultText(faults)] : []);
+  return { checklist, value: reading.value, whole: wholeOf(reading), unfinished };
 }
 
 export interface ActivityDemands {
@@ -102,7 +111,7 @@ export function checkActivity(
     makesKeys: MAKES_KEYS.test(String(value.type)),
     proofs: derivations,
   });
-  const answers = checkRequest(demands, value, coverage, checklist);
+  const answers = checkRequest(demands, decoded, coverage);
   const made = madeOrganization(value, expectation);
   const organization = spokenOf(value, proofs, made);
   const isRead = value.intent !== undefined && value.result !== undefined;
@@ -115,8 +124,8 @@ export function checkActivity(
   ];
   const { subOrganizationId } = organization;
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
-  const agrees = checkClaims(value, compared, checklist);
-  const covers = checkCoverage(value, coverage, required, checklist);
+  const agrees = checkClaims(decoded, compared);
+  const covers = checkCoverage(decoded, coverage, required);
   const isSigned = checkSignatures(signatures, checklist);
   const stray = new Set(coverage.stray);
   const isContradicted = (proof: VerifiedAppProof): boolean =>
@@ -166,20 +175,24 @@ const VOTED_ON =
 
 function checkRequest(
   { expectation, refusals }: ActivityDemands,
-  activity: ReadActivity,
+  { checklist, value: activity, whole, unfinished }: ActivityReading,
   coverage: Coverage,
-  checklist: Checklist,
 ): boolean {
-  if (expectation === null && refusals.length === 0) {
+  // An unfinished activity without app proofs fails here, even if nothing is expected.
+  if (expectation === null && refusals.length === 0 && (unfinished === null || whole !== null)) {
     checklist.skip("activity.request", "nothing is expected, so the owner of the activity is not checked");
     return true;
   }
-  const missing = unansweredAddresses(expectation, coverage.covered);
+  const missing = unfinished === null ? unansweredAddresses(expectation, coverage.covered) : [];
   const reasons = [
     ...refusals,
     ...(expectation === null ? [] : activityContradictions(expectation, activity)),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was expected`]),
   ];
+  if (unfinished !== null) {
+    const facts = reasons.length === 0 ? { advice: unfinished.advice } : {};
+    return checklist.conclude("activity.request", [...new Set([...reasons, unfinished.text])], undefined, facts);
+  }
   if (reasons.length === 0 && isVotedOn(expectation, activity)) return checklist.warn("activity.request", VOTED_ON);
   return checklist.conclude(
     "activity.request",
@@ -293,11 +306,11 @@ interface ComparedClaims {
 }
 
 function checkClaims(
-  activity: ReadActivity,
+  { checklist, value: activity, whole, unfinished }: ActivityReading,
   { contradictions, proofs, given, subOrganizationId }: ComparedClaims,
-  checklist: Checklist,
 ): boolean {
   if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);
+  if (unfinished !== null && whole === null) return checklist.skip("activity.claims", unfinished.state);
   if (activity.organizationId === undefined || !activity.intent || !activity.result)
     return checklist.skip("activity.claims", "the activity could not be read");
   if (proofs === 0) return checklist.skip("activity.claims", "there is no verified app proof to compare with");
@@ -310,11 +323,11 @@ function checkClaims(
 }
 
 function checkCoverage(
-  activity: ReadActivity,
+  { checklist, value: activity, whole, unfinished }: ActivityReading,
   { covered, uncovered }: Coverage,
   required: boolean,
-  checklist: Checklist,
 ): boolean {
+  if (unfinished !== null && whole === null) return checklist.skip("activity.coverage", unfinished.state);
   if (activity.result === undefined) return checklist.skip("activity.coverage", "the result could not be read");
   const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
   if (uncovered.length === 0)
@@ -351,16 +364,17 @@ function kindOfParameters(parameters: JsonObject): SignedRequest["kind"] | null 
 }
 
 /** Reason why no signature was verified, although there is one to verify. */
-type Unverified = "unasked" | "unread" | "unproven";
+type Unverified = "unasked" | "unfinished" | "unread" | "unproven";
 
 /**
  * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
- * activity signs but the caller gave no request. Returns `unread` if the activity could not be read, or `unproven` if
- * an app proof was rejected. In these two cases no signature is verified, so that forged evidence causes no work.
+ * activity signs but the caller gave no request. Returns `unfinished` if the activity has no result yet, `unread` if it
+ * could not be read, or `unproven` if an app proof was rejected. In these cases no signature is verified, so that forged
+ * evidence causes no work.
  */
 export async function signaturesOf(
   expectation: Expectation | null,
-  { value, whole }: ActivityReading,
+  { value, whole, unfinished }: ActivityReading,
   appProofs: readonly (VerifiedAppProof | null)[],
 ): Promise<VerifiedSignatures | Unverified | null> {
   const request = signedRequest(expectation);
@@ -368,6 +382,7 @@ export async function signaturesOf(
     const isAsked = expectation !== null && expectation.parameters !== null;
     return !isAsked && kindOfType(value.type ?? "") !== null ? "unasked" : null;
   }
+  if (unfinished !== null) return "unfinished";
   if (whole === null) return "unread";
   if (appProofs.includes(null)) return "unproven";
   const { verifySignatures } = await import("./signatures.js");
@@ -376,6 +391,7 @@ export async function signaturesOf(
 
 const UNVERIFIED: Readonly<Record<Unverified, string>> = {
   unasked: "no request was given, so it is unknown what had to be signed",
+  unfinished: "the activity is not finished",
   unread: "the activity could not be read",
   unproven: "an app proof was rejected, so the signatures were not verified",
 };

@@ -65,9 +65,13 @@ export function identityContradictions(
   return (["organizationId", "id", "type"] as const).flatMap((name) => differs(name, activity[name], wanted[name]));
 }
 
-/** Returns every contradiction. Values of parameters are not quoted, because they may be confidential. */
+/**
+ * Returns every contradiction. Values of parameters are not quoted, because they may be confidential. The result of an
+ * unfinished activity is not compared.
+ */
 export function activityContradictions(expectation: Expectation, activity: ReadActivity): string[] {
   const votedOn = isVotedOn(expectation, activity);
+  const isOpen = activity.status !== undefined && activity.status !== COMPLETED;
   const rule = ruleOf(activity.type);
   const { organizationId, id, type } = expectation;
   // No activity is compared without an expected organization. If one were, null would match any organization, but an
@@ -75,14 +79,14 @@ export function activityContradictions(expectation: Expectation, activity: ReadA
   const wanted = { organizationId: organizationId ?? "", id, type: votedOn ? null : type };
   return [
     ...identityContradictions(wanted, activity),
-    ...differs("status", activity.status, COMPLETED),
+    ...(isOpen ? [] : differs("status", activity.status, COMPLETED)),
     ...(votedOn ? fingerprintContradictions(expectation, activity) : []),
     ...memberFaults("intent", activity.intent, rule.intentMember),
-    ...memberFaults("result", activity.result, rule.resultMember),
+    ...(isOpen ? [] : memberFaults("result", activity.result, rule.resultMember)),
     ...(votedOn || expectation.parameters === null
       ? []
       : intentFaults(soleMember(activity.intent), expectation.parameters, rule.filledIn)),
-    ...resultFaults(activity, votedOn ? { ...expectation, parameters: null } : expectation, rule),
+    ...(isOpen ? [] : resultFaults(activity, votedOn ? { ...expectation, parameters: null } : expectation, rule)),
   ];
 }
 

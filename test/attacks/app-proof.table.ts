@@ -252,6 +252,10 @@ const ofActivity = (name: string, expected: Expected): Attack => ({
   judge: { given: withActivity, expected },
   fails: ["activity.request"],
 });
+const waiting = ({ appProofs: _, ...activity }: JsonObject): JsonObject => ({
+  ...activity,
+  ...{ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: {} },
+});
 const requests: Attack[] = [
   ofAppProof("of another organization than was asked for", { organizationId: "another" }),
   ofAppProof("of another address than was asked for", { ...ASKED, addresses: ["0x01"] }),
@@ -273,6 +277,16 @@ const requests: Attack[] = [
   {
     ...ofActivity("that is not completed, where it was asked for", ASKED),
     forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") },
+  },
+  {
+    ...ofActivity("that waits for votes, without result and app proofs", { ...ASKED, addresses: ["0x01"] }),
+    forge: { activity: waiting },
+  },
+  {
+    name: "activity: that waits for votes, where nothing was asked for",
+    judge: { given: withActivity },
+    forge: { activity: waiting },
+    fails: ["activity.request"],
   },
   ofActivity("without an address that was asked about", { ...ASKED, addresses: ["0x01"] }),
   {

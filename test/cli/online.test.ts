@@ -174,7 +174,7 @@ describe("fetch", () => {
     [
       "one that waits for votes",
       (activity) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
-      /not completed \(ACTIVITY_STATUS_CONSENSUS_NEEDED\): fetch it again, with --activity-id/,
+      /other users have to approve it \(ACTIVITY_STATUS_CONSENSUS_NEEDED, id .*\): fetch it again, with --activity-id/,
     ],
     ["an app proof", () => readJson(APP_1), /this is an app proof; bootproof verify --app-proof takes it/],
   ])("writes nothing for a file with %s", async (_, change, message) => {
@@ -843,6 +843,13 @@ describe("a service that answers anything", () => {
     ["another activity", (activity: Loose) => ({ ...activity, id: "another" })],
     ["another organization's", (activity: Loose) => ({ ...activity, organizationId: "another" })],
     ["one that waits for votes", (activity: Loose) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" })],
+    [
+      "one that waits for votes, without app proofs",
+      ({ appProofs: _, ...activity }: Loose) => ({
+        ...activity,
+        ...{ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: {} },
+      }),
+    ],
   ])("with %s is rejected", async (what, change) => {
     const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
     answer = labBut({ get_activity: { activity: change(activity as Loose) } });
@@ -865,7 +872,7 @@ describe("a service that answers anything", () => {
       expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
         3,
         "",
-        expect.stringContaining("is not completed (ACTIVITY_STATUS_CONSENSUS_NEEDED)"),
+        expect.stringContaining("other users have to approve it (ACTIVITY_STATUS_CONSENSUS_NEEDED, id "),
       ]);
   });
 

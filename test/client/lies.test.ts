@@ -54,7 +54,9 @@ it.each([
   const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(fresh() as never));
   expect(waits).toEqual(waited);
   expect(error.unfinished).toMatchObject({ ...PENDING, id: error.activityId, canApprove: false, votes: [{}] });
-  expect(error.message).toMatch(/status is ACTIVITY_STATUS_PENDING/);
+  expect(error.message).toMatch(
+    /the activity is not finished: the service is working on it \(ACTIVITY_STATUS_PENDING, id /,
+  );
 });
 
 it("the own client polls nothing that waits for votes, and says what may be used of it", async () => {

@@ -176,7 +176,7 @@ describe("an answer", () => {
     });
     const waiting = await settled(opened(), { status: "ACTIVITY_STATUS_PENDING", result: {} });
     expect([waiting.headers, waiting.value]).toEqual([
-      { "X-Bootproof-Verified": "none" },
+      { "X-Bootproof": "unfinished", "X-Bootproof-Verified": "none" },
       { activity: { ...ACTIVITY, status: "ACTIVITY_STATUS_PENDING" } },
     ]);
     const unproven = opened({ body: { ...BODY, generateAppProofs: false }, allowUnproven: true });

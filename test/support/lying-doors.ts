@@ -219,8 +219,8 @@ function httpOutcome(response: Response, value: Json, text: string): Outcome {
   const question = response.headers.get("x-bootproof-question");
   const isVerified = response.headers.get("x-bootproof-verified") === "activity";
   if (isVerified) return { ...made("verified", value, undefined, text), question };
-  if (response.headers.get("x-bootproof") === "unproven") return made("unproven", value, undefined, text);
-  return made(Object.hasOwn(value, "activity") ? "unfinished" : "other", value, undefined, text);
+  const mark = response.headers.get("x-bootproof");
+  return made(mark === "unproven" || mark === "unfinished" ? mark : "other", value, undefined, text);
 }
 
 async function fetchDoor({ lab, url, evidenceUrl }: Wire): Promise<Door> {
@@ -235,6 +235,8 @@ async function fetchDoor({ lab, url, evidenceUrl }: Wire): Promise<Door> {
       if (response.status !== 200) return { ...NONE, kind: "error", message: answer };
       const outcome = httpOutcome(response, JSON.parse(answer) as Json, answer);
       const report = reportOf(response)!;
+      const isTold = report.verdict === "unverified" && /ACTIVITY_STATUS_\w+, id /.test(report.reason);
+      if (isTold !== (outcome.kind === "unfinished")) throw new Error("an unfinished activity is not told as that");
       const { question, warned } = made(outcome.kind, null, report.verdict === "unverified" ? undefined : report);
       if (question !== outcome.question) throw new Error("the report and the header differ");
       return { ...outcome, warned };

@@ -1,0 +1,60 @@
+/** Says what an unfinished activity waits for (verify/README.md, "Unfinished activities"). All is the service's word. */
+import { COMPLETED, RESULT_MEMBERS, outcomeOf } from "../decode/activity.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type Fault, cut } from "../errors.js";
+import { isEmpty } from "./contradictions.js";
+
+export interface UnfinishedActivity {
+  /** The state, in a phrase. */
+  readonly state: string;
+  /** The state, with status, id and fingerprint, and with the service's message, which is quoted. */
+  readonly text: string;
+  /** What to do, in a sentence. */
+  readonly advice: string;
+}
+
+const LATER = "Verify the activity again when it is completed.";
+const LOOK = "It has no result. Look whether the service carried it out before you submit it again.";
+
+/** State and advice by status (client/README.md, "Activities"). */
+const STATES: Readonly<Record<string, readonly [state: string, advice: string]>> = {
+  ACTIVITY_STATUS_CREATED: ["the activity is not finished: the service has not begun it", LATER],
+  ACTIVITY_STATUS_PENDING: ["the activity is not finished: the service is working on it", LATER],
+  ACTIVITY_STATUS_CONSENSUS_NEEDED: [
+    "the activity is not finished: other users have to approve it",
+    "Verify the activity again when they have approved it. Their votes name its fingerprint.",
+  ],
+  ACTIVITY_STATUS_AUTHENTICATORS_NEEDED: [
+    "the activity is not finished: its user has to confirm it with another factor",
+    "Verify the activity again when its user has confirmed it.",
+  ],
+  ACTIVITY_STATUS_FAILED: ["the activity failed", LOOK],
+  ACTIVITY_STATUS_REJECTED: ["the activity was rejected by its approvers", LOOK],
+};
+
+/** Returns what an activity waits for; null if it is completed, or has no status. */
+export function unfinishedOf(activity: JsonValue | undefined): UnfinishedActivity | null {
+  if (!isJsonObject(activity)) return null;
+  const { status, id, fingerprint, failure } = activity;
+  if (typeof status !== "string" || status === COMPLETED) return null;
+  const [state, advice] = Object.hasOwn(STATES, status) ? STATES[status]! : ["the activity is not finished", LATER];
+  const facts = Object.entries({ id, fingerprint }).flatMap(([name, value]) =>
+    typeof value === "string" ? [`${name} ${word(value)}`] : [],
+  );
+  const message = isJsonObject(failure) ? failure["message"] : undefined;
+  const says = typeof message === "string" ? `; the service says ${JSON.stringify(cut(message, MAX_MESSAGE))}` : "";
+  return { state, text: `${state} (${[word(status), ...facts].join(", ")})${says}`, advice };
+}
+
+const MAX_MESSAGE = 500;
+
+function word(text: string): string {
+  return /^[\w:.-]{1,100}$/.test(text) ? text : JSON.stringify(cut(text, 100));
+}
+
+/** Returns the faults that are not about a result and app proofs that an unfinished activity does not have yet. */
+export function faultsBesideResult(activity: JsonObject, faults: readonly Fault[]): readonly Fault[] {
+  const holders = [activity, outcomeOf(activity).repetition ?? activity];
+  const missing = RESULT_MEMBERS.filter((name) => holders.every((holder) => isEmpty(holder[name])));
+  return faults.filter(({ path }) => !missing.includes(path.replace("result.activity.", "")));
+}
