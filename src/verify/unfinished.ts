@@ -14,7 +14,7 @@ export interface UnfinishedActivity {
 }
 
 const LATER = "Verify the activity again when it is completed.";
-const LOOK = "It has no result. Look whether the service carried it out before you submit it again.";
+const LOOK = "The activity has no result: look whether the service carried it out before you submit it again.";
 
 /** State and advice by status (client/README.md, "Activities"). */
 const STATES: Readonly<Record<string, readonly [state: string, advice: string]>> = {
@@ -22,11 +22,11 @@ const STATES: Readonly<Record<string, readonly [state: string, advice: string]>>
   ACTIVITY_STATUS_PENDING: ["the activity is not finished: the service is working on it", LATER],
   ACTIVITY_STATUS_CONSENSUS_NEEDED: [
     "the activity is not finished: other users have to approve it",
-    "Verify the activity again when they have approved it. Their votes name its fingerprint.",
+    "Verify the activity again when other users have approved it. Their votes name its fingerprint.",
   ],
   ACTIVITY_STATUS_AUTHENTICATORS_NEEDED: [
     "the activity is not finished: its user has to confirm it with another factor",
-    "Verify the activity again when its user has confirmed it.",
+    "Verify the activity again when its user has confirmed it with another factor.",
   ],
   ACTIVITY_STATUS_FAILED: ["the activity failed", LOOK],
   ACTIVITY_STATUS_REJECTED: ["the activity was rejected by its approvers", LOOK],

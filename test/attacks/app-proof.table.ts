@@ -252,8 +252,8 @@ const ofActivity = (name: string, expected: Expected): Attack => ({
   judge: { given: withActivity, expected },
   fails: ["activity.request"],
 });
-const waiting = ({ appProofs: _, ...activity }: JsonObject): JsonObject => ({
-  ...activity,
+const waiting = (activity: JsonObject): JsonObject => ({
+  ...drop("appProofs")(activity),
   ...{ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: {} },
 });
 const requests: Attack[] = [

@@ -845,9 +845,9 @@ describe("a service that answers anything", () => {
     ["one that waits for votes", (activity: Loose) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" })],
     [
       "one that waits for votes, without app proofs",
-      ({ appProofs: _, ...activity }: Loose) => ({
+      (activity: Loose) => ({
         ...activity,
-        ...{ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: {} },
+        ...{ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: {}, appProofs: [] },
       }),
     ],
   ])("with %s is rejected", async (what, change) => {
