@@ -19,7 +19,6 @@ import {
   renamed,
   tellLies,
 } from "../support/lies.js";
-import { wire } from "../proxy/support.js";
 import { changed } from "../support/liar.js";
 import { OWN_DOORS, UPDATE } from "../support/lying-doors.js";
 import { TIMEOUT_MS, neverTimeUp, rejectionOf } from "./support.js";
@@ -72,7 +71,7 @@ it("the own client polls nothing that waits for votes, and says what may be used
 it("the own client asks for no evidence of an unfinished activity, which is refused in any case", async () => {
   const { verified } = await ownClient({ pollAttempts: 0 });
   const answer = answerOf(await verified.updateWallet(fresh() as never));
-  liar.lie = () => wire("{}", { status: 503 });
+  liar.lie = () => ({ status: 503, text: "{}" });
   for (const more of [{}, { result: {}, appProofs: [] }]) {
     const past = altered(answer, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", ...more });
     const error = await rejectionOf<RejectedActivityError>(verified.verifyActivity(past));
