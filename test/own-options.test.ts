@@ -526,7 +526,7 @@ const PREPARED: Readonly<Record<string, readonly Door[]>> = {
   createDoor: [{}, { boot: DEBUG }].map((how) =>
     door([{ policy: policyOf(), bootProofLimit: 3 }], async (options) => {
       const service = new AttestedService(how);
-      const shared = client.createDoor(Object.assign(options, { now: () => service.now }));
+      const shared = adapters.createDoor(Object.assign(options, { now: () => service.now }));
       const made = (await service.client()).withVerification(shared);
       const answer = await made.updateWallet(WALLET).catch((error: library.RejectedError) => error);
       return answer.report.verdict;

@@ -12,6 +12,7 @@ import { AT_DOOR, type AtDoor, doorOf, optionsAtDoor } from "../door/door.js";
 import { type AllowUnproven, Entrance, type EntranceCall } from "../door/entrance.js";
 import type { Handed } from "../door/handed.js";
 import { ClientError, answerError } from "../door/errors.js";
+import { LATER } from "../door/later.js";
 import { type FindBootProof, type Query, evidenceByKey, givenEvidence } from "../door/evidence-source.js";
 import { HttpFault, MAX_ANSWER_BYTES, exchangeOf, replyTo, requireSize, stampIn } from "../door/http.js";
 import type { ReadAnswer } from "../door/answer.js";
@@ -128,7 +129,7 @@ class FetchEntrance {
     this.#authBase = authProxyUrl === undefined ? null : new URL(checkedBaseUrl(authProxyUrl, "authProxyUrl"));
     this.#send = ((...args: Parameters<Fetch>) => Reflect.apply(fetch, globalThis, args) as ReturnType<Fetch>) as Fetch;
     this.#query = queryOf(options);
-    this.#entrance = new Entrance(doorOf(options), options);
+    this.#entrance = new Entrance(doorOf(options, LATER), options, LATER);
     this.#otherOrigins = otherOrigins.map((origin) => new URL(checkedBaseUrl(origin, "otherOrigins")).origin);
   }
 

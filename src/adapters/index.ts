@@ -6,6 +6,6 @@ export { verifiedFetch } from "./fetch.js";
 export type { VerifiedFetchOptions } from "./fetch.js";
 export type { UnverifiedReport } from "./results.js";
 export { isUnproven, reportOf, tokenReportOf } from "./results.js";
-export { createDoor } from "../door/door.js";
+export { createDoor } from "./create-door.js";
 export type { DoorOptions, SharedDoor } from "../door/door.js";
 export { RejectedAuthProxyError } from "../door/errors.js";

@@ -8,6 +8,7 @@ import { attempt } from "../errors.js";
 import { ACCOUNT_OPTIONS, type AccountOptions } from "../door/account-options.js";
 import { AT_DOOR, type AtDoor, POLLING_OPTIONS, type PollingOptions, doorOf, optionsAtDoor } from "../door/door.js";
 import { Entrance } from "../door/entrance.js";
+import { LATER } from "../door/later.js";
 import type { FindBootProof } from "../door/evidence-source.js";
 import type { AnyStamper, PublishedStamp } from "../client/stamp.js";
 import { takesText } from "../client/stamp-shapes.js";
@@ -152,7 +153,7 @@ class Wrapper {
     this.#setting = {
       client,
       evidence,
-      entrance: new Entrance(doorOf(options), own),
+      entrance: new Entrance(doorOf(options, LATER), own, LATER),
       hasAuthProxy: authProxyUrl !== undefined,
       organizationId: own.organizationId,
       pollIntervalMs: options.pollIntervalMs ?? intervalMs,

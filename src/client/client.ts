@@ -70,7 +70,7 @@ export interface Client extends SubmitFunctions, QueryFunctions {
   /**
    * Returns the same submits with verification. Each resolves only to what an enclave pinned by the policy has vouched
    * for. Create it once, because it caches verified evidence. Each verification begins and ends under one version of a
-   * signed policy. A door of {@link createDoor} has a policy and all options of verification.
+   * signed policy. A door of `createDoor` of `bootproof/adapters` has a policy and all options of verification.
    */
   withVerification(policy: Policy | SignedPolicy | SharedDoor, options?: VerifiedClientOptions): VerifiedClient;
 }

@@ -43,7 +43,6 @@ export type { Acceptable, AcceptableClass, AddressClass, UnplacedKey } from "../
 export { DerivationPolicyError } from "../appraise/derivation.js";
 export type { AddressFilter, AddressProgress, AddressSweepOptions, AddressesOptions } from "../door/addresses.js";
 export type { AccountOptions } from "../door/account-options.js";
-export { createDoor } from "../door/door.js";
 export type { DoorOptions, SharedDoor, VerificationOptions } from "../door/door.js";
 export type { VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
 export type {

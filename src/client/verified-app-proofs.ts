@@ -14,7 +14,8 @@ import type { VerifiedAppProof } from "../verify/app-proof.js";
 import { EXPECTED, type Expected, expectationOf } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
 import type { Door } from "../door/door.js";
-import { type BootProofCache, type FetchedBootProof, namedBootProofs } from "../door/boot-proof-cache.js";
+import type { BootProofCache, FetchedBootProof } from "../door/boot-proof-cache.js";
+import { namedBootProofs } from "../door/verifying.js";
 import { ClientError } from "../door/errors.js";
 import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "../door/evidence.js";
 import type { Query } from "../door/evidence-source.js";
@@ -106,7 +107,7 @@ export async function verifyReceivedAppProofs<Schemas extends PayloadSchemas>(
   const held = await untilAborted(door.begin(), signal);
   const fetched = await fetchBootProofs(keys, (key) => bootProofs.get(key, held, query), signal);
   const appProofs = located.map(({ appProof }) => appProof);
-  const evidence = { bootProofs: await namedBootProofs(fetched), appProofs, ...held.builds.evidence };
+  const evidence = { bootProofs: namedBootProofs(fetched), appProofs, ...held.builds.evidence };
   const verification = await verifyEvidence(evidence, { ...door.options(held), expected });
   const { report, appProofs: verified } = requireVerified(verification);
   const isCompared = comparedWith(expected);

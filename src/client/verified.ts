@@ -22,6 +22,7 @@ import { type ExpectedOfOwner, type Polling, askedOfPast } from "../door/exchang
 import { operationOf } from "../door/question.js";
 import {
   Door,
+  type DoorParts,
   POLLING_OPTIONS,
   type PollingOptions,
   type SharedDoor,
@@ -31,6 +32,7 @@ import {
   evidenceError,
 } from "../door/door.js";
 import { Entrance } from "../door/entrance.js";
+import * as verifying from "../door/verifying.js";
 import {
   ADDRESSES_OPTIONS,
   type AddressPiece,
@@ -166,6 +168,9 @@ export function verifiedClient(
   };
 }
 
+/** At once: a client is made to verify, and whoever imports a stamper alone gets nothing of it. */
+const PARTS: DoorParts = { verifying: async () => verifying };
+
 class ClientVerifier {
   readonly door: Door;
   readonly query: Query;
@@ -176,10 +181,10 @@ class ClientVerifier {
   constructor(transport: Transport, given: Policy | SignedPolicy | SharedDoor, more: VerifiedClientOptions) {
     const { pollIntervalMs, pollAttempts, ...options } = typedOptions("options", more, VERIFIED_CLIENT_OPTIONS);
     const at = given instanceof Door ? { door: given } : { policy: given as Policy, now: () => transport.now() };
-    this.door = doorOf({ ...options, ...at });
+    this.door = doorOf({ ...options, ...at }, PARTS);
     this.query = (name, parameters, call) => query(transport, { name }, parameters, call);
     this.#transport = transport;
-    this.#entrance = new Entrance(this.door, {});
+    this.#entrance = new Entrance(this.door, {}, null);
     this.#options = {
       ...(pollIntervalMs !== undefined && { pollIntervalMs }),
       ...(pollAttempts !== undefined && { pollAttempts }),

@@ -40,7 +40,7 @@ export class AccountVerifier {
     this.#findSignUp = signUpEvidence;
     // The age of boot proofs is not limited, since proofs of creation are as old as their wallet.
     const options = (held: HeldPolicy): VerifyOptions => otherMembers(door.options(held), "maxAgeMs");
-    this.#bootProofs = new BootProofCache({ now: door.now, ...door.limits, options });
+    this.#bootProofs = new BootProofCache({ now: door.now, verifying: door.verifying, ...door.limits, options });
   }
 
   /**

@@ -45,7 +45,8 @@ import { MalformedError, attempt } from "../errors.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { comparableAddress } from "../verify/contradictions.js";
 import { type Door, evidenceError } from "./door.js";
-import { BootProofCache, namedBootProofs } from "./boot-proof-cache.js";
+import { BootProofCache } from "./boot-proof-cache.js";
+import * as core from "./verifying.js";
 import { FetchedOnce } from "./fetched-once.js";
 import { buildsOf } from "./builds.js";
 import { ClientError, ServiceError, answerError } from "./errors.js";
@@ -710,7 +711,8 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
   });
   const limits = { limit: MAX_BOOT_PROOFS_KEPT, maxAgeMs: Infinity };
   const held = { policy: policyOfCreation(policy), builds };
-  const cache = known ?? new BootProofCache({ now, ...limits, options: () => verifying(held.policy) });
+  const cache =
+    known ?? new BootProofCache({ now, verifying: async () => core, ...limits, options: () => verifying(held.policy) });
   return async ({ activity, activityId, organizationId, bootProofs }, parentOrganizationId) => {
     const found = await Promise.all(
       bootProofs.map(({ key, bootProof }) => cache.get(key, held, () => Promise.resolve({ bootProof }))),
@@ -722,7 +724,7 @@ function verifierOf(given: JoinPiecesOptions): VerifyPiece {
       ...(parentOrganizationId !== null && { parentOrganizationId }),
       activityId,
     };
-    const named = await namedBootProofs(found.filter((each) => each !== null));
+    const named = core.namedBootProofs(found.filter((each) => each !== null));
     return verifyAddressActivity({ activity }, named, verification);
   };
 }

@@ -1,7 +1,7 @@
 /** Verifies the answers of the auth proxy: sign-ups by app proofs, log-ins by the tokens that quorum keys sign. */
 import type { JsonValue } from "../decode/json.js";
 import { type Attempt, faultText } from "../errors.js";
-import { namedBootProofs } from "./boot-proof-cache.js";
+import { namedBootProofs } from "./verifying.js";
 import type { Door } from "./door.js";
 import type { Handed } from "./handed.js";
 import { ClientError, RejectedAuthProxyError, answerError, requestError } from "./errors.js";
@@ -150,7 +150,7 @@ export class AuthProxyVerifier {
       door.signUps.delete(organizationId);
       throw evidenceError(operation, error);
     });
-    const pieces = await namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
+    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
     const options = { ...door.options(held), expected: { organizationId, requestedAt } };
     const { walletId = null, addresses = [] } = wallet ?? {};

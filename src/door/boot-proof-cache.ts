@@ -1,9 +1,6 @@
-/**
- * Verified boot proofs by ephemeral key, with limits of number, total size and age. What verifies is loaded with the
- * first boot proof: a page that has a wrapped fetch may never need it.
- */
+/** Verified boot proofs by ephemeral key, with limits of number, total size and age. */
 import { fromHex } from "../bytes.js";
-import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
+import type { VerifyOptions } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
@@ -12,6 +9,7 @@ import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Builds } from "./builds.js";
 import type { AskService, Query } from "./evidence-source.js";
 import { FetchedOnce } from "./fetched-once.js";
+import type * as verifying from "./verifying.js";
 
 export interface FetchedBootProof {
   /** The key by which the boot proof was fetched: 130 bytes in hex. */
@@ -20,12 +18,6 @@ export interface FetchedBootProof {
   readonly evidence: VerifiedBootProof | JsonValue;
   /** The JSON text as fetched. */
   readonly text: string;
-}
-
-/** Names boot proofs by their keys, because verification compares each attested key with the one that was asked for. */
-export async function namedBootProofs(fetched: readonly FetchedBootProof[]): Promise<NamedEvidence[]> {
-  const { NamedEvidence } = await import("../bootproof.js");
-  return fetched.map(({ key, evidence }) => new NamedEvidence(null, evidence, { ephemeralKey: fromHex(key)! }));
 }
 
 /** What a verification uses from beginning to end, even if a signed policy changes meanwhile. */
@@ -52,7 +44,11 @@ export interface CacheLimits {
   readonly maxAgeMs: number;
 }
 
+/** Resolves to what fetches and verifies. */
+export type Verifying = () => Promise<typeof verifying>;
+
 interface CacheSetting extends CacheLimits {
+  readonly verifying: Verifying;
   readonly now: () => Date;
   /** The options of a verification now. A boot proof that they do not accept is not kept, and is fetched again. */
   readonly options: (held: HeldPolicy) => VerifyOptions;
@@ -109,13 +105,12 @@ export class BootProofCache {
     held: HeldPolicy,
     query: Query,
   ): Promise<{ readonly value: Entry; readonly size: number | null }> {
-    const { now, options } = this.#setting;
+    const { now, options, verifying } = this.#setting;
     const [policy, since] = [held.policy, now().getTime()];
     const queryService: AskService = (name, parameters) => query(name, parameters, {});
-    const { fetchBootProof } = await import("./evidence.js");
+    const { fetchBootProof, verifyEvidence } = await verifying();
     const answer = await fetchBootProof(queryService, key);
     if (answer === null) return { value: { since, policy, fetched: null }, size: null };
-    const { verifyEvidence } = await import("../bootproof.js");
     const { report, bootProofs } = await verifyEvidence(
       { bootProofs: [answer], ...held.builds.evidence },
       { ...options(held), ephemeralKey: fromHex(key)!, bootProofsOnly: true },

@@ -23,7 +23,7 @@ import {
   type CacheLimits,
   type FetchedBootProof,
   type HeldPolicy,
-  namedBootProofs,
+  type Verifying,
 } from "./boot-proof-cache.js";
 import { type DemandedBuilds, buildsOf } from "./builds.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
@@ -74,6 +74,10 @@ export const POLLING_OPTIONS: MembersOf<PollingOptions> = {
   pollAttempts: optional(count),
 };
 
+export interface DoorParts {
+  readonly verifying: Verifying;
+}
+
 interface CallParts {
   /** Asks the service for evidence. */
   readonly query: Query;
@@ -84,6 +88,7 @@ interface CallParts {
 
 export class Door {
   readonly now: () => Date;
+  readonly verifying: Verifying;
   readonly signatures: SignatureCache;
   readonly limits: CacheLimits;
   readonly bootProofs: BootProofCache;
@@ -98,13 +103,14 @@ export class Door {
   readonly #uses = new AppProofUses();
 
   /** Throws TypeError for an invalid policy. The options may have other members, too. */
-  constructor(all: DoorOptions) {
+  constructor(all: DoorOptions, { verifying }: DoorParts) {
     const options = withoutPrototype(all);
     const { policy: given, now = () => new Date() } = options;
     const policy = isSigned(given) ? given.policy : given;
     if (!ParsedPolicy.is(policy))
       throw new TypeError(`policy${given === undefined ? " is required:" : ": expected"} ${ANY_POLICY}`);
     this.now = now;
+    this.verifying = verifying;
     this.#policy = given;
     this.#demanded = options;
     this.#held = { policy, builds: buildsOf(policy, options) };
@@ -113,7 +119,7 @@ export class Door {
     this.strictness = { acceptance, ...(maxAgeMs !== undefined && { maxAgeMs }) };
     const { bootProofLimit: limit = 256, bootProofMaxAgeMs: maxAge = 3_600_000 } = options;
     this.limits = { limit, maxAgeMs: maxAge };
-    this.bootProofs = new BootProofCache({ now, ...this.limits, options: (held) => this.options(held) });
+    this.bootProofs = new BootProofCache({ now, verifying, ...this.limits, options: (held) => this.options(held) });
   }
 
   /**
@@ -124,13 +130,9 @@ export class Door {
     const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
       throw evidenceError(error, factsOf(asked.activity, operation));
     });
+    const { hasAppProofs, namedBootProofs, verifyAnswer } = await this.verifying();
     const { activity, bootProofs } = await this.#fetched(asked, held, call);
-    // What fetches and verifies is loaded with the first answer: a page with a wrapped fetch may never need it.
-    const [{ verifyAnswer }, { hasAppProofs }] = await Promise.all([
-      import("../bootproof.js"),
-      import("./evidence.js"),
-    ]);
-    const pieces = await namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
+    const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
     const evidence = { bootProofs: pieces, activity: { activity }, ...held.builds.evidence };
     const options = { ...this.options(held), ...(expected && { expected }) };
@@ -172,7 +174,7 @@ export class Door {
     const owned: Query = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
     const isRefused = refusals.length > 0 || unfinishedOf(activity) !== null;
-    const { fetchEvidence, withAppProofs } = await import("./evidence.js");
+    const { fetchEvidence, withAppProofs } = await this.verifying();
     try {
       const whole = isFetched && refusals.length === 0 ? await withAppProofs(ask, activity) : activity;
       return await untilAborted(
@@ -223,7 +225,7 @@ const DOOR_OPTIONS: MembersOf<DoorOptions> = {
   ...VERIFICATION_OPTIONS,
 };
 
-/** A door for several entrances. Only {@link createDoor} makes one. */
+/** A door for several entrances. Only `createDoor` of `bootproof/adapters` makes one. */
 export interface SharedDoor {
   /** The policy, or the version of a signed policy that is in force now. */
   readonly policy: Policy;
@@ -231,7 +233,7 @@ export interface SharedDoor {
 
 /** Exactly one of `policy` and `door`: what a door has is no option of its entrances. */
 export interface AtDoor extends Partial<DoorOptions> {
-  /** The door of {@link createDoor}, whose policy, settings, used proofs and answered requests count here, too. */
+  /** The door of `createDoor`, whose policy, settings, used proofs and answered requests count here, too. */
   readonly door?: SharedDoor;
 }
 
@@ -241,17 +243,9 @@ export const AT_DOOR: MembersOf<AtDoor> = {
   door: demand(instanceOf<SharedDoor>(Door, "a door of createDoor")),
 };
 
-/**
- * Makes a door that several entrances share: {@link verifiedFetch}, {@link verified}, and `withVerification` of the
- * client. A proof that was used at one of them is refused at another, and an activity that answered a request at one of
- * them is compared with that request at another. Throws TypeError for invalid options.
- *
- * @example
- * const door = createDoor({ policy });
- * const [fetch, client] = [verifiedFetch({ door, baseUrl, evidence }), own.withVerification(door)];
- */
-export function createDoor(options: DoorOptions): SharedDoor {
-  return new Door(typedOptions("options", options, DOOR_OPTIONS));
+/** Makes a door. Throws TypeError for invalid options. */
+export function openDoor(options: DoorOptions, parts: DoorParts): SharedDoor {
+  return new Door(typedOptions("options", options, DOOR_OPTIONS), parts);
 }
 
 /** Reads options. A policy is required unless there is a door. Throws TypeError as {@link typedOptions} does. */
@@ -261,10 +255,10 @@ export function optionsAtDoor<T extends AtDoor>(given: T, shapes: MembersOf<T>):
 }
 
 /** Returns the door of the options, or a new one. Throws TypeError for settings beside a door. */
-export function doorOf(given: AtDoor): Door {
+export function doorOf(given: AtDoor, parts: DoorParts): Door {
   const options = withoutPrototype(given);
   const { door } = options;
-  if (door === undefined) return new Door(options as DoorOptions);
+  if (door === undefined) return new Door(options as DoorOptions, parts);
   const beside = Object.keys(DOOR_OPTIONS).find((name) => options[name as "policy"] !== undefined);
   if (beside !== undefined) throw new TypeError(`options.${beside}: the door has its own: leave it out`);
   return door as Door;

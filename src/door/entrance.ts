@@ -3,9 +3,9 @@ import { withoutPrototype } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
 import type { Attempt } from "../errors.js";
 import { type AccountOptions, requireAccountOptions } from "./account-options.js";
-import type { AccountVerifier } from "./account-verifier.js";
+import type * as accountVerifier from "./account-verifier.js";
 import type { ReadAnswer } from "./answer.js";
-import type { AuthProxyVerifier } from "./auth-proxy-verifier.js";
+import type * as authProxyVerifier from "./auth-proxy-verifier.js";
 import type { Door } from "./door.js";
 import type { Query } from "./evidence-source.js";
 import { type AskedActivity, Exchange, type Polling, type Settled } from "./exchange.js";
@@ -38,15 +38,23 @@ export interface EntranceOptions extends AccountOptions {
   readonly organizationId?: string | undefined;
 }
 
+/** What an entrance verifies beside activities. */
+export interface EntranceParts {
+  readonly accounts: () => Promise<typeof accountVerifier>;
+  readonly authProxy: () => Promise<typeof authProxyVerifier>;
+}
+
 export class Entrance {
   readonly door: Door;
   readonly #options: EntranceOptions;
-  #accounts: Promise<AccountVerifier> | null = null;
-  #authProxy: Promise<AuthProxyVerifier> | null = null;
+  readonly #parts: EntranceParts | null;
+  #accounts: Promise<accountVerifier.AccountVerifier> | null = null;
+  #authProxy: Promise<authProxyVerifier.AuthProxyVerifier> | null = null;
 
   /** Throws TypeError for options that need others, and `DerivationPolicyError`. */
-  constructor(door: Door, options: EntranceOptions) {
+  constructor(door: Door, options: EntranceOptions, parts: EntranceParts | null) {
     this.door = door;
+    this.#parts = parts;
     this.#options = withoutPrototype(options);
     requireAccountOptions(door.policy, this.#options);
   }
@@ -85,7 +93,7 @@ export class Entrance {
   async #judged({ question }: Exchange, value: JsonValue, call: EntranceCall): Promise<Handed> {
     const none: Handed = { value, proven: "none", report: null };
     if (question.kind !== "query" || this.#options.verifyAddresses !== true) return none;
-    this.#accounts ??= import("./account-verifier.js").then(
+    this.#accounts ??= this.#parts!.accounts().then(
       ({ AccountVerifier }) => new AccountVerifier(this.door, this.#options),
     );
     const { organizationId = null } = this.#options;
@@ -95,8 +103,8 @@ export class Entrance {
   }
 
   /** Resolves to the verifier of the auth proxy's answers. */
-  authProxy(): Promise<AuthProxyVerifier> {
-    this.#authProxy ??= import("./auth-proxy-verifier.js").then(
+  authProxy(): Promise<authProxyVerifier.AuthProxyVerifier> {
+    this.#authProxy ??= this.#parts!.authProxy().then(
       ({ AuthProxyVerifier }) => new AuthProxyVerifier(this.door, (operation) => this.isAllowed(operation)),
     );
     return this.#authProxy;

@@ -11,6 +11,7 @@ import { ClientError, RejectedActivityError, RejectedAddressesError } from "../d
 import type { Query } from "../door/evidence-source.js";
 import type { Exchange } from "../door/exchange.js";
 import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../door/http.js";
+import { LATER } from "../door/later.js";
 import type { Signal } from "../door/platform.js";
 import { inTurns, turn } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
@@ -57,8 +58,8 @@ export class VerifyingProxy {
 
   /** Throws TypeError for an invalid policy, and `DerivationPolicyError`. */
   constructor({ query, ...options }: ProxyOptions) {
-    this.#door = doorOf(options);
-    this.#entrance = new Entrance(this.#door, options);
+    this.#door = doorOf(options, LATER);
+    this.#entrance = new Entrance(this.#door, options, LATER);
     this.#query = query;
   }
 

@@ -10,6 +10,7 @@ import {
 } from "../../src/adapters/index.js";
 import { AuthProxyVerifier } from "../../src/door/auth-proxy-verifier.js";
 import { Door } from "../../src/door/door.js";
+import { LATER } from "../../src/door/later.js";
 import { type ClientError, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { type Report, parsePolicy, renderText, verifyBootProof } from "../../src/index.js";
 import { AUTH_FAULTS, type FaultName, stampWithApiKey, startLab } from "../../src/lab/index.js";
@@ -447,7 +448,7 @@ describe("an auth proxy on the wire", () => {
 
   it("is remembered with the last 10,000 organizations", async () => {
     const query = () => Promise.reject(new Error("a query"));
-    const verifier = new AuthProxyVerifier(new Door({ policy, now: () => now }), () => true);
+    const verifier = new AuthProxyVerifier(new Door({ policy, now: () => now }, LATER), () => true);
     const answered = async (at: number): Promise<boolean> => {
       const value = { organizationId: `o${at}` };
       const settled = verifier.settle(

@@ -46,7 +46,6 @@ describe("bootproof/client", () => {
       "WebhookError",
       "apiKeyStamper",
       "createClient",
-      "createDoor",
       "createSessionTarget",
       "encryptOnRampSecret",
       "fetchActivity",

@@ -34,7 +34,7 @@ function opened({ method = "POST", path = "submit/x", body = BODY, stamp = STAMP
     if (expected === null || refusals.length > 0) throw new Error("refused");
     return { activity, report: { claims: { activity: { question: "id" } } }, verified: null };
   };
-  const entrance = new Entrance({ bindings, verify } as never, { allowUnproven });
+  const entrance = new Entrance({ bindings, verify } as never, { allowUnproven }, null);
   const exchange = exchangeOf(entrance, request);
   return Object.assign(exchange, { entrance });
 }

@@ -1,0 +1,16 @@
+/** A door for several entrances. */
+import { type DoorOptions, type SharedDoor, openDoor } from "../door/door.js";
+import { LATER } from "../door/later.js";
+
+/**
+ * Makes a door that several entrances share: {@link verifiedFetch}, {@link verified}, and `withVerification` of the
+ * client. A proof that was used at one of them is refused at another, and an activity that answered a request at one of
+ * them is compared with that request at another. Throws TypeError for invalid options.
+ *
+ * @example
+ * const door = createDoor({ policy });
+ * const [fetch, client] = [verifiedFetch({ door, baseUrl, evidence }), own.withVerification(door)];
+ */
+export function createDoor(options: DoorOptions): SharedDoor {
+  return openDoor(options, LATER);
+}
