@@ -1,4 +1,4 @@
-/** The program of docs/runtimes.md, "React Native". */
+/** The program of docs/sdk.md, "From code", with text in place of files. */
 import { RejectedError, parsePolicy, requireVerified, verifyEvidence } from "bootproof";
 
 /** The address that an enclave of the policy derived for this organization, or null. */
