@@ -32,7 +32,8 @@ const server = createServer(async (request, response) => {
   const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
   response.setHeader("content-type", "application/json");
   // The node of the chain.
-  if (body.method === "eth_chainId") return response.end(JSON.stringify({ jsonrpc: "2.0", id: body.id, result: "0x1" }));
+  const { id, method } = body;
+  if (method === "eth_chainId") return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
   asked = body.parameters;
   const { r, s, yParity } = await sign({ hash: asked.payload, privateKey });
   const signRawPayloadResult = { r: r.slice(2), s: s.slice(2), v: `0${yParity}` };
