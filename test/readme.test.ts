@@ -625,12 +625,15 @@ const HOLDS: Readonly<Record<string, string>> = {
       if (claims?.signUp?.addresses.join() !== first.addresses.join()) throw new Error("other addresses");
       if (isUnproven(response)) throw new Error("unproven");
       lab.setFault("signup-proof-of-another-wallet");
-      const again = (body: object) =>
-        fetchVerified(\`\${authProxyUrl}/v1/signup_v2\`, { ...request, body: JSON.stringify(body) }).catch((error) => error);
+      const again = (body: object) => {
+        const init = { ...request, body: JSON.stringify(body) };
+        return fetchVerified(\`\${authProxyUrl}/v1/signup_v2\`, init).catch((error) => error);
+      };
       if (!((await again(signUp)) instanceof RejectedAuthProxyError)) throw new Error("not refused");
       lab.setFault(null);
       const { wallet: left, ...without } = signUp;
-      if (left.walletName !== "first" || (await again(without)).code !== "request") throw new Error("without a wallet");`,
+      const { code } = await again(without);
+      if (left.walletName !== "first" || code !== "request") throw new Error("without a wallet");`,
   "docs/sdk.md, A backend with tokens": `
       const genuine = JSON.parse(readFileSync("genuine-tokens.json", "utf8"));
       const organizationId = "c75ecb07-c84a-4dd5-932c-539dfafc6864";

@@ -41,8 +41,8 @@ export function reportOf(value: unknown): AnyReport | undefined {
 }
 
 /**
- * Keeps the report of values that are handed on. Null marks those that have none as unverified. `json` is the content of
- * the first one.
+ * Keeps the report of values that are handed on. Null marks those that have none as unverified. `json` is the content
+ * of the first one.
  */
 export function keepReport(report: Handed["report"], values: readonly unknown[], json = values[0]): void {
   for (const value of values) {

@@ -369,8 +369,8 @@ type Unverified = "unasked" | "unfinished" | "unread" | "unproven";
 /**
  * Verifies the signatures that the caller's request asks for. Returns null if it asks for none, and `unasked` if the
  * activity signs but the caller gave no request. Returns `unfinished` if the activity has no result yet, `unread` if it
- * could not be read, or `unproven` if an app proof was rejected. In these cases no signature is verified, so that forged
- * evidence causes no work.
+ * could not be read, or `unproven` if an app proof was rejected. In these cases no signature is verified, so that
+ * forged evidence causes no work.
  */
 export async function signaturesOf(
   expectation: Expectation | null,

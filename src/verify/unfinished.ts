@@ -1,4 +1,6 @@
-/** Says what an unfinished activity waits for (verify/README.md, "Unfinished activities"). All is the service's word. */
+/**
+ * Says what an unfinished activity waits for (verify/README.md, "Unfinished activities"). All is the service's word.
+ */
 import { COMPLETED, RESULT_MEMBERS, outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, cut } from "../errors.js";
