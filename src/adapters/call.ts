@@ -71,6 +71,7 @@ export class Call {
     const copy = attempt(() => copyJson(given));
     const body = copy.value === undefined ? copy : { value: this.#completed(path, copy.value), faults: [] as [] };
     const opened = this.#open(path, body);
+    await this.#setting.entrance.ready(opened.exchange);
     const sent = isJsonObject(body.value) ? plainJson(body.value) : given;
     return this.#settled(opened, await foreignRequest(this.#setting.client)(path, sent, ...more), more);
   }
@@ -87,6 +88,7 @@ export class Call {
     // What is allowed for the auth proxy is not for the service.
     if ("isProven" in question && !question.isProven)
       throw new TypeError(`${question.operation}: not sent: the signed body lacks generateAppProofs: true`);
+    await this.#setting.entrance.ready(opened.exchange);
     return this.#settled(opened, await send(question), []);
   }
 

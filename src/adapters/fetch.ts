@@ -205,6 +205,7 @@ class FetchEntrance {
     const stamp = stampIn([...headers]);
     if ("fault" in stamp) throw new HttpFault("invalid-request", `not sent: ${stamp.fault}`);
     const exchange = exchangeOf(this.#entrance, { method, path, body, ...stamp });
+    await this.#entrance.ready(exchange);
     const { kind, operation } = exchange.question;
     const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
     return { operation, effect, settle: (read, call) => rejected(this.#entrance.settle(exchange, read, call)) };

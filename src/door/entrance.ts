@@ -7,8 +7,9 @@ import type * as accountVerifier from "./account-verifier.js";
 import type { ReadAnswer } from "./answer.js";
 import type * as authProxyVerifier from "./auth-proxy-verifier.js";
 import type { Door } from "./door.js";
+import { ClientError } from "./errors.js";
 import type { Query } from "./evidence-source.js";
-import { type AskedActivity, Exchange, type Polling, type Settled } from "./exchange.js";
+import { type AskedActivity, Exchange, type Polling, type Settled, isUnverified } from "./exchange.js";
 import type { Handed } from "./handed.js";
 import type { Signal } from "./platform.js";
 import { type Operation, questionOf } from "./question.js";
@@ -74,6 +75,20 @@ export class Entrance {
   isAllowed(operation: string): boolean {
     const { allowUnproven = false } = this.#options;
     return typeof allowUnproven === "boolean" ? allowUnproven : allowUnproven.includes(operation);
+  }
+
+  /**
+   * Loads what the answer will need, before the request is sent: without it nobody could verify what a submit did.
+   * Rejects with {@link ClientError} (`unreachable`).
+   */
+  async ready({ question }: Exchange): Promise<void> {
+    const isOfAccounts = "account" in question && this.#options.verifyAddresses === true;
+    if (isUnverified(question) && !isOfAccounts) return;
+    const loading = Promise.all([this.door.verifying(), isOfAccounts && this.#parts!.accounts()]);
+    await loading.catch((error: Error) => {
+      const message = `not sent: what verifies the answer could not be loaded (${error.message}). Load the page again`;
+      throw new ClientError("unreachable", message, { operation: question.operation });
+    });
   }
 
   /** Resolves to what is handed on of an answer. Rejects if an activity or an account is not accepted. */

@@ -191,7 +191,7 @@ function handedOnUnverified(
   return open && { kind: "unfinished", activity: open };
 }
 
-function isUnverified(question: ServiceQuestion): question is UnverifiedQuestion {
+export function isUnverified(question: ServiceQuestion): question is UnverifiedQuestion {
   return question.kind === "list" || question.kind === "query";
 }
 

@@ -6,7 +6,14 @@ import type { DoorParts } from "./door.js";
 import type { EntranceParts } from "./entrance.js";
 
 export const LATER: DoorParts & EntranceParts = {
-  verifying: () => import("./verifying.js"),
+  verifying: async () => {
+    const [core] = await Promise.all([
+      import("./verifying.js"),
+      import("../verify/activity-checks.js"),
+      import("../verify/app-proof-checks.js"),
+    ]);
+    return core;
+  },
   accounts: () => import("./account-verifier.js"),
   authProxy: () => import("./auth-proxy-verifier.js"),
 };

@@ -2,7 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { createDoor, reportOf, verified, verifiedFetch } from "../../src/adapters/index.js";
 import { toUtf8 } from "../../src/bytes.js";
-import type { AtDoor } from "../../src/door/door.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { type AtDoor, Door } from "../../src/door/door.js";
+import { Entrance } from "../../src/door/entrance.js";
+import { operationOf } from "../../src/door/question.js";
 import { VerifyingProxy } from "../../src/proxy/proxy.js";
 import { AttestedService, policyOf } from "../client/attested.js";
 import { BASE_URL, ORGANIZATION } from "../client/support.js";
@@ -121,4 +124,21 @@ describe("a door", () => {
     expect(() => verified(new Sdk(service), {})).toThrow("options.policy is required: the result of parsePolicy");
     expect(door.policy).toEqual(policyOf());
   });
+});
+
+it("nothing is sent where what verifies the answer cannot be loaded", async () => {
+  const lost = async (): Promise<never> => Promise.reject(new TypeError("no such file"));
+  const parts = { verifying: lost, accounts: lost, authProxy: lost };
+  const entrance = new Entrance(new Door({ policy: policyOf() }, parts), { verifyAddresses: true }, parts);
+  const ready = async (path: string): Promise<void> => {
+    const body = { ...(JSON.parse(bodyAt(new AttestedService())) as JsonObject), activityId: "a" };
+    const exchange = entrance.ask(operationOf(path)!, { value: body, faults: [] });
+    await entrance.ready(exchange as Exclude<typeof exchange, string>);
+  };
+  for (const path of [SUBMIT, "/public/v1/query/get_activity", "/public/v1/query/list_wallet_accounts"])
+    await expect(ready(path)).rejects.toMatchObject({
+      ...{ name: "ClientError", code: "unreachable", effect: "none" },
+      message: expect.stringContaining("not sent: what verifies the answer could not be loaded (no such file)"),
+    });
+  await ready("/public/v1/query/get_user");
 });
