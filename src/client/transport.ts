@@ -135,6 +135,7 @@ async function sendOnce(transport: Transport, request: StampedRequest, signal: S
   const ended = new AbortController();
   const facts = { operation: request.target.name, effect: effectOf(request.target) };
   const timeUp = transport.sleep(transport.timeoutMs, ended.signal).then(() => {
+    if (ended.signal.aborted) return undefined as never;
     throw new ClientError("timeout", `no answer within ${transport.timeoutMs} ms`, facts);
   });
   try {

@@ -16,7 +16,7 @@ import { inTurns } from "../verify/in-turns.js";
 import type { Door } from "../door/door.js";
 import type { BootProofCache, FetchedBootProof } from "../door/boot-proof-cache.js";
 import { namedBootProofs } from "../door/verifying.js";
-import { ClientError } from "../door/errors.js";
+import { ClientError, evidenceError } from "../door/errors.js";
 import { BOOT_PROOFS_AT_ONCE, MAX_BOOT_PROOFS } from "../door/evidence.js";
 import type { Query } from "../door/evidence-source.js";
 import { type PayloadSchemas, type SchemaOutput, readSchemas } from "./payload-schemas.js";
@@ -208,10 +208,6 @@ async function fetchBootProofs(
     const fetched = inTurns(keys, BOOT_PROOFS_AT_ONCE, get);
     return (await untilAborted(fetched, signal)).filter((bootProof) => bootProof !== null);
   } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
-    const code = error.code === "aborted" ? "aborted" : "evidence";
-    throw new ClientError(code, `the boot proofs of the app proofs could not be fetched (${error.message}).`, {
-      cause: error,
-    });
+    throw error instanceof ClientError ? evidenceError("the boot proofs of the app proofs", error) : error;
   }
 }

@@ -29,7 +29,6 @@ import {
   VERIFICATION_OPTIONS,
   type VerificationOptions,
   doorOf,
-  evidenceError,
 } from "../door/door.js";
 import { Entrance } from "../door/entrance.js";
 import * as verifying from "../door/verifying.js";
@@ -42,7 +41,13 @@ import {
   verificationOf,
 } from "../door/addresses.js";
 import type { CallOptions, Query } from "../door/evidence-source.js";
-import { ClientError, RejectedAddressesError, answerError, requestError } from "../door/errors.js";
+import {
+  ClientError,
+  RejectedAddressesError,
+  activityEvidenceError,
+  answerError,
+  requestError,
+} from "../door/errors.js";
 import {
   SUBMIT_OPERATIONS,
   type SubmitName,
@@ -222,7 +227,7 @@ class ClientVerifier {
         const operation = { name: "get_activity", numbers: "literal" } as const;
         return answerOfLiterals(await query(this.#transport, operation, { activityId }, options));
       } catch (error) {
-        throw error instanceof ClientError ? evidenceError(error, { operation, activityId }) : error;
+        throw error instanceof ClientError ? activityEvidenceError(error, { operation, activityId }) : error;
       }
     };
     return { attempts: pollAttempts, ask };

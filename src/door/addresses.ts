@@ -44,12 +44,12 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { MalformedError, attempt } from "../errors.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { comparableAddress } from "../verify/contradictions.js";
-import { type Door, evidenceError } from "./door.js";
+import type { Door } from "./door.js";
 import { BootProofCache } from "./boot-proof-cache.js";
 import * as core from "./verifying.js";
 import { FetchedOnce } from "./fetched-once.js";
 import { buildsOf } from "./builds.js";
-import { ClientError, ServiceError, answerError } from "./errors.js";
+import { ClientError, ServiceError, activityEvidenceError, answerError } from "./errors.js";
 import {
   type KeyedBootProof,
   fetchBootProof,
@@ -406,7 +406,7 @@ class Collector {
       this.#report("get_boot_proof", organizationId);
       return { ...bare, activity: evidence.activity, bootProofs: evidence.bootProofs };
     } catch (error) {
-      throw error instanceof ClientError ? evidenceError(error, { operation: null, activityId }) : error;
+      throw error instanceof ClientError ? activityEvidenceError(error, { operation: null, activityId }) : error;
     }
   }
 

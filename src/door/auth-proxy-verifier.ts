@@ -4,7 +4,7 @@ import { type Attempt, faultText } from "../errors.js";
 import { namedBootProofs } from "./verifying.js";
 import type { Door } from "./door.js";
 import type { Handed } from "./handed.js";
-import { ClientError, RejectedAuthProxyError, answerError, requestError } from "./errors.js";
+import { ClientError, RejectedAuthProxyError, answerError, evidenceError, requestError } from "./errors.js";
 import { fetchEvidence } from "./evidence.js";
 import type { Query } from "./evidence-source.js";
 import type { Signal } from "./platform.js";
@@ -148,7 +148,8 @@ export class AuthProxyVerifier {
       if (all.length > 0 && error.code !== "aborted") return { bootProofs: [] };
       // Nothing was handed on, so the same answer may be verified later.
       door.signUps.delete(organizationId);
-      throw evidenceError(operation, error);
+      const facts = { operation, effect: "unknown" } as const;
+      throw evidenceError("the boot proofs of the sign-up", error, facts, " An organization was made.");
     });
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     const evidence = { bootProofs: pieces, appProofs: [...appProofs], ...held.builds.evidence };
@@ -208,10 +209,4 @@ function namespaceOf({ token }: TokenQuestion): string {
 function reasonsOf(checks: readonly Check[], others: readonly string[] = []): string[] {
   const failed = checks.filter(({ status }) => status === "fail");
   return [...failed.map(({ id, detail }) => `${id}: ${detail}`), ...others];
-}
-
-function evidenceError(operation: string, cause: ClientError): ClientError {
-  const code = cause.code === "aborted" ? "aborted" : "evidence";
-  const message = `the boot proofs of the sign-up could not be fetched (${cause.message}). An organization was made.`;
-  return new ClientError(code, message, { operation, cause, effect: "unknown" });
 }

@@ -26,7 +26,7 @@ import {
   type Verifying,
 } from "./boot-proof-cache.js";
 import { type DemandedBuilds, buildsOf } from "./builds.js";
-import { ClientError, RejectedActivityError } from "./errors.js";
+import { ClientError, RejectedActivityError, activityEvidenceError } from "./errors.js";
 import type { fetchEvidence } from "./evidence.js";
 import type { AskService, Query } from "./evidence-source.js";
 import type { AskedActivity, VerifiedEvidence } from "./exchange.js";
@@ -128,7 +128,7 @@ export class Door {
   async verify(asked: AskedActivity, call: CallParts): Promise<VerifiedEvidence> {
     const { expected, refusals, operation, began = null } = asked;
     const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
-      throw evidenceError(error, factsOf(asked.activity, operation));
+      throw activityEvidenceError(error, factsOf(asked.activity, operation));
     });
     const { hasAppProofs, namedBootProofs, verifyAnswer } = await this.verifying();
     const { activity, bootProofs } = await this.#fetched(asked, held, call);
@@ -184,7 +184,7 @@ export class Door {
     } catch (error) {
       // The activity is refused in any case, so missing evidence does not matter.
       if (error instanceof ClientError && isRefused) return { activity, bootProofs: [], missing: [] };
-      throw error instanceof ClientError ? evidenceError(error, factsOf(activity, operation)) : error;
+      throw error instanceof ClientError ? activityEvidenceError(error, factsOf(activity, operation)) : error;
     }
   }
 }
@@ -271,20 +271,4 @@ function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
     return typeof value === "string" ? value.slice(0, 100) : null;
   };
   return { operation, activityId: member("id"), activityStatus: member("status") };
-}
-
-export function evidenceError(
-  cause: Error,
-  { operation, activityId }: Omit<ActivityFacts, "activityStatus">,
-): ClientError {
-  const code = cause instanceof ClientError && cause.code === "aborted" ? "aborted" : "evidence";
-  const advice =
-    operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
-  const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;
-  return new ClientError(code, message, {
-    operation,
-    activityId,
-    cause,
-    effect: operation === null ? "none" : "unknown",
-  });
 }

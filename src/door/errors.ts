@@ -174,6 +174,22 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
   });
 }
 
+/** Evidence of `what` could not be fetched. `advice` begins with a space, or is empty. */
+export function evidenceError(what: string, cause: Error, facts: ClientErrorFacts = {}, advice = ""): ClientError {
+  const code = cause instanceof ClientError && cause.code === "aborted" ? "aborted" : "evidence";
+  return new ClientError(code, `${what} could not be fetched (${cause.message}).${advice}`, { ...facts, cause });
+}
+
+export function activityEvidenceError(
+  cause: Error,
+  { operation, activityId }: Pick<RejectedActivityError, "operation" | "activityId">,
+): ClientError {
+  const what = `the evidence for ${activityId ?? "the activity"}`;
+  if (operation === null) return evidenceError(what, cause, { activityId });
+  const advice = " It was submitted: verify it later with verifyActivity, and do not submit it again.";
+  return evidenceError(what, cause, { operation, activityId, effect: "unknown" }, advice);
+}
+
 /**
  * An activity was rejected, but the service may have executed it. `activityId` and `activityStatus` are unverified: use
  * them only for investigating. The rest of the response is withheld.
