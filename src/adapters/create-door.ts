@@ -9,7 +9,8 @@ import { LATER } from "../door/later.js";
  *
  * @example
  * const door = createDoor({ policy });
- * const [fetch, client] = [verifiedFetch({ door, baseUrl, evidence }), own.withVerification(door)];
+ * const verifyingFetch = verifiedFetch({ door, baseUrl, evidence: client });
+ * const verifying = client.withVerification(door);
  */
 export function createDoor(options: DoorOptions): SharedDoor {
   return openDoor(options, LATER);

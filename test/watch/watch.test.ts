@@ -316,7 +316,7 @@ describe("a watch", () => {
     ["nothing", { apps: [] }, /options\.apps, options\.ephemeralKeys: expected at least one/],
     ["the same twice", { apps: ["a", "a"] }, /expected no name twice/],
     ["no key", { ephemeralKeys: ["04"] }, /hex digits, expected 260/],
-    ["no policy", { policy: undefined }, /options\.policy: required/],
+    ["no policy", { policy: undefined }, /options\.policy is required/],
     ["another option", { interval: 1 }, /options\.interval: unknown/],
     ["a listener that is none", { onEntry: 7 }, /options\.onEntry: /],
     ["no interval", { intervalMs: 10 }, /expected a whole number of 1000 to 86400000/],
