@@ -19,9 +19,8 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedAppProof, appProofOf, verifyEvidence } from "../../src/index.js";
 import type { SoftwareEnclave } from "../../src/lab/enclave.js";
 import { saveKeyPair } from "../../src/lab/keys.js";
-import { labDeployment } from "../../src/lab/forge.js";
 import { generateQosKeyPair, qosKeyPair } from "../../src/lab/qos.js";
-import { AttestedService, lab, policyOf } from "./attested.js";
+import { AttestedService, policyOf } from "./attested.js";
 import { JWKS, delivered } from "./deliveries.js";
 import { ORGANIZATION, isStamped, rejectionOf } from "./support.js";
 
@@ -145,55 +144,6 @@ async function byWebhook({ service, client }: Scene, appProof: JsonObject): Prom
   return seen;
 }
 
-/** The last digit of a hex text changed. */
-const flipped = (hex: string): string => hex.slice(0, -1) + (Number.parseInt(hex.slice(-1), 16) ^ 1).toString(16);
-
-interface Damage {
-  readonly change: (parts: Parts, scene: Scene) => Partial<Parts>;
-  /** Signed again by the enclave. */
-  readonly payload?: (payload: JsonObject, scene: Scene) => JsonObject;
-  readonly fails: Outcome;
-  /** Where the client does not even fetch. */
-  readonly client?: { readonly [Key in Form["key"]]?: Outcome };
-  /** A webhook carries no request of the caller's. */
-  readonly webhook?: Outcome;
-  readonly only?: (form: Form) => boolean;
-}
-
-const without = (payload: JsonObject, member: string): JsonObject =>
-  Object.fromEntries(Object.entries(payload).filter(([name]) => name !== member));
-const keep = (): Partial<Parts> => ({});
-const DAMAGES: Record<string, Damage> = {
-  "another signature": { change: ({ signature }) => ({ signature: flipped(signature) }), fails: "app.signature" },
-  "the encryption half as key": {
-    change: (_, { ephemeralKey }) => ({ publicKey: ephemeralKey.slice(0, 130) }),
-    fails: "app.signature,app.key",
-    client: { whole: "ephemeral-key", half: "ephemeral-key" },
-  },
-  "the key of another enclave": {
-    change: ({ payload }) => signed(new AttestedService().enclave, payload, { key: "whole", signature: "der" }),
-    fails: "app.key",
-  },
-  "no time, in a type that needs one": {
-    change: keep,
-    payload: (payload) => without(payload, "timestampMs"),
-    fails: "app.payload",
-    only: ({ time }) => time === "timed",
-  },
-  "the challenge of somebody else": {
-    change: keep,
-    payload: (payload) => ({ ...payload, challenge: randomBytes(16).toString("base64url") }),
-    fails: "app.request",
-    webhook: "verified",
-  },
-  "the answer to another request": {
-    change: keep,
-    payload: (payload) => ({ ...payload, quote: { pair: "A/C", price: 1.5 } }),
-    fails: "app.request",
-    webhook: "verified",
-  },
-};
-
 describe("an app proof made by node:crypto", () => {
   it.each(named)("is verified by the library, a client and a webhook: %s", async (_, form) => {
     const here = await scene(form);
@@ -201,23 +151,6 @@ describe("an app proof made by node:crypto", () => {
     expect(await byLibrary(here, proof)).toBe("verified");
     expect(await byClient(here, proof)).toBe("verified");
     expect(await byWebhook(here, proof)).toBe("verified");
-  });
-
-  const damaged = FORMS.filter(
-    ({ names, key, signature }) => names === "standard" && (key === "half") === (signature === "der"),
-  ).flatMap((form) =>
-    Object.entries(DAMAGES)
-      .filter(([, { only }]) => only?.(form) ?? true)
-      .map(([name, damage]) => [`${name} (${nameOf(form)})`, form, damage] as const),
-  );
-  it.each(damaged)("is refused with %s", async (_, form, damage) => {
-    const here = await scene(form);
-    const payload = damage.payload?.(here.payload, here) ?? here.payload;
-    const parts = signed(here.service.enclave, JSON.stringify(payload), form);
-    const proof = proofOf({ ...parts, ...damage.change(parts, here) }, form.names);
-    expect(await byLibrary(here, proof)).toBe(damage.fails);
-    expect(await byClient(here, proof)).toBe(damage.client?.[form.key] ?? damage.fails);
-    expect(await byWebhook(here, proof)).toBe(damage.webhook ?? damage.fails);
   });
 });
 
@@ -295,14 +228,6 @@ describe("verified app proofs", () => {
     expect((await client.withVerification(POLICY).verifyAppProofs(many, { expected })).payloads).toHaveLength(17);
   });
 
-  it("may come from several enclaves", async () => {
-    const { client, service, received, expected, payload } = await answered();
-    const other = proofOf(signed(service.boot(), JSON.stringify(payload), WHOLE), "standard");
-    const call = client.withVerification(POLICY).verifyAppProofs([...received, { appProof: other }], { expected });
-    expect((await call).payloads).toHaveLength(2);
-    expect(service.asked).toHaveLength(2);
-  });
-
   it("may name the halves of several remembered keys", async () => {
     const { client, service, received, expected, payload } = await answered();
     const enclaves = [service.enclave, service.boot()];
@@ -345,29 +270,6 @@ describe("verified app proofs", () => {
       ["APP_PROOF_TYPE_POLICY_OUTCOME", null],
     ]);
     expect(owned.others).toHaveLength(1);
-  });
-
-  it("are refused as a whole if one beside a good one is about something else", async () => {
-    const { client, service, received, expected, payload } = await answered();
-    const wrong = { ...payload, quote: { pair: "C/D" } };
-    const appProof = proofOf(signed(service.enclave, JSON.stringify(wrong), WHOLE), "standard");
-    const call = client.withVerification(POLICY).verifyAppProofs([...received, { appProof }], { expected });
-    const error = await rejectionOf<RejectedError>(call);
-    expect(error).toBeInstanceOf(RejectedError);
-    expect(error.failures.map(({ id, subject }) => [id, subject])).toEqual([["app.request", "app[1]"]]);
-    expect(error.report.verdict).toBe("rejected");
-  });
-
-  it("are refused under a policy that does not pin the enclave, and without a boot proof", async () => {
-    const { client, received, expected, service } = await answered();
-    const stranger = policyOf({}, [{ ...labDeployment(lab), pivotHash: "07".repeat(32) }]);
-    expect(await client.withVerification(stranger).verifyAppProofs(received, { expected }).catch(failedOf)).toContain(
-      "policy.deployment",
-    );
-    service.bootProofs.clear();
-    expect(await client.withVerification(POLICY).verifyAppProofs(received, { expected }).catch(failedOf)).toBe(
-      "app.key",
-    );
   });
 
   it("are refused if the service returns the boot proof of another key", async () => {
@@ -432,24 +334,6 @@ describe("a signing half", () => {
     expect(await refused.catch(failedOf)).toContain("bind.key");
     expect(await verified.verifyAppProofs(received, { expected }).catch(failedOf)).toBe("ephemeral-key");
     expect(service.asked).toEqual([forgedKey]);
-  });
-
-  it.each<[string, (key: string) => unknown]>([
-    ["the key of another enclave", () => toHex(new AttestedService().enclave.ephemeralKey.publicKey)],
-    ["the halves the other way", (key) => key.slice(130) + key.slice(0, 130)],
-    ["the signing half", (key) => key.slice(130)],
-    ["no hex", (key) => `${key.slice(0, -1)}g`],
-    ["nothing", () => ""],
-  ])("is refused with %s beside it, before anything is sent", async (_, keyOf) => {
-    for (const form of [HALF, WHOLE]) {
-      const { client, service, received, expected, ephemeralKey } = await answered(form);
-      const [{ appProof }] = received;
-      const beside = keyOf(ephemeralKey) as string;
-      const call = client.withVerification(POLICY).verifyAppProofs([{ appProof, ephemeralKey: beside }], { expected });
-      // The last bytes of a whole key have to be all of it.
-      expect(await call.catch(failedOf)).toBe("ephemeral-key");
-      expect(service.requests).toEqual([]);
-    }
   });
 
   it("in an activity needs the whole key in another app proof, or a remembered boot proof", async () => {
@@ -667,20 +551,6 @@ describe("a schema of the caller's", () => {
       "the app proofs are verified, but payloads do not fit your schemas: " +
         "appProofs[0].payload.quote.price: expected a number",
     );
-  });
-
-  it.each<[string, unknown, string]>([
-    ["no result", undefined, "appProofs[0].payload: the schema returned neither a value nor an issue"],
-    ["no issues", { issues: [], value: 1 }, "appProofs[0].payload: the schema returned neither a value nor an issue"],
-    ["an index", { issues: [{ message: "no", path: ["items", 2, Symbol("s")] }] }, "appProofs[0].payload.items[2]."],
-    ["no path", { issues: [{ message: "no" }, { message: "nor this" }] }, "appProofs[0].payload: no; appProofs[0]"],
-  ])("is refused with %s", async (_, result, message) => {
-    const { client, received, expected } = await answered();
-    const schema = schemaOf(() => result as SchemaResult<unknown>);
-    const call = client.withVerification(POLICY).verifyAppProofs(received, { expected, schemas: { [TYPE]: schema } });
-    const error = await rejectionOf<ClientError>(call);
-    expect(error.code).toBe("schema");
-    expect(error.message).toContain(message);
   });
 
   it("throws what it throws", async () => {

@@ -11,11 +11,10 @@ import {
   encryptOnRampSecret,
   fetchLatestBootProof,
   openSession,
-  webauthnStamper,
   webhookHandler,
 } from "../../src/client/index.js";
-import { NamedEvidence, renderText, verifyEvidence } from "../../src/index.js";
-import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
+import { renderText } from "../../src/index.js";
+import { startLab } from "../../src/lab/index.js";
 import { loopback } from "../support/loopback.js";
 import { rejectionOf } from "./support.js";
 
@@ -37,16 +36,6 @@ const verified = client.withVerification(lab.policy);
 
 describe("the newest boot proof of an application", () => {
   const query: AskService = (name, parameters) => client.query(name, parameters);
-
-  it("is fetched and verified, by what the command does it with", async () => {
-    const bootProof = await fetchLatestBootProof(query, "signer");
-    const piece = new NamedEvidence("signer", bootProof, { latestOf: "signer" });
-    const { report } = await verifyEvidence(
-      { bootProofs: [piece] },
-      { policy: lab.policy, now: new Date(), bootProofsOnly: true },
-    );
-    expect([report.verdict, report.evidence[0]!.latestOf]).toEqual(["verified", "signer"]);
-  });
 
   it("is null where the service has none, and none of another application's label", async () => {
     expect(await fetchLatestBootProof(query, "nobody")).toBeNull();
@@ -144,31 +133,10 @@ describe("verified calls", () => {
     ).toBe("verified");
   });
 
-  it("with a passkey", async () => {
-    const passkey = new SoftwarePasskey("lab.test");
-    await lab.registerPasskey(ids.userId, passkey);
-    const stamper = webauthnStamper({
-      get: (options) => passkey.get(options as Parameters<typeof passkey.get>[0]),
-      rpId: "lab.test",
-    });
-    const own = createClient({ ...connection, stamper });
-    expect(
-      (await own.withVerification(lab.policy).updateWallet({ walletId: ids.walletId, walletName: "passkey" })).report
-        .verdict,
-    ).toBe("verified");
-  });
-
   it("of a past activity without app proofs, with a message that names generateAppProofs", async () => {
     const { activity } = await client.updateWallet({ walletId: ids.walletId, walletName: "unproven" });
     const { message } = await rejectionOf(verified.verifyActivity(activity));
     expect(message).toMatch(/^rejected: activity activity\.decode: .*submit with generateAppProofs: true\.$/);
-  });
-
-  it("across a restart of the enclaves", async () => {
-    for (const { enclaveId } of lab.enclaves) await lab.restartEnclave(enclaveId);
-    expect((await verified.updateWallet({ walletId: ids.walletId, walletName: "restarted" })).report.verdict).toBe(
-      "verified",
-    );
   });
 });
 

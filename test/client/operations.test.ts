@@ -293,21 +293,6 @@ describe("over HTTP", () => {
     expect(pathOf(operation)).toBe(path);
   });
 
-  it("requests app proofs, or another organization, on request", async () => {
-    reply = { activity: WALLET_ACTIVITY };
-    await client.updateWallet(
-      { walletId: "w1", walletName: undefined },
-      { generateAppProofs: true, organizationId: "child" },
-    );
-    expectSent("/public/v1/submit/update_wallet", {
-      type: "ACTIVITY_TYPE_UPDATE_WALLET",
-      timestampMs: String(AT.getTime()),
-      organizationId: "child",
-      parameters: { walletId: "w1" },
-      generateAppProofs: true,
-    });
-  });
-
   it("sends operations that are not documented", async () => {
     reply = { activity: { anything: 1 } };
     const operation = { name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" };
@@ -447,7 +432,6 @@ describe("responses", () => {
       ofActivity({ result: { updateWalletResult: { walletId: 7 } } }),
       ["activity.result.updateWalletResult.walletId"],
     ],
-    ["an array", wallet, [], ["activity"]],
     ["another wrapper", deployment, { deployment: DEPLOYMENT }, ["tvcDeployment"]],
     ["no deployment's id", deployment, ofDeployment({ id: undefined }), ["tvcDeployment.id"]],
     [

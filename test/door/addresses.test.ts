@@ -3,13 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  type ActivityPiece,
-  type AddressPiece,
-  collectAddresses,
-  joinPieces,
-  listSubOrganizations,
-} from "../../src/door/addresses.js";
+import { type ActivityPiece, type AddressPiece, collectAddresses, joinPieces } from "../../src/door/addresses.js";
 import {
   type AddressProgress,
   type AddressRow,
@@ -21,8 +15,8 @@ import {
   createClient,
 } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
-import { FAULTS, type Lab, startLab } from "../../src/lab/index.js";
-import { type Json, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
+import { type Lab, startLab } from "../../src/lab/index.js";
+import { type Json, TWO_ACCOUNTS, account, completed, submit } from "../lab/support.js";
 import { rejectionOf } from "../client/support.js";
 
 type Collecting = Parameters<typeof collectAddresses>[1];
@@ -191,16 +185,6 @@ describe("an organization", () => {
 });
 
 describe("the faults of lists", () => {
-  const faults = FAULTS.filter(({ shows }) => shows !== undefined && shows !== "imported");
-  const ofPages = ["missing-account", "skipped-item"];
-  it.each(faults.filter(({ name, shows }) => shows !== "unfetched" && !ofPages.includes(name)))(
-    "$name",
-    async (fault) => {
-      lab.setFault(fault.name);
-      expect(classesOf(await rowsOf())).toContain(fault.shows);
-    },
-  );
-
   it("missing-account: the list is read on after its short page before the address is reported", async () => {
     lab.setFault("missing-account");
     const { client, bodies, names } = await recorded();
@@ -290,15 +274,6 @@ describe("an organization of many accounts", () => {
     expect(new Set(limits.slice(6))).toEqual(new Set(["3"]));
     const { rows: refused } = await sweep({}, { maxResponseBytes: 20_000 });
     expect((await failureOf(refused)).isTooLong).toBe(true);
-  });
-
-  it.each(["repeated-page", "skipped-item"] as const)("%s", async (fault) => {
-    many.setFault(fault);
-    const { rows } = await sweep();
-    if (fault === "skipped-item") return expect(classesOf(await rows)).toEqual(["contradicted", "derived"]);
-    const error = await failureOf(rows);
-    expect([error.code, error.operation]).toEqual(["answer", "list_wallet_accounts"]);
-    return expect(error.message).toContain("repeats itself");
   });
 });
 
@@ -524,29 +499,6 @@ describe("parents and children", () => {
     expect(owners).toEqual([organizationId, ...children]);
   });
 
-  it("lists sub-organizations up to a limit", async () => {
-    const { client } = await recorded();
-    const source = { now: () => new Date(), query: client.query as never };
-    const { organizationId } = lab;
-    expect((await listSubOrganizations(source, { organizationId, limit: 2 })).sort()).toEqual([...children].sort());
-    const error = await failureOf(listSubOrganizations(source, { organizationId, limit: 1 }));
-    expect([error.code, error.operation]).toEqual(["limit", "list_suborgs"]);
-  });
-
-  it("pieces are JSON, and give the same table again without a network", async () => {
-    const kept = await collected((await collect()).pieces);
-    const read = JSON.parse(JSON.stringify(kept)) as AddressPiece[];
-    expect(await tablesOf(read)).toEqual(await tablesOf(kept));
-    expect(kept.map(({ kind }) => kind).filter((kind) => kind !== "list")).toEqual([
-      "start",
-      "activity",
-      "activity",
-      "end",
-      "end",
-    ]);
-    expect(await tablesOf(read.slice(0, -1))).toHaveLength(1);
-  });
-
   it("evidence that is there already is not fetched again", async () => {
     lab.setSettings({ listsAppProofs: false });
     const kept = await collected((await collect()).pieces);
@@ -585,29 +537,6 @@ describe("parents and children", () => {
 describe("each class", () => {
   const options = (row: AddressRow): AddressesOptions => ({ addresses: [row.address] });
 
-  it("imported, exported, and service with each reason", async () => {
-    const { userId } = lab.ids;
-    const imports = { userId, encryptedBundle: "a seed", ...TWO_ACCOUNTS };
-    const imported = await made(lab, "importWallet", imports, PROVEN);
-    const exported = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
-    await made(lab, "exportWallet", { walletId: exported["walletId"], targetPublicKey: TARGET_PUBLIC_KEY });
-    const single = await made(lab, "createWallet", TWO_ACCOUNTS, PROVEN);
-    const address = single["addresses"][0];
-    await made(lab, "exportWalletAccount", { address, targetPublicKey: TARGET_PUBLIC_KEY });
-    const bare = await made(lab, "createWallet", TWO_ACCOUNTS);
-    const of = async (wallet: Json): Promise<(string | null)[][]> =>
-      (await rowsOf({ walletId: wallet["walletId"] as string })).map((row) => [row.class, row.reason]);
-    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
-    expect((await of(exported)).map(([name]) => name)).toEqual(["exported", "exported"]);
-    expect(await of(single)).toEqual([
-      ["exported", expect.stringContaining("exported")],
-      ["derived", expect.stringContaining("beside it")],
-    ]);
-    expect(await of(bare)).toEqual(Array(2).fill(["service", expect.stringMatching(/none was requested/)]));
-    lab.setFault("import-called-generated");
-    expect((await of(imported)).map(([name]) => name)).toEqual(["imported", "imported"]);
-  });
-
   it("service where proofs or boot proofs are not kept any more", async () => {
     lab.setSettings({ appProofsKeptMs: 0 });
     expect(classesOf(await rowsOf())).toEqual(["service"]);
@@ -615,19 +544,6 @@ describe("each class", () => {
     const rows = await rowsOf();
     expect(classesOf(rows)).toEqual(["service"]);
     expect(rows[0]!.reason).toContain("boot proof");
-  });
-
-  it("refused, with the ids of the checks", async () => {
-    const policy = parsePolicy(
-      JSON.stringify({
-        ...lab.policyFile,
-        deployments: lab.policyFile.deployments.map((one) => ({ ...one, pivotHash: "00".repeat(32) })),
-      }),
-    );
-    const { client } = await recorded();
-    const rows = await collected(client.withVerification(policy).addresses({ walletId }));
-    expect(classesOf(rows)).toEqual(["refused"]);
-    expect(rows[0]!.reason).toContain("policy.deployment");
   });
 
   it("derived, and in no list, for an address that was not kept, and for one that was deleted", async () => {
