@@ -18,7 +18,7 @@ import {
   plainJson,
   queriesOf,
 } from "./foreign.js";
-import { keepProof, keepReport, rejected } from "./results.js";
+import { keepProof, keepReport } from "./results.js";
 
 /** The settings that all calls of a wrapped client share. */
 export interface Setting {
@@ -43,9 +43,13 @@ interface Opened {
 }
 
 /** The activity that is returned to the caller, with its report if it was verified. */
-interface Answered {
+interface Answered extends Pick<Handed, "report" | "reason"> {
   readonly activity: JsonObject;
-  readonly report: Handed["report"];
+}
+
+/** The value for the caller. */
+interface Finished extends Pick<Handed, "report" | "reason"> {
+  readonly value: unknown;
 }
 
 export class Call {
@@ -119,14 +123,14 @@ export class Call {
   }
 
   /** Builds the value for the caller from the activities of this call. Returns null if the value must be withheld. */
-  finished(value: unknown, isEnvelope: boolean): { readonly value: unknown; readonly report: Handed["report"] } | null {
+  finished(value: unknown, isEnvelope: boolean): Finished | null {
     const answered = this.#answered.find(({ activity }) => isActivityOf(value, activity));
     if (answered === undefined) return holdsAnyResult(value) ? null : { value, report: null };
     const { report } = answered;
     const [submit] = this.#submits;
     const isFlat = submit !== undefined && !isEnvelope && report !== null;
     const isVote = submit?.question.kind === "vote";
-    return { value: isFlat ? flat(answered.activity, isVote) : { activity: answered.activity }, report };
+    return { ...answered, value: isFlat ? flat(answered.activity, isVote) : { activity: answered.activity } };
   }
 
   #begin(): void {
@@ -183,10 +187,10 @@ export class Call {
       isFetched,
       ...(isPolled && { polling: this.#polling(owner, more) }),
     };
-    const handed = await rejected(entrance.settle(exchange, answerOfValue(answer), call));
+    const handed = await entrance.settle(exchange, answerOfValue(answer), call);
     const value = plainJson(handed.value);
     if (handed.settled.kind === "other") keepReport(handed.report, [value]);
-    else this.#answered.push({ activity: (value as JsonObject)["activity"] as JsonObject, report: handed.report });
+    else this.#answered.push({ ...handed, activity: (value as JsonObject)["activity"] as JsonObject });
     return value;
   }
 

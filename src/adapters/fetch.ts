@@ -20,7 +20,7 @@ import type { Fetch } from "../door/platform.js";
 import { attempt } from "../errors.js";
 import { requireRuntime } from "../verify/runtime.js";
 import { type ForeignClient, queriesOf } from "./foreign.js";
-import { keepProof, keepReport, rejected } from "./results.js";
+import { keepProof, keepReport } from "./results.js";
 
 type BootProofs = readonly object[];
 
@@ -208,7 +208,7 @@ class FetchEntrance {
     await this.#entrance.ready(exchange);
     const { kind, operation } = exchange.question;
     const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
-    return { operation, effect, settle: (read, call) => rejected(this.#entrance.settle(exchange, read, call)) };
+    return { operation, effect, settle: (read, call) => this.#entrance.settle(exchange, read, call) };
   }
 
   async #answered(

@@ -1,9 +1,5 @@
-/** Reports of values that were handed on, and rejections in a form that suits other libraries. */
-import { cut, listed } from "../errors.js";
-import { RejectedActivityError, rejectionAdvice } from "../door/errors.js";
+/** Reports of values that were handed on. */
 import type { AccountReport, Handed } from "../door/handed.js";
-import type { JsonValue } from "../decode/json.js";
-import { unfinishedOf } from "../verify/unfinished.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
 
@@ -40,21 +36,13 @@ export function reportOf(value: unknown): AnyReport | undefined {
   return typeof value === "object" && value !== null ? REPORTS.get(value) : undefined;
 }
 
-/**
- * Keeps the report of values that are handed on. Null marks those that have none as unverified. `json` is the content
- * of the first one.
- */
-export function keepReport(report: Handed["report"], values: readonly unknown[], json = values[0]): void {
+/** Keeps the report of values that are handed on. Null marks those that have none as unverified, for the reason. */
+export function keepReport(report: Handed["report"], values: readonly unknown[], reason = UNVERIFIED): void {
   for (const value of values) {
     if (typeof value !== "object" || value === null) continue;
     if (report !== null) REPORTS.set(value, report as AnyReport);
-    else if (!REPORTS.has(value) && !TOKEN_REPORTS.has(value)) REPORTS.set(value, unverified(reasonOf(json)));
+    else if (!REPORTS.has(value) && !TOKEN_REPORTS.has(value)) REPORTS.set(value, unverified(reason));
   }
-}
-
-function reasonOf(json: unknown): string {
-  const { activity } = Object(json) as { readonly activity?: JsonValue };
-  return unfinishedOf(activity)?.text ?? UNVERIFIED;
 }
 
 const UNVERIFIED =
@@ -70,7 +58,7 @@ export function allowedUnproven(returned: unknown): unknown {
   if (typeof returned !== "object" || returned === null) return returned;
   const { then } = returned as Partial<Promise<unknown>>;
   if (typeof then === "function") return then.call(returned, allowedUnproven);
-  keepProof(returned, { proven: "unproven", report: null, value: null });
+  keepProof(returned, { proven: "unproven", report: null });
   return returned;
 }
 
@@ -88,35 +76,10 @@ export function isUnproven(value: unknown): boolean {
 }
 
 /** Keeps what was found out about a value that is handed on. */
-export function keepProof(value: object, { proven, report, tokenReport, value: json }: Handed): void {
+export function keepProof(value: object, { proven, report, tokenReport, reason }: Omit<Handed, "value">): void {
   if (tokenReport) TOKEN_REPORTS.set(value, tokenReport);
   if (proven === "unproven") {
     UNPROVEN.add(value);
     REPORTS.set(value, unverified(ALLOWED));
-  } else keepReport(report, [value], json);
-}
-
-/**
- * Makes rejections begin with `rejected:` and the ids of the failed checks, because signers of other libraries keep
- * only an error's message.
- */
-export async function rejected<T>(verifying: Promise<T>): Promise<T> {
-  try {
-    return await verifying;
-  } catch (error) {
-    throw error instanceof RejectedActivityError ? named(error) : error;
-  }
-}
-
-function named(error: RejectedActivityError): RejectedActivityError {
-  const { report, failures, operation, activityId } = error;
-  const ids = [...new Set(failures.map(({ id }) => id))].join(", ");
-  const about = [operation, activityId].filter((one) => one !== null).join(" ");
-  const reasons = failures.map(({ id, detail }) => `${id}: ${cut(detail, 1000)}`);
-  const what = about === "" ? ids : `${ids} (${about})`;
-  // No check fails where strict acceptance refuses a verdict that is weakened.
-  const usual = failures.length === 0 ? error.message : `${what}: ${listed(reasons, "; ")}. ${rejectionAdvice(error)}`;
-  const { activityStatus, unfinished, hasAppProofs } = error;
-  const facts = { operation, activityId, activityStatus, unfinished, hasAppProofs };
-  return new RejectedActivityError(report, { ...facts, message: `rejected: ${usual}` });
+  } else keepReport(report, [value], reason);
 }

@@ -254,8 +254,8 @@ class Wrapper {
     const isOwn = !isAwaited || returned === undefined || isSigned(returned);
     if (finished === null || (call.isSilent && !isOwn) || isSignedSubmit(returned))
       return this.#refuse(name, "it returns a stamped submit, or a value from a request that this wrapper did not see");
-    const { value, report } = finished;
-    keepReport(report, [value, (value as ForeignMembers | undefined)?.["activity"]]);
+    const { value, report, reason } = finished;
+    keepReport(report, [value, (value as ForeignMembers | undefined)?.["activity"]], reason);
     return value;
   }
 

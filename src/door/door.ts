@@ -16,7 +16,7 @@ import type { SignedPolicy } from "../signed-policy/open.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { turn } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { unfinishedOf } from "../verify/unfinished.js";
+import { isUnfinished } from "./answer.js";
 import { Bindings } from "./bindings.js";
 import {
   BootProofCache,
@@ -130,7 +130,7 @@ export class Door {
     const held = await untilAborted(this.begin(), call.signal).catch((error: Error) => {
       throw activityEvidenceError(error, factsOf(asked.activity, operation));
     });
-    const { hasAppProofs, namedBootProofs, verifyAnswer } = await this.verifying();
+    const { hasAppProofs, namedBootProofs, rejectionText, verifyAnswer } = await this.verifying();
     const { activity, bootProofs } = await this.#fetched(asked, held, call);
     const pieces = namedBootProofs(bootProofs.map(({ bootProof }) => bootProof));
     // Verification unwraps this wrapper only, even if the activity has a member `activity` of its own.
@@ -140,7 +140,8 @@ export class Door {
     const { report, activity: verified } = await verifyAnswer(evidence, options, refusals, { began });
     if (isAcceptedReport(report) && verified !== null) return { activity, report, verified };
     const facts = { ...factsOf(activity, operation), hasAppProofs: hasAppProofs(activity) };
-    throw new RejectedActivityError(report, { ...facts, unfinished: call.unfinished ?? null });
+    const { unfinished = null } = call;
+    throw new RejectedActivityError(report, { ...facts, unfinished, message: rejectionText(report, facts) });
   }
 
   /**
@@ -173,7 +174,7 @@ export class Door {
     const owner = expected === null ? {} : { organizationId: expected.organizationId };
     const owned: Query = (name, parameters, more) => query(name, parameters, { ...owner, ...more });
     const ask: AskService = (name, parameters) => owned(name, parameters, signal ? { signal } : {});
-    const isRefused = refusals.length > 0 || unfinishedOf(activity) !== null;
+    const isRefused = refusals.length > 0 || (isJsonObject(activity) && isUnfinished(activity));
     const { fetchEvidence, withAppProofs } = await this.verifying();
     try {
       const whole = isFetched && refusals.length === 0 ? await withAppProofs(ask, activity) : activity;

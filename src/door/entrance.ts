@@ -101,8 +101,11 @@ export class Entrance {
         : await exchange.settlePolled(read, verify, polling);
     if (settled.kind === "other") return { ...(await this.#judged(exchange, settled.value, call)), settled };
     const value = { activity: settled.activity };
-    if (settled.kind !== "verified") return { value, proven: settled.kind, report: null, settled };
-    return { value, proven: "activity", report: settled.verified.report, settled };
+    if (settled.kind === "verified") return { value, proven: "activity", report: settled.verified.report, settled };
+    const open = { value, proven: settled.kind, report: null, settled };
+    if (settled.kind === "unproven") return open;
+    const { unfinishedOf } = await this.door.verifying();
+    return { ...open, reason: unfinishedOf(settled.activity)!.text };
   }
 
   async #judged({ question }: Exchange, value: JsonValue, call: EntranceCall): Promise<Handed> {

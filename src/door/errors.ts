@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { type Fault, cut, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import type { TokenReport } from "../token/verify.js";
-import { RejectedError, refusalText } from "../verification.js";
+import { RejectedError } from "../verification.js";
 
 /**
  * Why a call failed:
@@ -193,6 +193,9 @@ export function activityEvidenceError(
 /**
  * An activity was rejected, but the service may have executed it. `activityId` and `activityStatus` are unverified: use
  * them only for investigating. The rest of the response is withheld.
+ *
+ * The message is `rejected: IDS (OPERATION ACTIVITY): what to do. … Details: …`, with the ids of the failed checks, since
+ * signers of other libraries keep only an error's message.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";
@@ -213,47 +216,19 @@ export class RejectedActivityError extends RejectedError {
       readonly operation: string | null;
       readonly activityId: string | null;
       readonly activityStatus: string | null;
-      /** Whether the activity has app proofs. If false, the message advises to set `generateAppProofs`. */
-      readonly hasAppProofs?: boolean;
-      readonly unfinished?: JsonObject | null;
-      /** The message to use instead of the usual one. */
-      readonly message?: string;
+      readonly hasAppProofs: boolean;
+      readonly unfinished: JsonObject | null;
+      readonly message: string;
     },
   ) {
-    super(report, facts.message ?? rejectionText(report, facts));
+    super(report, facts.message);
     this.operation = facts.operation;
     this.activityId = facts.activityId;
     this.activityStatus = facts.activityStatus;
-    const { unfinished = null, hasAppProofs = true } = facts;
+    const { unfinished, hasAppProofs } = facts;
     // These members are not enumerable, so that logs show no activity.
     Object.defineProperties(this, { unfinished: { value: unfinished }, hasAppProofs: { value: hasAppProofs } });
   }
-}
-
-interface Rejected {
-  readonly operation: string | null;
-  readonly activityId: string | null;
-  readonly hasAppProofs?: boolean;
-}
-
-function rejectionText(report: Report, facts: Rejected): string {
-  const { operation } = facts;
-  const why = refusalText(report).replace(/\.$/, "");
-  return `${operation === null ? "" : `${operation}: `}${why}. ${rejectionAdvice(facts)}`;
-}
-
-/**
- * Returns what to do after a rejection. Only a submit with `generateAppProofs` has app proofs; they cannot be made
- * later.
- */
-export function rejectionAdvice({ operation, activityId, hasAppProofs = true }: Rejected): string {
-  if (operation !== null)
-    return (
-      `The service may have carried out ${activityId ?? "the activity"}: check the activity before you ` +
-      `submit again.`
-    );
-  if (hasAppProofs) return "Do not rely on it.";
-  return "The activity has no app proofs: the service makes them only for a submit with generateAppProofs: true.";
 }
 
 /** Accounts of an answer are of classes that the caller does not accept, or were not requested. */

@@ -26,5 +26,7 @@ export interface Handed {
   readonly value: JsonValue;
   readonly proven: Proven;
   readonly report: Report | AccountReport | null;
+  /** What an unfinished activity waits for. */
+  readonly reason?: string;
   readonly tokenReport?: TokenReport<object> | null;
 }

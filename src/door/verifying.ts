@@ -3,6 +3,8 @@ import { NamedEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 
 export { verifyAnswer, verifyEvidence } from "../bootproof.js";
+export { unfinishedOf } from "../verify/unfinished.js";
+export { rejectionText } from "./rejection.js";
 export { fetchBootProof, fetchEvidence, hasAppProofs, withAppProofs } from "./evidence.js";
 
 /** Names boot proofs by their keys, because verification compares each attested key with the one that was asked for. */

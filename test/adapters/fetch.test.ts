@@ -95,7 +95,7 @@ describe("a submit by a wrapped fetch", () => {
 
   it("says what weakens the verdict where strict acceptance refuses it", async () => {
     const { message } = await refusalOf(rename(wrapped({ acceptance: "strict" })));
-    expect(message).toMatch(/^rejected: update_wallet: refused, though verified: .*The certificates lead to /);
+    expect(message).toMatch(/^rejected: chain\.anchor \(update_wallet \S+\): .* Details: refused, though verified: /);
   });
 
   it("is a RejectedActivityError that begins with rejected: where its answer is a lie", async () => {

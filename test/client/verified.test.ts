@@ -90,7 +90,7 @@ const LIES: Record<string, Lie> = {
   "without app proofs": {
     activity: (activity) => withoutMember(activity, "appProofs"),
     fails: ["activity.decode"],
-    says: "update_wallet: rejected: activity activity.decode: appProofs: expected an array, got nothing",
+    says: "this operation returned no app proofs: was `generateAppProofs` set; 16 operations never have any (create_mfa_",
   },
   "with the boot proof of another key": {
     bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),
@@ -133,9 +133,10 @@ describe("an activity", () => {
     expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
-    const word = error.report.stale ? "rejected, stale: the evidence is genuine, but older than [^:]*" : "rejected";
+    const word = error.report.stale ? "the evidence is genuine, but older than the policy allows\\. " : "";
+    const ids = [...new Set(error.failures.map(({ id }) => id))].join(", ");
     expect(error.message).toMatch(
-      new RegExp(`^update_wallet: ${word}: .*check the activity before you submit again\\.$`),
+      new RegExp(`^rejected: ${ids} \\(update_wallet.*\\): ${word}.*check the activity before you submit again\\. D`),
     );
     expect(error.report.stale).toBe(/too old|too long ago/.test(name));
     expect(Object.keys(error).sort()).toEqual(["activityId", "activityStatus", "code", "name", "operation"]);
@@ -151,7 +152,9 @@ describe("an activity", () => {
     expect(error).toBeInstanceOf(RejectedActivityError);
     expect(error).toMatchObject({ code: "warning", failures: [], report: { verdict: "verified" } });
     expect(error.report.refusedFor![0]).toMatch(/^the certificates lead to .* not to AWS/);
-    expect(error.message).toMatch(/^update_wallet: refused, though verified: the certificates /);
+    expect(error.message).toMatch(
+      /^rejected: chain\.anchor \(update_wallet \S+\): .* Details: refused, though verified: the certificates /,
+    );
     expect(error.message).not.toContain("..");
     expect(() => client.withVerification(policyOf(), { acceptance: "loose" as never })).toThrow(TypeError);
   });
