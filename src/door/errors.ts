@@ -194,8 +194,8 @@ export function activityEvidenceError(
  * An activity was rejected, but the service may have executed it. `activityId` and `activityStatus` are unverified: use
  * them only for investigating. The rest of the response is withheld.
  *
- * The message is `rejected: IDS (OPERATION ACTIVITY): what to do. … Details: …`, with the ids of the failed checks, since
- * signers of other libraries keep only an error's message.
+ * The message is `rejected: IDS (OPERATION ACTIVITY): what to do. … Details: …`, with the ids of the failed checks.
+ * Signers of other libraries keep only an error's message.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";

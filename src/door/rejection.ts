@@ -43,10 +43,8 @@ export function rejectionText(report: Report, facts: Rejected): string {
   const refused = refusedChecks(report);
   const ids = refused.size === 0 ? "warnings" : listed([...refused.keys()]);
   const about = [operation, activityId].filter((one) => one !== null).join(" ");
-  const carriedOut =
-    operation === null
-      ? ""
-      : ` The service may have carried out ${activityId ?? "the activity"}: check the activity before you submit again.`;
+  const done = `The service may have carried out ${activityId ?? "the activity"}`;
+  const carriedOut = operation === null ? "" : ` ${done}: check the activity before you submit again.`;
   const details = report.refusedFor === undefined ? listed([...refused].map(detailOf), "; ") : refusalText(report);
   const advice = sentence(whatToDo(report, refused, facts));
   const head = `rejected: ${ids}${about === "" ? "" : ` (${about})`}`;

@@ -90,7 +90,7 @@ const LIES: Record<string, Lie> = {
   "without app proofs": {
     activity: (activity) => withoutMember(activity, "appProofs"),
     fails: ["activity.decode"],
-    says: "this operation returned no app proofs: was `generateAppProofs` set; 16 operations never have any (create_mfa_",
+    says: "this operation returned no app proofs: was `generateAppProofs` set; 16 operations never have any (",
   },
   "with the boot proof of another key": {
     bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),

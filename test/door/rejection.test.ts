@@ -28,13 +28,13 @@ describe("the message of a rejected activity", () => {
   });
 
   it("says of an activity without app proofs that it has none, and which never have any", () => {
-    const none = failed("activity.decode", "activity", "appProofs: expected an array, got nothing");
+    const none = failed("activity.decode", "activity", "appProofs: expected a list, got nothing");
     const required = failed("policy.app-proof", "policy", "no app proof was given", { advice: "Ask for one." });
     const facts = { ...PAST, hasAppProofs: false };
     expect(rejectionText(rejected(none, required), facts)).toBe(
       "rejected: activity.decode, policy.app-proof (a1): this operation returned no app proofs: was " +
         `\`generateAppProofs\` set; 16 operations never have any (${OPERATIONS_WITHOUT_APP_PROOFS.join(", ")}). ` +
-        "Details: activity.decode: appProofs: expected an array, got nothing; policy.app-proof: no app proof was given.",
+        "Details: activity.decode: appProofs: expected a list, got nothing; policy.app-proof: no app proof was given.",
     );
   });
 
