@@ -258,6 +258,7 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 
 /** Exported for tests alone, with the reason. What else only tests need is in test/support. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
+  "src/door/rejection.ts OPERATIONS_WITHOUT_APP_PROOFS": "the interface of another SDK is compared with it",
   "src/cli/watch.ts watchExitCode": "which of 1, 2 and 3 wins is compared case by case",
   "src/watch/store.ts isRefusal": "which lines of a log are refusals is counted",
   "src/page/page.ts pageWith": "makes a page with a given script, without a build",

@@ -68,8 +68,10 @@ describe("the message of a rejected activity", () => {
   });
 
   it("says not to rely on it without advice, and is bounded", () => {
-    expect(rejectionText(rejected(failed("activity.claims", "activity", "x".repeat(9000))), PAST)).toMatch(
-      /^rejected: activity\.claims \(a1\): Do not rely on it\. Details: activity\.claims: x{500}… \(9000 characters\)\.$/,
+    const claims = failed("activity.claims", "activity", "x".repeat(9000));
+    expect(rejectionText(rejected(claims), PAST)).toBe(
+      "rejected: activity.claims (a1): Do not rely on it. Details: activity.claims: " +
+        `${"x".repeat(500)}… (9000 characters).`,
     );
     const ids: CheckId[] = ["cose.signature", "doc.time", "bind.pcrs", "bind.key", "mode.debug", "app.key", "app.time"];
     const many = [
