@@ -1,5 +1,4 @@
 /** The webhook handler in real servers of node:http returns the responses of the fetch form. */
-import { generateKeyPairSync, sign } from "node:crypto";
 import { EventEmitter } from "node:events";
 import {
   type IncomingMessage,
@@ -13,10 +12,8 @@ import { type AddressInfo, type Socket, connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type WebhookHandlerOptions, nodeWebhookHandler, webhookHandler } from "../../src/client/index.js";
 import { AttestedService, policyOf } from "./attested.js";
+import { JWKS, delivered as signedDelivery } from "./deliveries.js";
 import { ORGANIZATION } from "./support.js";
-
-const pair = generateKeyPairSync("ed25519");
-const JWKS = { keys: [{ ...pair.publicKey.export({ format: "jwk" }), kid: "k1" }] };
 
 const service = new AttestedService();
 const client = await service.client();
@@ -30,19 +27,10 @@ interface Delivered {
   readonly body: Uint8Array;
 }
 
+/** Signed, and then with other headers. */
 function delivered(changes: Record<string, string> = {}, body: Uint8Array = BODY): Delivered {
-  const [eventId, timestamp] = ["e1", String(service.now.getTime())];
-  const signed = Buffer.concat([Buffer.from(`v1.ed25519.k1.${timestamp}.${eventId}.`), body]);
-  const headers = {
-    "X-Webhook-Event-Id": eventId,
-    "X-Webhook-Timestamp": timestamp,
-    "X-Webhook-Signature-Key-Id": "k1",
-    "X-Webhook-Signature-Algorithm": "ed25519",
-    "X-Webhook-Signature-Version": "v1",
-    "X-Webhook-Signature": sign(null, signed, pair.privateKey).toString("hex"),
-    ...changes,
-  };
-  return { headers: Object.entries(headers).flat(), body };
+  const { headers, rawBody } = signedDelivery({ timestamp: String(service.now.getTime()), body });
+  return { headers: Object.entries({ ...headers, ...changes }).flat(), body: rawBody };
 }
 
 interface Told {

@@ -2,14 +2,14 @@
 import { describe, expect, it, vi } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { type ClientError, RejectedActivityError } from "../../src/client/index.js";
-import { forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { customPayload } from "../../src/lab/enclave.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";
 import { sigstoreVerifier } from "../../src/provenance/index.js";
 import type { Report } from "../../src/report/report.js";
 import { SignedPolicyError } from "../../src/signed-policy/errors.js";
 import { type LivingDoor, GOOD, LivingWorld, MINUTE, livesByItsPolicy } from "../support/living-policy.js";
-import { AttestedService, BOOTED, anchorPem, lab, otherLab } from "./attested.js";
+import { AttestedService, BOOTED, anchorPem, lab } from "./attested.js";
 import { rejectionOf } from "./support.js";
 
 const calling: LivingDoor = async ({ service }, signed) => {
@@ -38,18 +38,6 @@ describe("a client under a signed policy", () => {
     world.publish();
     await signed.refresh();
     expect(client.policy.signed?.version).toBe(2);
-  });
-
-  it("uses no boot proof under a version with other trust anchors", async () => {
-    const world = new LivingWorld();
-    const other = forgeEvidence({ lab: otherLab, at: BOOTED }).anchorPem;
-    world.publish();
-    const signed = await world.open();
-    const ask = await calling(world, signed);
-    expect(await ask()).toEqual([]);
-    world.publish(labPolicy(other, [labDeployment(lab)]));
-    await signed.refresh();
-    expect(await ask()).toContain("chain.anchor");
   });
 
   it("counts an app proof once, also over a change of version", async () => {

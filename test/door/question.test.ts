@@ -4,8 +4,6 @@ import type { JsonObject } from "../../src/decode/json.js";
 import { operationOf, questionOf } from "../../src/door/question.js";
 
 const BODY = { organizationId: "o", type: "ACTIVITY_TYPE_X", parameters: { a: 1 }, timestampMs: "1" };
-const VOTE = { ...BODY, type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" };
-const REJECT = { ...BODY, type: "ACTIVITY_TYPE_REJECT_ACTIVITY" };
 const of = (path: string, body: unknown): ReturnType<typeof questionOf> =>
   questionOf(operationOf(`/public/v1/${path}`)!, { value: body as JsonObject, faults: [] });
 
@@ -64,18 +62,6 @@ it.each([
   ["a time that is not a decimal", { ...BODY, timestampMs: "soon" }],
 ])("a submit with %s has a fault", (_, body) => {
   expect(of("submit/x", body)).toMatch(/^expected type, organizationId, parameters and timestampMs/);
-});
-
-it("a vote's type and its path belong together", () => {
-  expect(of("submit/approve_activity", VOTE)).toMatchObject({ kind: "vote" });
-  expect(of("submit/reject_activity", REJECT)).toMatchObject({ kind: "vote" });
-  for (const [path, body] of [
-    ["approve_activity", BODY],
-    ["approve_activity", REJECT],
-    ["reject_activity", VOTE],
-    ["update_wallet", VOTE],
-  ] as const)
-    expect(of(`submit/${path}`, body)).toBe(`type: ${path} has another type`);
 });
 
 it("get_activity has an organization and an id, and other queries may have neither", () => {
