@@ -16,6 +16,7 @@ import {
 import { renderText } from "../../src/index.js";
 import { startLab } from "../../src/lab/index.js";
 import { loopback } from "../support/loopback.js";
+import { members, typed as typedData } from "../support/typed-data.js";
 import { rejectionOf } from "./support.js";
 
 /** Two proofs of an address within one millisecond are equal, so the second would count as one that was used before. */
@@ -169,43 +170,23 @@ describe("verified signatures", async () => {
     ...more,
   });
   const to = `0x${"cc".repeat(20)}`;
-  const people = [
+  const types = {
+    Person: members("string", "address[]"),
+    Root: members("Person", "Person[2]", "bytes4", "bytes", "int64", "uint256", "bool"),
+  };
+  const EIP712Domain = [
     { name: "name", type: "string" },
-    { name: "wallets", type: "address[]" },
+    { name: "chainId", type: "uint256" },
+    { name: "verifyingContract", type: "address" },
   ];
-  const mail = [
-    { name: "from", type: "Person" },
-    { name: "to", type: "Person[2]" },
-    { name: "tag", type: "bytes4" },
-    { name: "data", type: "bytes" },
-    { name: "delta", type: "int64" },
-    { name: "amount", type: "uint256" },
-    { name: "sure", type: "bool" },
+  const [bob, nobody] = [
+    { m0: "Bob", m1: [] },
+    { m0: "", m1: [to] },
   ];
+  const message = { m0: { m0: "Cow", m1: [to, to] }, m1: [bob, nobody], m2: "0x01020304", m3: "0x0506", m4: "-7" };
   const typed = {
-    types: {
-      Person: people,
-      Mail: mail,
-      EIP712Domain: [
-        { name: "name", type: "string" },
-        { name: "chainId", type: "uint256" },
-        { name: "verifyingContract", type: "address" },
-      ],
-    },
+    ...typedData({ EIP712Domain, ...types }, { ...message, m5: String(2n ** 255n), m6: true }),
     domain: { name: "Lab", chainId: "0x1", verifyingContract: to },
-    primaryType: "Mail",
-    message: {
-      from: { name: "Cow", wallets: [to, to] },
-      to: [
-        { name: "Bob", wallets: [] },
-        { name: "", wallets: [to] },
-      ],
-      tag: "0x01020304",
-      data: "0x0506",
-      delta: "-7",
-      amount: String(2n ** 255n),
-      sure: true,
-    },
   };
   const authorization = { address: to, chainId: 8453, nonce: 200 };
   /** As ethers serializes it. */
@@ -262,11 +243,8 @@ describe("verified signatures", async () => {
   });
 
   it.each([
-    ["typed data without the type of its domain", { ...typed, types: { Person: people, Mail: mail } }],
-    [
-      "typed data with a member of another type",
-      { ...typed, message: { ...(typed as { message: object }).message, sure: 1 } },
-    ],
+    ["typed data without the type of its domain", { ...typed, types }],
+    ["typed data with a member of another type", { ...typed, message: { ...typed.message, m6: 1 } }],
   ])("%s is not proven", async (_, json) => {
     lab.setFault(null);
     const parameters = encoded("EIP712", "NO_OP", { payload: JSON.stringify(json) });

@@ -312,12 +312,9 @@ describe("a handler", () => {
     expect(seen).toEqual(["rejected e1 app.key"]);
   });
 
-  const refused: [string, Parts, RequestInit, number][] = [
-    ["an activity of somebody else", { body: JSON.stringify({ ...ACTIVITY, organizationId: child }) }, {}, 403],
-  ];
-  it.each(refused)("refuses %s", async (_, parts, changes, status) => {
+  it("refuses an activity of somebody else", async () => {
     const { seen, errors, post } = await setting();
-    expect(await post(parts, changes)).toBe(status);
+    expect(await post({ body: JSON.stringify({ ...ACTIVITY, organizationId: child }) })).toBe(403);
     expect([seen, errors]).toEqual([[], []]);
     expect(await post()).toBe(204);
   });
