@@ -1,4 +1,4 @@
-/** The message of a rejected activity, the same at every entrance (README.md, "Rejections"). */
+/** The message of a rejected activity, the same at every entrance (door/README.md, "Rejections"). */
 import { type Check, type CheckId, checkRow } from "../checks.js";
 import { cut, listed } from "../errors.js";
 import type { Report } from "../report/report.js";

@@ -63,7 +63,7 @@ describe("verified calls", () => {
       provenanceVerifier,
     });
     const error = await rejectionOf(verified.updateWallet(PARAMETERS));
-    expect((error as { message: string }).message).toMatch(/rejected: provenance\[0\]/);
+    expect((error as { message: string }).message).toMatch(/^rejected: provenance\.signer/);
   });
 
   it("of applications' app proofs take it too", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Bindings } from "../../src/door/bindings.js";
 import { Entrance } from "../../src/door/entrance.js";
 import type { AskedActivity } from "../../src/door/exchange.js";
+import * as verifying from "../../src/door/verifying.js";
 import { HttpFault, exchangeOf, replyTo, stampIn } from "../../src/door/http.js";
 
 const BODY = {
@@ -34,7 +35,11 @@ function opened({ method = "POST", path = "submit/x", body = BODY, stamp = STAMP
     if (expected === null || refusals.length > 0) throw new Error("refused");
     return { activity, report: { claims: { activity: { question: "id" } } }, verified: null };
   };
-  const entrance = new Entrance({ bindings, verify } as never, { allowUnproven }, null);
+  const entrance = new Entrance(
+    { bindings, verify, verifying: async () => verifying } as never,
+    { allowUnproven },
+    null,
+  );
   const exchange = exchangeOf(entrance, request);
   return Object.assign(exchange, { entrance });
 }
