@@ -105,7 +105,8 @@ export class Entrance {
     const open = { value, proven: settled.kind, report: null, settled };
     if (settled.kind === "unproven") return open;
     const { unfinishedOf } = await this.door.verifying();
-    return { ...open, reason: unfinishedOf(settled.activity)!.text };
+    // A status that is no text is none that is known.
+    return { ...open, reason: unfinishedOf(settled.activity)?.text ?? "the activity is not finished" };
   }
 
   async #judged({ question }: Exchange, value: JsonValue, call: EntranceCall): Promise<Handed> {

@@ -184,6 +184,9 @@ describe("an answer", () => {
       { "X-Bootproof": "unfinished", "X-Bootproof-Verified": "none" },
       { activity: { ...ACTIVITY, status: "ACTIVITY_STATUS_PENDING" } },
     ]);
+    // Whatever a service writes there, it is not completed.
+    for (const status of [null, 5, "", []])
+      expect((await settled(opened(), { status })).headers).toMatchObject({ "X-Bootproof": "unfinished" });
     const unproven = opened({ body: { ...BODY, generateAppProofs: false }, allowUnproven: true });
     expect((await settled(unproven)).headers).toEqual({ "X-Bootproof": "unproven", "X-Bootproof-Verified": "none" });
     expect((await reply({})).headers).toEqual({ "X-Bootproof-Verified": "none" });
