@@ -585,7 +585,7 @@ describe("invalid options", () => {
     ["no name", [{ binaryDigest: DIGEST }], "options.applications[0].name"],
     ["a name with a slash", [good, { ...good, name: "a/b" }], "options.applications[1].name"],
     ["a name twice", [good, good], "options.applications[1].name: another application has it"],
-    ["no digest", [{ name: "a" }], "options.applications[0].binaryDigest: required"],
+    ["no digest", [{ name: "a" }], "options.applications[0].binaryDigest is required"],
     ["a digest of 31 bytes", [{ ...good, binaryDigest: DIGEST.subarray(1) }], "binaryDigest"],
     ["a digest with a prefix", [{ ...good, binaryDigest: `sha256:${"00".repeat(32)}` }], "binaryDigest"],
     ["arguments that are text", [{ ...good, args: "--a" }], "options.applications[0].args"],
