@@ -57,7 +57,13 @@ async function cosmos(client: AnyClient, signWith: string, times = 1): Promise<b
   const wallet = await TurnkeyDirectWallet.init({ config: { client, organizationId, signWith } });
   const [{ address, pubkey }] = await wallet.getAccounts();
   const document = { bodyBytes: new Uint8Array([1]), authInfoBytes: new Uint8Array([2]), chainId: "lab-1" };
-  const { signed, signature } = await wallet.signDirect(address, { ...document, accountNumber: 3n });
+  const sign = (accountNumber: bigint): ReturnType<typeof wallet.signDirect> =>
+    wallet.signDirect(address, { ...document, accountNumber }).catch((error: Error) => {
+      // It takes no r or s that begins with a zero byte, as one in 128 does: another document has another.
+      if (!/ must be encoded as unpadded big endian/.test(error.message)) throw error;
+      return sign(accountNumber + 1n);
+    });
+  const { signed, signature } = await sign(3n);
   let digest = makeSignBytes(signed) as Uint8Array;
   for (let count = 0; count < times; count++) digest = sha256(digest);
   return secp256k1.verify(Buffer.from(signature.signature as string, "base64"), digest, pubkey, { prehash: false });
@@ -134,6 +140,13 @@ describe("cosmjs", () => {
   });
 });
 
+/** wallet-stamper keeps a zero byte before r or s that DER leaves out, in 9 of 1,200 stamps: so they are read leniently. */
+function compactOf(der: Uint8Array): Uint8Array {
+  const [length = 0, rest] = [der[3], der.subarray(4)];
+  const halves = [rest.subarray(0, length), rest.subarray(length + 2)];
+  return fromHex(halves.map((half) => toHex(half).slice(-64).padStart(64, "0")).join(""))!;
+}
+
 const seen: string[] = [];
 const schemes = new Set<string>();
 /** Passes requests to the lab under the lab's own key, if their stamp is valid: the lab knows fewer schemes. */
@@ -146,7 +159,7 @@ const gateway = await loopback(async (request, response, body) => {
     SIGNATURE_SCHEME_TK_API_P256: () => isStamped(header, body, stamp["publicKey"]),
     SIGNATURE_SCHEME_TK_API_ED25519: () => ed25519.verify(signature, body, key),
     SIGNATURE_SCHEME_TK_API_SECP256K1_EIP191: () =>
-      secp256k1.verify(signature, digest, key, { prehash: false, format: "der" }),
+      secp256k1.verify(compactOf(signature), digest, key, { prehash: false }),
   };
   seen.push(request.url!.replace("/public/v1/", ""));
   schemes.add(valid[stamp["scheme"]!]?.() === true ? stamp["scheme"]! : "invalid");
