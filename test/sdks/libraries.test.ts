@@ -140,7 +140,7 @@ describe("cosmjs", () => {
   });
 });
 
-/** wallet-stamper keeps a zero byte before r or s that DER leaves out, in 9 of 1,200 stamps: so they are read leniently. */
+/** wallet-stamper keeps a zero byte before r or s that DER leaves out, in 9 of 1,200 stamps. */
 function compactOf(der: Uint8Array): Uint8Array {
   const [length = 0, rest] = [der[3], der.subarray(4)];
   const halves = [rest.subarray(0, length), rest.subarray(length + 2)];
