@@ -7,7 +7,7 @@ import type { Entrance, EntranceCall } from "../door/entrance.js";
 import type { Handed } from "../door/handed.js";
 import { type FindBootProof, type Query, evidenceByKey } from "../door/evidence-source.js";
 import type { Exchange, Polling } from "../door/exchange.js";
-import { type ServiceQuestion, authOperationOf, operationOf } from "../door/question.js";
+import { type ServiceQuestion, authOperationOf, isSubmit, operationOf } from "../door/question.js";
 import { type Attempt, attempt, faultText } from "../errors.js";
 import {
   type ForeignClient,
@@ -172,7 +172,7 @@ export class Call {
       const own = this.#submits.find(({ firstId }) => firstId === question.activityId) ?? lastOf(this.#submits);
       if (own !== undefined) return { exchange: own, isFetched: true };
     }
-    if (question.kind === "submit" || question.kind === "vote") this.#submits.push(exchange);
+    if (isSubmit(question)) this.#submits.push(exchange);
     return { exchange, isFetched: false };
   }
 
@@ -181,11 +181,10 @@ export class Call {
     const { question } = exchange;
     // The organization of a question that names none is that of the client's configuration.
     const owner = question.organizationId ?? organizationId ?? "";
-    const isPolled = question.kind === "submit" || question.kind === "vote";
     const call: EntranceCall = {
       query: this.#queriesOf(owner, more),
       isFetched,
-      ...(isPolled && { polling: this.#polling(owner, more) }),
+      ...(isSubmit(question) && { polling: this.#polling(owner, more) }),
     };
     const handed = await entrance.settle(exchange, answerOfValue(answer), call);
     const value = plainJson(handed.value);

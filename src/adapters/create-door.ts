@@ -1,5 +1,6 @@
 /** A door for several entrances. */
-import { type DoorOptions, type SharedDoor, openDoor } from "../door/door.js";
+import { typedOptions } from "../decode/options.js";
+import { DOOR_OPTIONS, Door, type DoorOptions, type SharedDoor } from "../door/door.js";
 import { LATER } from "../door/later.js";
 
 /**
@@ -13,5 +14,5 @@ import { LATER } from "../door/later.js";
  * const verifying = client.withVerification(door);
  */
 export function createDoor(options: DoorOptions): SharedDoor {
-  return openDoor(options, LATER);
+  return new Door(typedOptions("options", options, DOOR_OPTIONS), LATER);
 }

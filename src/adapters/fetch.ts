@@ -7,7 +7,7 @@ import { ACCOUNT_OPTIONS, type AccountOptions, NEEDS_CLIENT } from "../door/acco
 import { exactText } from "../door/answer.js";
 import { checkedBaseUrl } from "../door/base-url.js";
 import { readBounded } from "../door/bounded-bytes.js";
-import { authOperationOf } from "../door/question.js";
+import { authOperationOf, isSubmit } from "../door/question.js";
 import { AT_DOOR, type AtDoor, doorOf, optionsAtDoor } from "../door/door.js";
 import { type AllowUnproven, Entrance, type EntranceCall } from "../door/entrance.js";
 import type { Handed } from "../door/handed.js";
@@ -206,9 +206,13 @@ class FetchEntrance {
     if ("fault" in stamp) throw new HttpFault("invalid-request", `not sent: ${stamp.fault}`);
     const exchange = exchangeOf(this.#entrance, { method, path, body, ...stamp });
     await this.#entrance.ready(exchange);
-    const { kind, operation } = exchange.question;
-    const effect = kind === "submit" || kind === "vote" ? "unknown" : "none";
-    return { operation, effect, settle: (read, call) => this.#entrance.settle(exchange, read, call) };
+    const { question } = exchange;
+    const effect = isSubmit(question) ? "unknown" : "none";
+    return {
+      operation: question.operation,
+      effect,
+      settle: (read, call) => this.#entrance.settle(exchange, read, call),
+    };
   }
 
   async #answered(

@@ -181,19 +181,15 @@ class ClientVerifier {
   readonly query: Query;
   readonly #transport: Transport;
   readonly #entrance: Entrance;
-  readonly #options: PollingOptions;
+  readonly #options: VerifiedClientOptions;
 
   constructor(transport: Transport, given: Policy | SignedPolicy | SharedDoor, more: VerifiedClientOptions) {
-    const { pollIntervalMs, pollAttempts, ...options } = typedOptions("options", more, VERIFIED_CLIENT_OPTIONS);
+    this.#options = typedOptions("options", more, VERIFIED_CLIENT_OPTIONS);
     const at = given instanceof Door ? { door: given } : { policy: given as Policy, now: () => transport.now() };
-    this.door = doorOf({ ...options, ...at }, PARTS);
+    this.door = doorOf({ ...this.#options, ...at }, PARTS);
     this.query = (name, parameters, call) => query(transport, { name }, parameters, call);
     this.#transport = transport;
     this.#entrance = new Entrance(this.door, {}, null);
-    this.#options = {
-      ...(pollIntervalMs !== undefined && { pollIntervalMs }),
-      ...(pollAttempts !== undefined && { pollAttempts }),
-    };
   }
 
   async submit<Result>(

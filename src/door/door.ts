@@ -220,7 +220,7 @@ export interface DoorOptions extends VerificationOptions {
   readonly now?: () => Date;
 }
 
-const DOOR_OPTIONS: MembersOf<DoorOptions> = {
+export const DOOR_OPTIONS: MembersOf<DoorOptions> = {
   policy: required(ANY_POLICY),
   now: optional(callable),
   ...VERIFICATION_OPTIONS,
@@ -243,11 +243,6 @@ export const AT_DOOR: MembersOf<AtDoor> = {
   policy: optional(unchecked),
   door: demand(instanceOf<SharedDoor>(Door, "a door of createDoor")),
 };
-
-/** Makes a door. Throws TypeError for invalid options. */
-export function openDoor(options: DoorOptions, parts: DoorParts): SharedDoor {
-  return new Door(typedOptions("options", options, DOOR_OPTIONS), parts);
-}
 
 /** Reads options. A policy is required unless there is a door. Throws TypeError as {@link typedOptions} does. */
 export function optionsAtDoor<T extends AtDoor>(given: T, shapes: MembersOf<T>): T {

@@ -40,6 +40,11 @@ export interface UnverifiedQuestion {
 
 export type ServiceQuestion = SubmitQuestion | QuestionById | UnverifiedQuestion;
 
+/** Whether the request changes something, so that nobody knows what it did where its answer is lost. */
+export function isSubmit(question: ServiceQuestion): question is SubmitQuestion {
+  return question.kind === "submit" || question.kind === "vote";
+}
+
 const PATH = /^\/public\/v1\/(query|submit)\/([a-z0-9_]+)$/;
 const QUERIES: ReadonlyMap<string, "activity" | "list"> = new Map([
   ["get_activity", "activity"],

@@ -13,6 +13,7 @@ import type { VerifyOptions } from "../inputs.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import type { ProvenanceVerifier } from "../verify/provenance-demand.js";
 import { MAX_REQUEST_BYTES } from "../door/http.js";
+import { isSubmit } from "../door/question.js";
 import { printable } from "../report/printable.js";
 import { refusedHead } from "./listener.js";
 import { NO_ROOM, Upstream, UpstreamFault, declaredLength } from "./node-upstream.js";
@@ -264,10 +265,10 @@ class ProxyServer implements RunningProxy {
 
   async #forward(forwarded: ForwardedRequest, shares: Shares, gone: AbortSignal): Promise<Reply> {
     const { exchange } = forwarded;
-    const { kind, operation } = exchange.question;
-    const isSubmit = kind === "submit" || kind === "vote";
+    const { question } = exchange;
+    const isLasting = isSubmit(question);
     // A submit takes effect even if its caller is gone, and its answer must be bound to its request.
-    const signal = isSubmit ? new AbortController().signal : gone;
+    const signal = isLasting ? new AbortController().signal : gone;
     try {
       const answer = await this.#upstream.exchange(forwarded, signal, (bytes) => shares.answers.take(bytes, signal));
       await takeParsed(answer, shares, signal);
@@ -275,8 +276,8 @@ class ProxyServer implements RunningProxy {
       return await this.#proxy.answer(exchange, answer, ended);
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error;
-      const advice = isSubmit ? ". The service may have carried it out" : "";
-      return refusal(error.kind, `${isSubmit ? "submit" : "query"}/${operation}: ${error.message}${advice}`);
+      const advice = isLasting ? ". The service may have carried it out" : "";
+      return refusal(error.kind, `${isLasting ? "submit" : "query"}/${question.operation}: ${error.message}${advice}`);
     }
   }
 

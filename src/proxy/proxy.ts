@@ -13,6 +13,7 @@ import type { Exchange } from "../door/exchange.js";
 import { type Headers, HttpFault, exchangeOf, replyTo, stampIn } from "../door/http.js";
 import { LATER } from "../door/later.js";
 import type { Signal } from "../door/platform.js";
+import { isSubmit } from "../door/question.js";
 import { inTurns, turn } from "../verify/in-turns.js";
 import { type RefusalKind, type Reply, refusal } from "./reply.js";
 
@@ -137,10 +138,12 @@ function invalid(fault: string): HttpFault {
   return new HttpFault("invalid-request", `not sent: ${fault}`);
 }
 
-function refusalOf({ question: { kind, operation } }: Exchange, error: unknown): Reply {
-  const isSubmit = kind === "submit" || kind === "vote";
-  const advice = isSubmit ? " The service may have carried it out: check the activity before you submit again." : "";
-  const group = isSubmit ? "submit" : "query";
+function refusalOf({ question }: Exchange, error: unknown): Reply {
+  const { operation } = question;
+  const advice = isSubmit(question)
+    ? " The service may have carried it out: check the activity before you submit again."
+    : "";
+  const group = isSubmit(question) ? "submit" : "query";
   const failed = (of: RefusalKind, message: string, details: readonly JsonObject[] = []): Reply =>
     refusal(of, `${group}/${message.startsWith(`${operation}: `) ? "" : `${operation}: `}${message}`, details);
   if (error instanceof RejectedActivityError) return failed("rejected", error.message, failedChecks(error));
