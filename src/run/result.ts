@@ -1,62 +1,32 @@
+/** What an audit says of one entry. It depends only on the entry, its expectation and the setting. */
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
-import { printableJson } from "../decode/json.js";
 import type { Report, Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
-/**
- * A result. It depends only on entry and setting. The members of a line are a public contract (audit/README.md, "A
- * result").
- */
-export interface AuditResult {
-  /** Number of the entry in the input, from 1. In a file of lines, it is the number of the line. */
-  readonly n: number;
-  /** Path of the file inside its folder, if the input is a folder. */
-  readonly file?: string;
-  readonly verdict: Verdict | "malformed";
+export interface EntryResult {
+  /** `malformed`: it is no evidence. `unjudged`: judging it failed, which is no verdict about it. */
+  readonly verdict: Verdict | "malformed" | "unjudged";
   /** The failed checks, each once, in the order of the table of checks. */
   readonly failed: readonly CheckId[];
+  /** The checks that warn, each once, in the same order. */
+  readonly warnings: readonly CheckId[];
   /** Present if the entry is rejected only because of its age. */
   readonly stale?: true;
-  /** Present if there are expectations but none for this entry, which was therefore compared with nothing. */
-  readonly expected?: false;
-  /** Why an entry is malformed, has no boot proof, or cannot be compared with its expectation. */
+  /** Why an entry is malformed or unjudged, has no boot proof, or cannot be compared with its expectation. */
   readonly reason?: string;
-  /** The policy's deployments that matched, each once. */
-  readonly deployments?: readonly string[];
   /** Warnings for which an entry with a good verdict is not accepted, if the setting's acceptance is `strict`. */
   readonly refusedFor?: readonly string[];
   /** Rules of the policy that were not applied, because the entry has only boot proofs or is a bare document. */
   readonly notApplied?: readonly string[];
-  /**
-   * Times of the oldest and the newest document of an accepted entry, in RFC 3339. The written line leaves them out.
-   */
+  /** The policy's deployments that matched, each once. */
+  readonly deployments?: readonly string[];
+  /** Times of the oldest and the newest document of an accepted entry, in RFC 3339. No line of results has them. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
-export type EntryResult = Omit<AuditResult, "n" | "file" | "expected">;
-
-/** Returns one line of JSON, without its line feed. The same entry and setting give the same bytes. */
-export function resultLine(result: AuditResult): string {
-  const { n, file, verdict, failed, stale, expected, reason, deployments, refusedFor, notApplied } = result;
-  return printableJson(
-    JSON.stringify({
-      n,
-      ...(file !== undefined && { file }),
-      verdict,
-      failed,
-      ...(stale && { stale }),
-      ...(expected === false && { expected }),
-      ...(reason !== undefined && { reason }),
-      ...(deployments && { deployments }),
-      ...(refusedFor && { refusedFor }),
-      ...(notApplied && { notApplied }),
-    }),
-  );
-}
-
-export function malformedResult(n: number, reason: string): AuditResult {
-  return { n, verdict: "malformed", failed: [], reason };
+export function malformedResult(reason: string): EntryResult {
+  return { verdict: "malformed", failed: [], warnings: [], reason };
 }
 
 /** Returns the result of a judged entry. `attestations` are those of its boot proofs, or its bare document. */
@@ -71,12 +41,11 @@ export async function resultOf(
   attestations: readonly (VerifiedAttestation | null)[],
   acceptance: "standard" | "strict",
 ): Promise<EntryResult> {
-  const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
-  const judged = {
-    verdict,
-    failed: CHECK_IDS.filter((id) => failed.has(id)),
-    ...(stale && { stale }),
+  const idsOf = (wanted: "fail" | "warn"): readonly CheckId[] => {
+    const found = new Set(checks.filter(({ status }) => status === wanted).map(({ id }) => id));
+    return found.size === 0 ? [] : CHECK_IDS.filter((id) => found.has(id));
   };
+  const judged = { verdict, failed: idsOf("fail"), warnings: idsOf("warn"), ...(stale && { stale }) };
   if (verdict === "rejected") return judged;
   // Only a report has the reasons, and it takes time to make, so it is made only if the acceptance is `strict`.
   const refused = acceptance === "strict" ? reasonsOf(await report()) : {};
@@ -87,7 +56,7 @@ export async function resultOf(
 function factsOf(
   appraisal: EvidenceVerdict["appraisal"],
   attestations: readonly (VerifiedAttestation | null)[],
-): Pick<AuditResult, "deployments" | "notApplied" | "documentTimes"> {
+): Pick<EntryResult, "deployments" | "notApplied" | "documentTimes"> {
   const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
   const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
   const notApplied = appraisal?.notApplied ?? [];
@@ -98,7 +67,7 @@ function factsOf(
   };
 }
 
-function reasonsOf({ refusedFor }: Report): Pick<AuditResult, "refusedFor"> {
+function reasonsOf({ refusedFor }: Report): Pick<EntryResult, "refusedFor"> {
   return refusedFor === undefined ? {} : { refusedFor };
 }
 

@@ -1,4 +1,4 @@
-/** What the caller expects of an entry, as JSON (audit/README.md, "Expectations"). */
+/** What the caller expects of an entry, as JSON (run/README.md, "Expectations"). */
 import type { Evidence } from "../bootproof.js";
 import { parseTime } from "../decode/decimal-time.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
@@ -59,12 +59,13 @@ export function incomparable(evidence: Evidence, expectation: Expectation): Entr
   if (reason === null) return null;
   const isOfActivity = activity !== undefined || /^expected\.(?:id|type|parameters):/.test(reason);
   const failed: CheckId = isOfActivity ? "activity.request" : "app.request";
-  return { verdict: "rejected", failed: [failed], reason };
+  return { verdict: "rejected", failed: [failed], warnings: [], reason };
 }
 
 /** The result of a bare document that has an expectation. */
 export const NO_DOCUMENT: EntryResult = {
   verdict: "rejected",
   failed: ["app.request"],
+  warnings: [],
   reason: "expected: needs app proofs or an activity to compare with; the entry is only a document",
 };

@@ -1,17 +1,17 @@
 /** The module of a judging thread; the pool calls it with one batch at a time. */
 import { workerData } from "node:worker_threads";
-import type { Auditor } from "./auditor.js";
-import { type JudgedBatch, MARK } from "./batch.js";
 import { useOneThread } from "../verify/cryptography.js";
 import { type WrittenResults, writeResults } from "./answered.js";
-import { judgeOwnBatch } from "./judge.js";
+import type { Auditor } from "./auditor.js";
+import { type JudgedBatch, judgeBatch } from "./judge.js";
 import { nodeAuditor } from "./node-auditor.js";
 import type { AuditSetting } from "./setting.js";
 
+/** The states of an entry in a thread. */
+export const MARK = { waiting: 0, begun: 1, done: 2 } as const;
+
 /** A batch with its entries in one buffer, which is transferred to the thread and not copied. */
 export interface PackedBatch {
-  readonly index: number;
-  readonly first: number;
   readonly bytes: Uint8Array;
   readonly ends: readonly number[];
   readonly expected?: readonly (string | null)[];
@@ -20,8 +20,8 @@ export interface PackedBatch {
 }
 
 /**
- * Results in short form: most differ only in the entry's number, and copying each to the main thread took as long as
- * parsing an entry. A module of the caller (`ThreadOptions.module`) may return plain results.
+ * Results in short form: copying each to the main thread took as long as parsing an entry. A module of the caller
+ * (`ThreadOptions.module`) may return plain results.
  */
 export type PackedResults = Omit<JudgedBatch, "results"> & {
   readonly results: WrittenResults | JudgedBatch["results"];
@@ -29,10 +29,7 @@ export type PackedResults = Omit<JudgedBatch, "results"> & {
 
 let auditor: Promise<Auditor> | undefined;
 
-/**
- * Returns the auditor. It is made with the first batch and not on import, because only threads of a pool have a
- * setting.
- */
+/** Returns the auditor. It is made with the first batch, because only threads of a pool have a setting. */
 function auditorOfThread(): Promise<Auditor> {
   // The first item belongs to the pool.
   const [, setting] = workerData as readonly [unknown, AuditSetting];
@@ -43,18 +40,11 @@ function auditorOfThread(): Promise<Auditor> {
   return auditor;
 }
 
-export default async function judgeInThread({ bytes, ends, marks, ...batch }: PackedBatch): Promise<PackedResults> {
+export default async function judgeInThread({ bytes, ends, marks, ...rest }: PackedBatch): Promise<PackedResults> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
   const own = await auditorOfThread();
   marks[entries.length] = MARK.begun;
-  const judge: Auditor["judge"] = async (n, ...entry) => {
-    marks[n - batch.first] = MARK.begun;
-    try {
-      return await own.judge(n, ...entry);
-    } finally {
-      marks[n - batch.first] = MARK.done;
-    }
-  };
-  const judged = await judgeOwnBatch({ judge }, { ...batch, entries }, () => performance.now());
+  const onMark = (at: number, isDone: boolean): void => void (marks[at] = isDone ? MARK.done : MARK.begun);
+  const judged = await judgeBatch(own, { ...rest, entries }, () => performance.now(), onMark);
   return { ...judged, results: writeResults(judged.results) };
 }

@@ -19,7 +19,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import { type Expectation, type Expected, expectationOf } from "../verify/expectation.js";
 import { readEntry } from "./entry.js";
 import { NO_DOCUMENT, incomparable } from "./expected.js";
-import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
+import { type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
 /** Maximum number of cached signatures and imported keys. A boot proof has about ten. */
@@ -82,20 +82,20 @@ export class Auditor {
    *
    * @example
    * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
-   * console.log(resultLine(await auditor.judge(1, line)));
+   * const { verdict, failed } = await auditor.judge(line);
    */
-  async judge(n: number, bytes: Uint8Array, expected?: Expected): Promise<AuditResult> {
+  async judge(bytes: Uint8Array, expected?: Expected): Promise<EntryResult> {
     const expectation = expected === undefined ? null : expectationOf(expected);
     const entry = readEntry(bytes);
     switch (entry.kind) {
       case "malformed":
-        return malformedResult(n, entry.reason);
+        return malformedResult(entry.reason);
       case "document":
-        return { n, ...(expectation ? NO_DOCUMENT : await this.#judgeDocument(entry.document)) };
+        return expectation ? NO_DOCUMENT : this.#judgeDocument(entry.document);
       case "bundle":
-        return { n, ...(await this.#judge(entry.bundle.evidence, expectation, false)) };
+        return this.#judge(entry.bundle.evidence, expectation, false);
       case "evidence":
-        return { n, ...(await this.#judge(entry.evidence, expectation, entry.isBootProofs)) };
+        return this.#judge(entry.evidence, expectation, entry.isBootProofs);
     }
   }
 
@@ -161,8 +161,9 @@ export class Auditor {
 
 function tooManyBuilds({ provenance = [] }: Evidence): EntryResult | null {
   if (provenance.length <= MAX_PROVENANCE) return null;
-  const reason = `${provenance.length} provenance bundles with the setting's, expected at most ${MAX_PROVENANCE}`;
-  return { verdict: "malformed", failed: [], reason };
+  return malformedResult(
+    `${provenance.length} provenance bundles with the setting's, expected at most ${MAX_PROVENANCE}`,
+  );
 }
 
 function keyTextOf(appProof: unknown): string {

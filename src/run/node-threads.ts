@@ -5,12 +5,10 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
-import { type Batch, type Judge, type JudgedBatch, MARK, ownBatch, partOf } from "./batch.js";
-import { TOO_SLOW_REASON, joined, unjudgedResult } from "./judge.js";
+import { type Batch, type Judge, type JudgedBatch, TOO_SLOW, UNJUDGED, joined, ownBatch, partOf } from "./judge.js";
 import { defaultThreads } from "./node-cores.js";
 import { expandResults } from "./answered.js";
-import type { PackedBatch, PackedResults } from "./node-thread.js";
-import { malformedResult } from "./result.js";
+import { MARK, type PackedBatch, type PackedResults } from "./node-thread.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
@@ -35,7 +33,7 @@ const THREAD_OPTIONS: MembersOf<ThreadOptions> = {
 const ENTRY_TIMEOUT_MS = 60_000;
 
 /**
- * Makes a judge with threads, which start on demand. `Auditor.of` must accept the setting. An entry is malformed if it
+ * Makes a judge with threads, which start on demand. `Auditor.of` must accept the setting. An entry is unjudged if it
  * ends its thread twice or takes too long twice. The other entries of its batch are judged again. Throws TypeError for
  * a time that is not positive.
  */
@@ -106,22 +104,20 @@ class ThreadJudge implements Judge {
     if (batch.entries.length === 1) return this.#judgeAlone(batch);
     const judged = await this.#attempt(batch);
     if ("results" in judged) return judged;
-    const parts: Omit<JudgedBatch, "index">[] = [];
+    const parts: JudgedBatch[] = [];
     for (const [from, to] of rangesOf(batch.entries.length, judged.suspects))
-      parts.push(await this.#judge({ index: batch.index, ...partOf(batch, from, to) }));
-    return { index: batch.index, ...joined(parts) };
+      parts.push(await this.#judge(partOf(batch, from, to)));
+    return joined(parts);
   }
 
   /** Judges a single entry, twice if the thread fails, because the entry may not be the cause. */
   async #judgeAlone(batch: Batch): Promise<JudgedBatch> {
-    const { index, first } = batch;
     for (let tries = 1; ; tries++) {
       const judged = await this.#attempt(batch);
       if ("results" in judged) return judged;
       if (tries < TRIES) continue;
-      if (!judged.isLate) return { index, results: [unjudgedResult(first)] };
-      const slowest = { n: first, milliseconds: this.#entryTimeoutMs };
-      return { index, results: [malformedResult(first, TOO_SLOW_REASON)], slowest };
+      if (!judged.isLate) return { results: [UNJUDGED] };
+      return { results: [TOO_SLOW], slowest: { at: 0, milliseconds: this.#entryTimeoutMs } };
     }
   }
 
@@ -207,8 +203,8 @@ class ThreadJudge implements Judge {
 function shippedThread(): string {
   const beside = new URL("./bootproof-thread.js", import.meta.url);
   if (existsSync(beside)) return beside.href;
-  const entry = createRequire(import.meta.url).resolve("bootproof/audit/node");
-  return new URL("../../audit/thread.js", pathToFileURL(entry)).href;
+  const entry = createRequire(import.meta.url).resolve("bootproof/run/node");
+  return new URL("../../run/thread.js", pathToFileURL(entry)).href;
 }
 
 function pack({ entries, ...batch }: Batch): PackedBatch {
