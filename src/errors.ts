@@ -114,7 +114,7 @@ export type MalformedCode =
   | "trust-anchor"
   | "page"
   | "release"
-  | "log"
+  | "run"
   | "diff"
   | "image"
   | "provenance"

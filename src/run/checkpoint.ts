@@ -1,5 +1,5 @@
 /**
- * Checkpoints: the number of entries of a log and its last hash, as a signed note that others keep (watch/README.md,
+ * Checkpoints: the number of entries of a log and its last hash, as a signed note that others keep (run/README.md,
  * "Checkpoints").
  */
 import { typedOptions } from "../decode/options.js";

@@ -1,0 +1,368 @@
+/** Verifies files of results: each line follows the line before it (run/README.md, "What a chain shows"). */
+import { concatBytes } from "../bytes.js";
+import { callable, date, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, demand, optional, text, wholeNumber } from "../decode/shapes.js";
+import { MalformedError, faultText } from "../errors.js";
+import { CheckpointError, type SignedCheckpoint, readCheckpoint } from "./checkpoint.js";
+import { LineReader, MAX_LINE_BYTES, NO_LINES, type RunEnd, type RunLine, isResult } from "./line.js";
+
+/** The first fault of a file. */
+export interface RunFault {
+  /** Number of the line, counted from 1 over all files. */
+  readonly line: number;
+  /**
+   * - `unfinished`: the last line has no line feed, as if the process was killed during a write.
+   * - `malformed`: the line is too long, or is not exactly as bootproof writes it.
+   * - `chain`: the line does not follow the line before it.
+   * - `begun-anew`: a later file begins a chain of its own.
+   * - `head`: the last line's hash differs from the head that was kept elsewhere.
+   * - `checkpoint`: the checkpoint is of another file, or its signature is wrong.
+   */
+  readonly kind: "unfinished" | "malformed" | "chain" | "begun-anew" | "head" | "checkpoint";
+  readonly message: string;
+  /** Name of the file that has the line; null if the files have no names. */
+  readonly file: string | null;
+}
+
+/** The step from a line to the next one, or from the last line to the present. */
+export interface RunStep {
+  /** Number of the earlier line. */
+  readonly entry: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface RunVerification {
+  readonly format: "bootproof-run-verification/1";
+  /** Whether no line was changed, as far as a chain shows that: see `open`. */
+  readonly intact: boolean;
+  /** Whether the file is intact, and `missing` is empty. */
+  readonly complete: boolean;
+  /** Sentences about what was not verified because it was not passed: earlier files, or the key of the checkpoint. */
+  readonly missing: readonly string[];
+  /** Number of lines before the first one that does not follow. */
+  readonly entries: number;
+  /** Number `n` of the first line that `entries` counts; null if it counts none. */
+  readonly firstEntry: number | null;
+  readonly lastEntry: number;
+  /** Times of the first and last lines that `entries` counts, RFC 3339; null if it counts none. */
+  readonly firstAt: string | null;
+  readonly lastAt: string | null;
+  /** SHA-256, in hex, of the last line that `entries` counts, without its line feed; zeros if it counts none. */
+  readonly head: string;
+  readonly fault: RunFault | null;
+  /** The checkpoint; null if none was passed, or if its signature is wrong. */
+  readonly checkpoint: SignedCheckpoint | null;
+  /** Sentences about what the verification left open. */
+  readonly open: readonly string[];
+  /** Time of the newest `started` or `alive`; null if there is none. */
+  readonly lastSign: string | null;
+  /** The first 100 steps to a time that is earlier by more than a second. */
+  readonly backwards: readonly RunStep[];
+  /** The first 100 steps that are longer than `maxGapMs`. */
+  readonly gaps: readonly RunStep[];
+}
+
+type Bytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** The bytes of a file of results, in pieces of any length, and its name for messages. */
+export interface RunStream {
+  readonly name: string | null;
+  readonly stream: Bytes;
+}
+
+export interface VerifyRunOptions {
+  /** SHA-256 of the last line, in hex, from a copy that was kept outside the file. */
+  readonly head?: string;
+  /** A checkpoint of the file: a signed note, or one that was read before. The file may have grown since. */
+  readonly checkpoint?: string | Uint8Array | SignedCheckpoint;
+  /** Ed25519 public key of the checkpoint, as PEM. Without a key the signature is not checked: see `missing`. */
+  readonly key?: string;
+  /** The origin that the checkpoint must have. Default: any. */
+  readonly origin?: string;
+  /**
+   * The last line of a part that was verified before, such as a checkpoint that was read with its key. The first file
+   * must begin with the line after it, or have that line. Default: a file may begin with any line, and is not complete
+   * then.
+   */
+  readonly after?: RunEnd;
+  /** The longest time between two lines, from the first `started` or `alive` to `now`. Default: no limit. */
+  readonly maxGapMs?: number;
+  /** The present, which `maxGapMs` requires. */
+  readonly now?: Date;
+  /** Returns the SHA-256 of bytes, in hex. Default: that of the platform's WebCrypto, which is slower than Node's. */
+  readonly hashOf?: (bytes: Uint8Array) => string | Promise<string>;
+}
+
+const OPTIONS: MembersOf<VerifyRunOptions> = {
+  head: demand(text),
+  checkpoint: demand(plain),
+  key: demand(text),
+  origin: demand(text),
+  after: optional(plain),
+  maxGapMs: demand(wholeNumber(1)),
+  now: optional(date),
+  hashOf: optional(callable),
+};
+
+const CUT =
+  "lines removed from the end, a changed last line, and a file rewritten as a whole by anyone who can write it: keep " +
+  "the head in another place, and pass it with --head, or a checkpoint (bootproof log checkpoint)";
+const NO_KEY = "who signed the checkpoint: its signature was not checked; pass the public key with --key";
+const NO_SIGN = "whether the watch was running: no line is of a start or a sign of life, from which gaps are counted";
+const WORD = "that each verdict is right: verify the evidence again with bootproof verify or bootproof audit";
+
+/**
+ * Verifies the files of a chain, in their order. Faults of the files are returned, not thrown. Rejects with the error of
+ * a stream, with `MalformedError` for a note that is not a checkpoint, and with TypeError for invalid options.
+ * @example
+ * ```ts
+ * const { intact, fault } = await verifyRun([{ name: "boots.jsonl", stream: createReadStream("boots.jsonl") }]);
+ * ```
+ */
+export async function verifyRun(
+  files: Iterable<RunStream> | AsyncIterable<RunStream>,
+  given: VerifyRunOptions = {},
+): Promise<RunVerification> {
+  const options = typedOptions("options", given, OPTIONS);
+  const { after, checkpoint: note, key, origin, maxGapMs, now, hashOf } = options;
+  if (maxGapMs !== undefined && now === undefined)
+    throw new TypeError("options.now: required with options.maxGapMs");
+  if ((after as Partial<SignedCheckpoint> | undefined)?.isVerified === false)
+    throw new TypeError("options.after: its signature was not verified: read it with a key");
+  if (note === undefined && (key ?? origin) !== undefined)
+    throw new TypeError("options.key, options.origin: required only with options.checkpoint");
+  const found = await checkpointOf(options);
+  const checkpoint = found instanceof CheckpointError ? null : found;
+  const chain = new Chain(new LineReader(hashOf), { after, checkpoint, head: options.head, maxGapMs });
+  await chain.readAll(files);
+  chain.finish(now);
+  if (found instanceof CheckpointError) chain.fail("checkpoint", found.message);
+  return chain.verification();
+}
+
+/** Reads the checkpoint; null if none was passed. Resolves to the error of a wrong signature or origin. */
+async function checkpointOf({ checkpoint: note, key, origin }: VerifyRunOptions): Promise<SignedCheckpoint | CheckpointError | null> {
+  if (note === undefined) return null;
+  if (typeof note === "object" && "isVerified" in note) return note;
+  const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
+  return readCheckpoint(note, demands).catch((error: unknown) => {
+    if (error instanceof CheckpointError) return error;
+    throw error;
+  });
+}
+
+interface ChainOptions {
+  readonly after?: RunEnd | undefined;
+  readonly checkpoint?: SignedCheckpoint | null;
+  readonly head?: string | undefined;
+  readonly maxGapMs?: number | undefined;
+}
+
+const MOST_LISTED = 100;
+/** Verifications run beside one another, so their times may be recorded in another order. */
+const TOLERANCE_MS = 1000;
+
+/** Follows lines, and keeps the first fault. */
+export class Chain {
+  readonly #reader: LineReader;
+  readonly #options: ChainOptions;
+  /** The line before the first one. */
+  #base: RunEnd = NO_LINES;
+  end: RunEnd = NO_LINES;
+  fault: RunFault | null = null;
+  #file: string | null = null;
+  #isFirstOfFile = true;
+  #first: string | null = null;
+  #last: string | null = null;
+  #lastSign: string | null = null;
+  readonly #backwards: RunStep[] = [];
+  readonly #gaps: RunStep[] = [];
+  /** Of the lines that were demanded, those that the files have, by their number. */
+  readonly #found = new Map<number, string>();
+
+  constructor(reader: LineReader, options: ChainOptions = {}) {
+    [this.#reader, this.#options] = [reader, { ...options, head: options.head?.toLowerCase() }];
+  }
+
+  /** Reads files to their end, or to the first fault. */
+  async readAll(files: Iterable<RunStream> | AsyncIterable<RunStream>): Promise<void> {
+    for await (const { name, stream } of files) {
+      this.begin(name);
+      for await (const { bytes, isEnded } of linesOf(stream)) {
+        if (!isEnded) this.fail("unfinished", UNFINISHED);
+        else await this.add(bytes);
+        if (this.fault !== null) return;
+      }
+    }
+  }
+
+  /** Begins a file. */
+  begin(name: string | null): void {
+    [this.#file, this.#isFirstOfFile] = [name, true];
+  }
+
+  /** Adds a line. Null, with a `fault`, if it does not follow. */
+  async add(bytes: Uint8Array): Promise<RunLine | null> {
+    const line = await this.#reader.read(bytes).catch((error: unknown) => {
+      if (!(error instanceof MalformedError)) throw error;
+      return this.fail("malformed", `not as bootproof writes it: ${faultText(error.faults)}`);
+    });
+    if (line === null) return null;
+    const { n, previous, at } = line.entry;
+    if (this.end.entries === 0) this.#begin(line);
+    if (n === 1 && this.end.entries > 0 && this.#isFirstOfFile) return this.fail("begun-anew", twoChains(this.end));
+    if (n !== this.end.entries + 1 || previous !== this.end.head) return this.fail("chain", notNext(line, this.end));
+    this.#isFirstOfFile = false;
+    this.#stepTo(at);
+    this.end = { entries: n, head: line.hash };
+    [this.#first, this.#last] = [this.#first ?? at, at];
+    if (!isResult(line.entry) && (line.entry.event === "started" || line.entry.event === "alive")) this.#lastSign = at;
+    this.#notice(this.end);
+    return line;
+  }
+
+  /** A first file may begin with a later line, unless the caller named the line before it. */
+  #begin({ entry: { n, previous } }: RunLine): void {
+    const { after } = this.#options;
+    if (after !== undefined && n > 1) this.#base = { entries: after.entries, head: after.head };
+    else if (n > 1) this.#base = { entries: n - 1, head: previous };
+    this.end = this.#base;
+    this.#notice(this.#base);
+  }
+
+  #notice({ entries, head }: RunEnd): void {
+    const { after, checkpoint } = this.#options;
+    if (entries === after?.entries || entries === checkpoint?.entries) this.#found.set(entries, head);
+  }
+
+  #stepTo(to: string): void {
+    if (this.#last === null) return;
+    const from = this.#last;
+    const step = { entry: this.end.entries, from, to };
+    const ms = Date.parse(to) - Date.parse(from);
+    if (ms < -TOLERANCE_MS && this.#backwards.length < MOST_LISTED) this.#backwards.push(step);
+    const { maxGapMs = Infinity } = this.#options;
+    if (ms > maxGapMs && this.#lastSign !== null && this.#gaps.length < MOST_LISTED) this.#gaps.push(step);
+  }
+
+  /** Records the first fault. */
+  fail(kind: RunFault["kind"], message: string, line = this.end.entries + 1): null {
+    this.fault ??= { line, kind, message: `line ${line}: ${message}`, file: this.#file };
+    return null;
+  }
+
+  /** Compares the end with what was kept elsewhere, and with the present. */
+  finish(now?: Date): void {
+    if (now !== undefined) this.#stepTo(now.toISOString());
+    const { after, checkpoint, head } = this.#options;
+    const { entries, head: own } = this.end;
+    for (const kept of [after, checkpoint]) if (kept) this.#compare(kept);
+    if (head !== undefined && head !== own)
+      this.fail("head", `its hash is ${own}, and ${head} was kept: lines were removed or added since`, Math.max(entries, 1));
+  }
+
+  #compare({ entries, head }: RunEnd): void {
+    const found = this.#found.get(entries);
+    if (found === head || (entries === 0 && head === NO_LINES.head)) return;
+    const line = Math.max(Math.min(entries, this.end.entries), this.#base.entries + 1);
+    const [least, most] = [this.#base.entries + 1, this.end.entries];
+    if (entries < this.#base.entries)
+      this.fail("checkpoint", `the checkpoint is of line ${entries}, in a file before these: pass that file, too`, line);
+    else if (found === undefined)
+      this.fail(
+        "checkpoint",
+        `the files have lines ${least} to ${most}, and the checkpoint is of line ${entries}: the last lines are missing, ` +
+          "the file was rewritten, or the checkpoint is of another one",
+        line,
+      );
+    else
+      this.fail(
+        "checkpoint",
+        `its hash is ${found}, and the checkpoint has ${head}: the file was rewritten, or the checkpoint is of another one`,
+        line,
+      );
+  }
+
+  verification(): RunVerification {
+    const { after, checkpoint = null, head, maxGapMs } = this.#options;
+    const [before, { entries }] = [this.#base.entries, this.end];
+    const isNone = entries === before;
+    const vouched = Math.max(checkpoint?.entries ?? 0, after?.entries ?? 0);
+    const isCovered = head !== undefined || (vouched > 0 && vouched >= entries);
+    const missing = [
+      ...(before > 0 && after === undefined ? [earlier(before, this.#base.head)] : []),
+      ...(checkpoint?.isVerified === false ? [NO_KEY] : []),
+      ...(maxGapMs !== undefined && this.#lastSign === null ? [NO_SIGN] : []),
+    ];
+    return {
+      format: "bootproof-run-verification/1",
+      intact: this.fault === null,
+      complete: this.fault === null && missing.length === 0,
+      missing,
+      entries: entries - before,
+      firstEntry: isNone ? null : before + 1,
+      lastEntry: entries,
+      firstAt: isNone ? null : this.#first,
+      lastAt: isNone ? null : this.#last,
+      head: this.end.head,
+      fault: this.fault,
+      checkpoint,
+      open: [
+        ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
+        ...(isCovered ? [] : [`${vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `}${CUT}`]),
+        WORD,
+      ],
+      lastSign: this.#lastSign,
+      backwards: this.#backwards,
+      gaps: this.#gaps,
+    };
+  }
+}
+
+const UNFINISHED =
+  "it does not end with a line feed: the process was killed during a write (a start with this file cuts it off), or " +
+  "the file was cut";
+
+function notNext({ entry: { n, previous } }: RunLine, { entries, head }: RunEnd): string {
+  if (n !== entries + 1) return `it has the number ${n}, and ${entries + 1} was expected: lines were removed or added`;
+  return (
+    `it does not follow line ${entries}, whose hash is ${head}: it has ${previous}. One of the two lines was changed, or ` +
+    "lines between them were replaced"
+  );
+}
+
+function twoChains({ entries }: RunEnd): string {
+  return (
+    `two chains were given: this file does not name line ${entries} of the file before it as its predecessor. Verify each ` +
+    "alone; a file that is begun with --after FILE goes on with FILE's chain"
+  );
+}
+
+function earlier(entries: number, head: string): string {
+  const lines = entries === 1 ? "line 1, which is" : `lines 1 to ${entries}, which are`;
+  return `${lines} in files that were not passed: the last has the hash ${head}`;
+}
+
+const LINE_FEED = 0x0a;
+
+/** Yields the lines of a stream. Of a line over the limit, yields only the beginning, and stops. */
+export async function* linesOf(
+  stream: Bytes,
+): AsyncGenerator<{ readonly bytes: Uint8Array; readonly isEnded: boolean }> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of stream) {
+    let start = 0;
+    for (let end = piece.indexOf(LINE_FEED); end >= 0; end = piece.indexOf(LINE_FEED, start)) {
+      const rest = piece.subarray(start, end);
+      yield { bytes: parts.length === 0 ? rest : concatBytes(...parts, rest), isEnded: true };
+      [parts, length, start] = [[], 0, end + 1];
+    }
+    // The bytes are copied, because the stream may reuse its buffer.
+    if (start < piece.length) parts.push(piece.slice(start));
+    length += piece.length - start;
+    if (length > MAX_LINE_BYTES) break;
+  }
+  if (length > 0) yield { bytes: concatBytes(...parts), isEnded: length > MAX_LINE_BYTES };
+}
