@@ -30,3 +30,13 @@ export type {
 } from "./line.js";
 export { CheckpointError, originOf, readCheckpoint, requireLogKey, signCheckpoint } from "./checkpoint.js";
 export type { Checkpoint, ReadCheckpointOptions, SignedCheckpoint } from "./checkpoint.js";
+export { watch } from "./watch.js";
+export type { Silent, WatchOptions, WatchPoll, WatchStatus, WatchSummary } from "./watch.js";
+export { RunLog } from "./log.js";
+export type { Announced, RunStore, Standing } from "./log.js";
+export type { Deliver } from "./announce.js";
+export type { SettingRefusal, SettingReload, WatchSetting } from "./reload.js";
+export { FetchError, askService } from "./outages.js";
+export type { Failure, WatchMessage } from "./outages.js";
+export { postTo } from "./post.js";
+export type { PostOptions } from "./post.js";

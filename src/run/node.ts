@@ -10,3 +10,23 @@ export { inputBatches } from "./node-source.js";
 export type { InputBatch, InputOptions } from "./node-source.js";
 export { threadJudge } from "./node-threads.js";
 export type { ThreadOptions } from "./node-threads.js";
+export { SYSTEM, openLog } from "./node-watch.js";
+export type { OpenedLog } from "./node-watch.js";
+export { runCommand } from "./node-command.js";
+export type { CommandOptions } from "./node-command.js";
+export { startHealth } from "./node-health.js";
+export type { Health, HealthOptions } from "./node-health.js";
+export { MetricsMissingError } from "./node-server.js";
+export type { HealthAddress } from "./node-server.js";
+export type {
+  HealthCheckpoint,
+  HealthCommand,
+  HealthPoll,
+  HealthQueue,
+  HealthState,
+  HealthStatus,
+  HealthSubject,
+  HealthWork,
+  QueueState,
+  WatchedState,
+} from "./health.js";

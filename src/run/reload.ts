@@ -1,4 +1,4 @@
-/** The setting of a watch, and how it is reloaded (watch/README.md, "Another setting"). */
+/** The setting of a watch, and how it is reloaded (run/README.md, "Another setting"). */
 import { ownMembers, withoutPrototype } from "../decode/input.js";
 import { having, plain, requireShape } from "../decode/options.js";
 import { list, objectOf, optional } from "../decode/shapes.js";
@@ -21,7 +21,7 @@ import {
 import { SignedPolicyError } from "../signed-policy/errors.js";
 import { SignedPolicy } from "../signed-policy/open.js";
 import { sha256 } from "../verify/digest.js";
-import { type LogEvent, RELOADED, type SettingFault } from "./entry.js";
+import { RELOADED, type RunEvent, type SettingFault } from "./line.js";
 import type { OutageOptions } from "./outages.js";
 
 /** Policy and bundles, which a watch reads again together. */
@@ -142,7 +142,7 @@ export class Reloads {
   async next(
     before: HeldSetting,
     signal: Signal,
-  ): Promise<{ readonly setting: HeldSetting; readonly event: LogEvent | null }> {
+  ): Promise<{ readonly setting: HeldSetting; readonly event: RunEvent | null }> {
     const isAsked = this.#isAsked;
     this.#isAsked = false;
     const read = await this.#read(signal);
@@ -171,7 +171,7 @@ export class Reloads {
     before: HeldSetting,
     { policy, parts, digest, policyDigest }: HeldSetting,
     isAsked: boolean,
-  ): LogEvent | null {
+  ): RunEvent | null {
     const at = this.#options.now();
     this.readAt = at;
     const changed = RELOADED.filter((part) => parts[part] !== before.parts[part]);
@@ -182,11 +182,11 @@ export class Reloads {
     if (!isNews) return null;
     const digests = { policyDigest, settingDigest: digest, before: before.digest };
     const version = policy.signed && { policyVersion: policy.signed.version };
-    return { event: "setting-changed", at: at.toISOString(), changed, policy: policy.name, ...digests, ...version };
+    return { event: "setting-changed", changed, policy: policy.name, ...digests, ...version };
   }
 
   /** Returns an event for the log, or null if the faults are the same as before. */
-  #refuse({ refused, contradiction }: SettingRefusal): LogEvent | null {
+  #refuse({ refused, contradiction }: SettingRefusal): RunEvent | null {
     const at = this.#options.now();
     const faults = bounded(refused);
     const { since = at, toldAt = null, faults: known = null } = this.#refusal ?? {};
@@ -196,7 +196,7 @@ export class Reloads {
     if (isTold) this.#options.tell({ event: "setting-refused", at, since, faults, again: known !== null, ...loud });
     this.#refusal = { since, toldAt: isTold ? at : toldAt, faults, isContradiction: contradiction === true };
     if (!isNews) return null;
-    return { event: "setting-refused", at: at.toISOString(), since: since.toISOString(), faults, ...loud };
+    return { event: "setting-refused", since: since.toISOString(), faults, ...loud };
   }
 }
 

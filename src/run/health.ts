@@ -1,4 +1,4 @@
-/** The state that a long-running command reports, as one plain object (health/README.md, "State"). */
+/** The state that a long-running command reports, as one plain object (run/README.md, "State"). */
 import { TOOL } from "../version.js";
 
 export type HealthCommand = "watch" | "worker" | "audit";
@@ -44,8 +44,6 @@ export interface HealthStatus {
   readonly policyExpiresAt: Date | null;
   /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
   readonly isFeedContradicted: boolean;
-  /** False while the disk refuses entries; true without a log. */
-  readonly isLogWritable: boolean;
   /** Refusals and entries of outages that were not delivered, and the time of the oldest. */
   readonly undelivered: { readonly count: number; readonly oldest: Date | null };
 }
@@ -105,7 +103,7 @@ export interface QueueState extends HealthQueue {
 
 /** The state of a process. A health file has it as JSON. */
 export interface HealthState {
-  readonly health: "bootproof-health/2";
+  readonly health: "bootproof-health/3";
   readonly command: HealthCommand;
   readonly version: string;
   readonly startedAt: Date;
@@ -222,7 +220,7 @@ export class HealthRecord {
     const { entries, refused, evidenceAt } = this.#work;
     const good = this.#goodMoment();
     return {
-      health: "bootproof-health/2",
+      health: "bootproof-health/3",
       command,
       version: TOOL.version,
       startedAt: this.#start.at,
@@ -273,9 +271,9 @@ export class HealthRecord {
   }
 
   #isWatching(): boolean {
-    const { settingRefusedSince = null, isLogWritable = true } = this.#status ?? {};
+    const { settingRefusedSince = null } = this.#status ?? {};
     const isSeen = [...this.#watched.values()].every(({ outageSince }) => outageSince === null);
-    return isSeen && isLogWritable && settingRefusedSince === null;
+    return isSeen && settingRefusedSince === null;
   }
 
   /**

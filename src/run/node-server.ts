@@ -1,9 +1,9 @@
-/** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (health/README.md, "The server"). */
+/** Health over HTTP: `/metrics`, `/healthz`, `/readyz` (run/README.md, "The server"). */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type PromClient from "prom-client";
 import { LABELS, MEASURES } from "./measures.js";
-import type { HealthState } from "./state.js";
+import type { HealthState } from "./health.js";
 
 /** The package `prom-client` is not installed, or cannot be loaded. */
 export class MetricsMissingError extends Error {

@@ -1,7 +1,7 @@
 import { callable, typedOptions } from "../decode/options.js";
 import { type MembersOf, count, optional } from "../decode/shapes.js";
 import type { Fetch, Signal } from "../door/platform.js";
-import type { Line } from "./entry.js";
+import type { Deliver } from "./announce.js";
 
 export interface PostOptions {
   readonly fetch: Fetch;
@@ -22,7 +22,7 @@ const TIMEOUT_MS = 10_000;
  * status is 2xx. It follows no redirects, and does not read the response body. Throws TypeError if the address is not
  * http or https, or has a user or password.
  */
-export function postTo(url: string, options: PostOptions): (line: Line, signal: Signal) => Promise<void> {
+export function postTo(url: string, options: PostOptions): Deliver {
   const { fetch, sleep, timeoutMs = TIMEOUT_MS } = typedOptions("options", options, POST_OPTIONS);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")

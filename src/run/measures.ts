@@ -1,5 +1,5 @@
-/** The metrics of a state, by Prometheus' conventions (health/README.md, "Metrics"). */
-import type { HealthCommand, HealthState, WatchedState } from "./state.js";
+/** The metrics of a state, by Prometheus' conventions (run/README.md, "Metrics"). */
+import type { HealthCommand, HealthState, WatchedState } from "./health.js";
 
 interface Value {
   readonly labels: Readonly<Record<string, string>>;
@@ -88,10 +88,6 @@ const WATCH: Measures = {
   bootproof_watch_policy_feed_refused: [
     "1 while the feed of the signed policy is rolled back or forked. The version before stays in use.",
     ({ status }) => single(status && Number(status.isFeedContradicted)),
-  ],
-  bootproof_watch_log_writable: [
-    "1 if the log accepts entries, or there is no log. 0 while its disk refuses them.",
-    ({ status }) => single(status && Number(status.isLogWritable)),
   ],
   bootproof_watch_undelivered: [
     "Refusals and outages that --on-refusal or --on-outage has not received.",

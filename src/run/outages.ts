@@ -1,4 +1,4 @@
-/** Outages (watch/README.md, "Outages"): messages, entries, the wait after a failed poll, and the limit of silence. */
+/** Outages (run/README.md, "Outages"): messages, entries, the wait after a failed poll, and the limit of silence. */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../door/errors.js";
@@ -8,15 +8,15 @@ import type { Signal } from "../door/platform.js";
 import type { JsonValue } from "../decode/json.js";
 import {
   type FailureKind,
-  type OutageBegan,
-  type OutageEnded,
   type ReloadedPart,
+  type RunEvent,
   type SettingFault,
-  type UnrecordedFinding,
   type Watched,
+  type WatchResult,
   isApp,
   watchedName,
-} from "./entry.js";
+} from "./line.js";
+import type { Announced } from "./log.js";
 
 export interface Failure {
   readonly kind: FailureKind;
@@ -39,8 +39,8 @@ export class FetchError extends Error {
 
 /** A line and its delivery. */
 interface Delivery {
-  readonly what: Delivered;
-  /** Number of the entry; null if it is not recorded. */
+  readonly what: Announced;
+  /** Number of the line; null if it is in no file. */
   readonly n: number | null;
   readonly attempts: number;
 }
@@ -65,9 +65,9 @@ export type WatchMessage = { readonly at: Date } & (
       /** Number of failed polls of this process. It is 0 if only an earlier process saw the outage. */
       readonly failedPolls: number;
     }
-  /** A refusal or an entry of an outage was not delivered. If `tries` is false, the next try is in an hour. */
-  | ({ readonly event: "not-handed-on"; readonly message: string; readonly tries: boolean } & Delivery)
-  | ({ readonly event: "handed-on" } & Delivery)
+  /** A line was not delivered. If `tries` is false, the next try is in five minutes. */
+  | ({ readonly event: "not-announced"; readonly message: string; readonly tries: boolean } & Delivery)
+  | ({ readonly event: "announced" } & Delivery)
   /** Policy and bundles were read again, and the next poll uses them. `changed` is empty if they are the same. */
   | { readonly event: "setting-read"; readonly changed: readonly ReloadedPart[] }
   | {
@@ -80,22 +80,11 @@ export type WatchMessage = { readonly at: Date } & (
       /** Set if the feed of a signed policy was rolled back or forked. */
       readonly contradiction?: true;
     }
-  /** So many lines, the oldest of that time, were not delivered in five attempts each, by any process. */
-  | { readonly event: "undelivered"; readonly what: Delivered; readonly count: number; readonly oldest: Date }
-  /** Lines that earlier processes did not deliver count as delivered, since this watch has no target for them. */
-  | { readonly event: "discarded"; readonly what: Delivered; readonly count: number }
-  /** A refusal that could not be recorded. It is handed on without a number. A message has no evidence. */
-  | {
-      readonly event: "unrecorded";
-      readonly finding: Omit<UnrecordedFinding, "bootProofs"> & { readonly bootProofs: readonly [] };
-    }
-  /** The disk refuses entries since a time. The watch goes on, and records them when it can. */
-  | { readonly event: "log-full"; readonly since: Date; readonly message: string }
-  | { readonly event: "log-writable"; readonly since: Date }
+  /** A refusal that no file has, because the file takes no line any more. It is announced without a number. */
+  | { readonly event: "unrecorded"; readonly result: Omit<WatchResult, "bootProofs"> }
 );
 
-/** What is delivered: a refusal to `onRefusal`, or an entry of an outage to `onOutage`. */
-export type Delivered = "refusal" | "outage";
+type OutageEvent = Extract<RunEvent, { readonly event: "outage-began" | "outage-ended" }>;
 
 /** Returns a function `newest` for a watch that uses a client of the service. */
 export function askService(
@@ -176,7 +165,7 @@ export interface OutageOptions {
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   readonly tell: (message: WatchMessage) => void;
   /** Receives the events to record in the log, in order. */
-  readonly record: (event: OutageBegan | OutageEnded) => void;
+  readonly record: (event: OutageEvent) => void;
   /** Number of watched names. */
   readonly names: number;
   /** Milliseconds within which outages that begin or end share a message and an entry. */
@@ -289,17 +278,17 @@ export class Outages {
     return this.#news;
   }
 
-  #noteEnded(ended: readonly Outage[], at: Date): OutageEnded[] {
+  #noteEnded(ended: readonly Outage[], at: Date): OutageEvent[] {
     return grouped(ended, ({ since, failedPolls }) => `${since.getTime()} ${failedPolls}`).flatMap((group) => {
       const { since, failedPolls } = group[0]!;
       this.#options.tell({ event: "recovered", at, since, watched: namesOf(group), failedPolls });
       const watched = namesOf(group.filter(({ isRecorded }) => isRecorded));
       if (watched.length === 0) return [];
-      return { event: "outage-ended", at: at.toISOString(), watched, since: since.toISOString(), failedPolls };
+      return { event: "outage-ended", watched, since: since.toISOString(), failedPolls };
     });
   }
 
-  #noteFailing(failing: readonly Failing[], at: Date): OutageBegan[] {
+  #noteFailing(failing: readonly Failing[], at: Date): OutageEvent[] {
     const isAgain = ({ isRecorded, toldAt }: Outage): boolean => isRecorded || toldAt !== null;
     for (const group of grouped(failing, (outage) => `${keyOf(outage)} ${isAgain(outage)}`)) {
       // One reminder is for all names of its group, since each name is polled at another moment.
@@ -312,7 +301,7 @@ export class Outages {
         this.#change(outage, { toldKinds, toldAt: this.#toldAt(outage, at) });
       }
     }
-    return this.#recordBegan(failing, at);
+    return this.#recordBegan(failing);
   }
 
   /** Whether a message is due: the first one, one for a new kind of failure, or a reminder. */
@@ -336,14 +325,14 @@ export class Outages {
     return passed >= repeatMs && passed < 2 * repeatMs ? new Date(toldAt.getTime() + repeatMs) : at;
   }
 
-  #recordBegan(failing: readonly Failing[], at: Date): OutageBegan[] {
+  #recordBegan(failing: readonly Failing[]): OutageEvent[] {
     const began = failing.filter((outage) => this.#isUnrecorded(outage));
     for (const outage of began) this.#change(outage, { isRecorded: true });
     return grouped(began, keyOf).map((group) => {
       const { failure, since } = group[0]!;
       const message = recordable(failure.message);
       const [kind, watched] = [failure.kind, namesOf(group)];
-      return { event: "outage-began", at: at.toISOString(), kind, watched, since: since.toISOString(), message };
+      return { event: "outage-began", kind, watched, since: since.toISOString(), message };
     });
   }
 

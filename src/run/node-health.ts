@@ -15,7 +15,7 @@ import {
   type HealthStatus,
   type HealthSubject,
   type HealthWork,
-} from "./state.js";
+} from "./health.js";
 
 export interface HealthOptions {
   readonly subject: HealthSubject;

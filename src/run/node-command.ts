@@ -2,7 +2,7 @@ import { plain, typedOptions } from "../decode/options.js";
 import { count, optional } from "../decode/shapes.js";
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../door/platform.js";
-import type { Line } from "./entry.js";
+import type { Deliver } from "./announce.js";
 
 export interface CommandOptions {
   /** Milliseconds until the command is killed. Default: 60,000. */
@@ -19,10 +19,7 @@ const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
  * Returns a function that runs the command in the system's shell. The command reads the line and a line feed on its
  * stdin, and its output goes to stderr. Rejects unless the exit code is 0.
  */
-export function runCommand(
-  command: string,
-  options: CommandOptions = {},
-): (line: Line, signal: Signal) => Promise<void> {
+export function runCommand(command: string, options: CommandOptions = {}): Deliver {
   const { timeoutMs = TIMEOUT_MS, env = process.env } = typedOptions("options", options, {
     timeoutMs: optional(count),
     env: optional(plain),
