@@ -1,6 +1,6 @@
 /** Results from another process: what is taken for them, and what is not. */
 import { describe, expect, it } from "vitest";
-import { readResults, writeResults } from "../../src/audit/answered.js";
+import { readResults, writeResults } from "../../src/run/answered.js";
 import { CHECK_IDS } from "../../src/checks.js";
 
 const [first, second, third] = CHECK_IDS;

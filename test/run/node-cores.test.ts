@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { defaultThreads } from "../../src/audit/node-cores.js";
+import { defaultThreads } from "../../src/run/node-cores.js";
 import { testFolder } from "../support/folder.js";
 
 const folder = testFolder();

@@ -1,10 +1,10 @@
 /** The digest of a setting: the same for what judges the same. */
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { Auditor } from "../../src/audit/auditor.js";
-import { localJudge } from "../../src/audit/judge.js";
-import { nodeAuditor } from "../../src/audit/node-auditor.js";
-import { type AuditSetting, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
+import { Auditor } from "../../src/run/auditor.js";
+import { localJudge } from "../../src/run/judge.js";
+import { nodeAuditor } from "../../src/run/node-auditor.js";
+import { type AuditSetting, auditSetting, policyDigest, settingDigest } from "../../src/run/setting.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { LabSigstore, labProvenancePin } from "../../src/lab/sigstore.js";

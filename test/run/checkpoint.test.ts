@@ -1,8 +1,8 @@
 /** Checkpoints: signed notes that other implementations read, and what they show of a log. */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { openNote, originOf, verifyNote } from "../../src/watch/checkpoint.js";
-import { NO_LINE } from "../../src/watch/entry.js";
+import { openNote, originOf, verifyNote } from "../../src/run/checkpoint.js";
+import { NO_LINE } from "../../src/run/entry.js";
 import {
   CheckpointError,
   type SignedCheckpoint,
@@ -10,7 +10,7 @@ import {
   readCheckpoint,
   signCheckpoint,
   verifyLog,
-} from "../../src/watch/index.js";
+} from "../../src/run/index.js";
 import { inPieces, linesOf, textOf } from "./support.js";
 
 const SPKI = { type: "spki", format: "pem" } as const;

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Batch, localJudge } from "../../src/audit/index.js";
-import { TOO_SLOW_REASON } from "../../src/audit/judge.js";
-import { UNJUDGED_REASON } from "../../src/audit/judge.js";
-import { threadJudge } from "../../src/audit/node.js";
+import { type Batch, localJudge } from "../../src/run/index.js";
+import { TOO_SLOW_REASON } from "../../src/run/judge.js";
+import { UNJUDGED_REASON } from "../../src/run/judge.js";
+import { threadJudge } from "../../src/run/node.js";
 import { testFolder } from "../support/folder.js";
 import { vector } from "../cli/support.js";
 

@@ -1,8 +1,8 @@
 /** Entries and settings of the lab that the attack tables share. */
 import { toUtf8 } from "../../src/bytes.js";
-import { Auditor } from "../../src/audit/auditor.js";
-import { type AuditResult, resultLine } from "../../src/audit/result.js";
-import { type AuditOptions, auditSetting } from "../../src/audit/setting.js";
+import { Auditor } from "../../src/run/auditor.js";
+import { type AuditResult, resultLine } from "../../src/run/result.js";
+import { type AuditOptions, auditSetting } from "../../src/run/setting.js";
 import { CHECK_IDS } from "../../src/checks.js";
 import type { Report } from "../../src/report/report.js";
 import { NOW, forge, optionsOf } from "../attacks/support.js";

@@ -1,9 +1,9 @@
 /** An auditor returns the same results as verification, whatever it verified before. */
 import { describe, expect, it } from "vitest";
-import { Auditor } from "../../src/audit/auditor.js";
-import { resultLine } from "../../src/audit/result.js";
+import { Auditor } from "../../src/run/auditor.js";
+import { resultLine } from "../../src/run/result.js";
 import { isAccepted } from "../../src/report/accepted.js";
-import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
+import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/run/setting.js";
 import type { AppraisedPiece } from "../../src/appraise/appraisal.js";
 import { NO_POLICY_ANY_ENCLAVE, judgeEvidence, verifyEvidence } from "../../src/bootproof.js";
 import type { Check } from "../../src/checks.js";

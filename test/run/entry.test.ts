@@ -1,8 +1,8 @@
 /** Recognition of entries by content. Malformed ones have a reason and never throw. */
 import { describe, expect, it } from "vitest";
-import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/audit/entry.js";
+import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/run/entry.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { resultLine } from "../../src/audit/result.js";
+import { resultLine } from "../../src/run/result.js";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { MAX_APP_PROOFS } from "../../src/decode/app-proof-limits.js";
 import { packEvidence } from "../../src/bundle/pack.js";

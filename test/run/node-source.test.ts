@@ -3,9 +3,9 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSy
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type InputBatch, type InputOptions, inputBatches } from "../../src/audit/node.js";
-import { inputBytes } from "../../src/audit/node-inputs.js";
-import { LineCutter } from "../../src/audit/lines.js";
+import { type InputBatch, type InputOptions, inputBatches } from "../../src/run/node.js";
+import { inputBytes } from "../../src/run/node-inputs.js";
+import { LineCutter } from "../../src/run/lines.js";
 import { fastTestFolder } from "../support/folder.js";
 import { fc, runs } from "../support/property.js";
 

@@ -1,7 +1,7 @@
 /** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
 import { fc, runs } from "../support/property.js";
 import { describe, expect, it } from "vitest";
-import { numberOf, ownBatch, partOf } from "../../src/audit/batch.js";
+import { numberOf, ownBatch, partOf } from "../../src/run/batch.js";
 import {
   type AuditResult,
   type Batch,
@@ -11,8 +11,8 @@ import {
   localJudge,
   resultLine,
   runAudit,
-} from "../../src/audit/index.js";
-import { UNJUDGED_REASON } from "../../src/audit/judge.js";
+} from "../../src/run/index.js";
+import { UNJUDGED_REASON } from "../../src/run/judge.js";
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
