@@ -1,8 +1,8 @@
 /** Recognition of entries by content. Malformed ones have a reason and never throw. */
 import { describe, expect, it } from "vitest";
+import { readResults, writeResults } from "../../src/run/answered.js";
 import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/run/entry.js";
 import { parsePolicy } from "../../src/appraise/policy.js";
-import { resultLine } from "../../src/run/result.js";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { MAX_APP_PROOFS } from "../../src/decode/app-proof-limits.js";
 import { packEvidence } from "../../src/bundle/pack.js";
@@ -172,8 +172,8 @@ describe("an entry", () => {
     const original = entry({ bootProofs: [bootProof], appProofs });
     await fc.assert(
       fc.asyncProperty(fc.oneof(mutated(original), mutated(entry(appProof)), mutated(entry(bundle))), async (bytes) => {
-        const result = await auditor.judge(1, bytes);
-        expect(JSON.parse(resultLine(result))).toMatchObject({ n: 1, verdict: result.verdict });
+        const result = await auditor.judge(bytes);
+        expect(readResults(writeResults([result]), 1)).toEqual([result]);
       }),
       { numRuns: runs(100) },
     );

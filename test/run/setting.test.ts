@@ -144,7 +144,7 @@ describe("provenance", () => {
     return { calls, verifier: { verify: (...args) => (calls.push(args[0]), verifier.verify(...args)) } };
   };
   const verdictOf = async (auditor: Auditor, entry: unknown): Promise<unknown[]> => {
-    const { verdict, failed, reason } = await auditor.judge(1, toUtf8(JSON.stringify(entry)));
+    const { verdict, failed, reason } = await auditor.judge(toUtf8(JSON.stringify(entry)));
     return [verdict, ...failed, ...(reason === undefined ? [] : [reason])];
   };
   const { bootProof, appProofs } = whole;
@@ -188,7 +188,7 @@ describe("provenance", () => {
     await expect(Auditor.of(settingOf([bundle]))).rejects.toThrow(/provenanceVerifier: required/);
     expect(await verdictOf(await nodeAuditor(settingOf([bundle])), bootProof)).toEqual(["verified"]);
     const judge = await localJudge(settingOf([bundle]), undefined, await sigstoreVerifier());
-    const { results } = await judge.judge({ index: 0, first: 1, entries: [toUtf8(JSON.stringify(bootProof))] });
+    const { results } = await judge.judge({ entries: [toUtf8(JSON.stringify(bootProof))] });
     expect(results[0]!.verdict).toBe("verified");
   });
 
