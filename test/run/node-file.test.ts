@@ -135,7 +135,7 @@ describe("a file", () => {
     const before = existsSync(path) ? readFileSync(path, "utf8") : null;
     const error = await add(file, 3).catch((found: unknown) => found as { code: string; message: string });
     expect(error).toMatchObject({ name: "RunFileError", code });
-    expect((error as Error).message).toMatch(message);
+    expect((error as { message: string }).message).toMatch(message);
     expect(existsSync(path) ? readFileSync(path, "utf8") : null).toBe(before);
     await file.close();
   });
