@@ -118,7 +118,7 @@ describe("a file", () => {
       "under a folder as its lock",
       (path) => (rmSync(`${path}.lock`), mkdirSync(`${path}.lock`)),
       "disk",
-      /a directory/,
+      /not a regular file/,
     ],
     [
       "under a pipe as its lock",
