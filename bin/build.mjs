@@ -188,9 +188,9 @@ async function buildThread() {
     ...shared,
     minify: true,
     packages: "external",
-    entryPoints: ["src/audit/node-thread.ts"],
+    entryPoints: ["src/run/node-thread.ts"],
     format: "esm",
-    outfile: "dist/audit/thread.js",
+    outfile: "dist/run/thread.js",
   });
 }
 

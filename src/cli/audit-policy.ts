@@ -1,5 +1,5 @@
 /** The policy of an audit as plain data, for the audit and its workers. */
-import type { AuditSetting } from "../audit/index.js";
+import type { AuditSetting } from "../run/index.js";
 import { signedClaims } from "../report/report.js";
 import { signedText } from "../report/text.js";
 import type { InputFiles } from "./files.js";

@@ -1,6 +1,6 @@
 /** What `audit` writes on stderr: progress and summary. */
-import type { AuditFilesEnd, AuditFilesProgress, BegunSegment } from "../audit/node.js";
-import type { AuditSummary } from "../audit/index.js";
+import type { AuditSummary } from "../run/index.js";
+import type { AuditEnd, AuditProgress } from "../run/node.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Io } from "./io.js";
 
@@ -13,7 +13,7 @@ export class AuditProgressLine {
   #startedAt = 0;
   #loggedAt = 0;
   /** The first progress of this process. */
-  #first: AuditFilesProgress | null = null;
+  #first: AuditProgress | null = null;
 
   constructor(io: Io) {
     this.#io = io;
@@ -27,14 +27,14 @@ export class AuditProgressLine {
     this.#io.progress("verifying");
   }
 
-  tell(at: AuditFilesProgress): void {
+  tell(at: AuditProgress): void {
     const now = performance.now();
     this.#first ??= at;
     const text = progressText(at, this.#first, { seconds: (now - this.#startedAt) / 1000, total: this.#total });
     this.#io.progress(text);
     if (this.#io.stderr.isTTY === true || now - this.#loggedAt < LOG_EVERY_MS) return;
     this.#loggedAt = now;
-    const { entries, accepted } = at.summary;
+    const { entries, accepted } = at;
     this.#io.report(`note: ${text}\n`, { event: "progress", fields: { entries, accepted, bytes: at.bytes } });
   }
 }
@@ -45,11 +45,11 @@ interface Pace {
 }
 
 /** Returns a line of progress. The rate counts only what follows `first`, since threads still start before it. */
-export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
-  const entries = at.summary.entries - first.summary.entries;
+export function progressText(at: AuditProgress, first: AuditProgress, { seconds, total }: Pace): string {
+  const entries = at.entries - first.entries;
   const bytes = at.bytes - first.bytes;
-  const done = `${count(at.summary.entries)} entries verified`;
-  const bad = at.summary.entries - at.summary.accepted;
+  const done = `${count(at.entries)} entries verified`;
+  const bad = at.entries - at.accepted;
   const refused = bad > 0 ? `, ${count(bad)} not accepted` : "";
   if (entries <= 0 || seconds <= 0) return done + refused;
   const rate = `, ${count(Math.round(entries / seconds))} a second`;
@@ -69,44 +69,36 @@ function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-export function interruptedText(entries: number, hasState: boolean): string {
-  const goesOn = hasState
-    ? "the same command resumes from there"
-    : "without --state it cannot be resumed: the next run starts from the beginning";
+export function interruptedText(entries: number, hasFile: boolean): string {
+  const goesOn = hasFile ? "with --resume, the same command goes on from there" : "without --out it begins anew";
   return `interrupted after ${count(entries)} entries; ${goesOn}\n`;
 }
 
-export function segmentText({ first, now, changed }: BegunSegment): string {
-  const from = `note: entries from ${count(first)} on are judged as of ${now}`;
-  return `${from}; changed since the entries before: ${changed.join(", ")}\n`;
-}
-
-/**
- * Returns the summary of the entries since the last run that ended by itself, with the total at the end if that is
- * more. Only the slowest entry is chosen from the entries that this process verified.
- */
-export function summaryText(ended: AuditFilesEnd): string {
-  const { end, summary, added, included, emptyLines, slowest } = ended;
-  const isAll = added.entries === summary.entries;
+/** Returns the summary of what was reported, and of the whole file if that is more. */
+export function summaryText(ended: AuditEnd): string {
+  const { end, reported, total, included, emptyLines, slowest, unjudged } = ended;
+  const isAll = reported.entries === total.entries;
   const lines = [
-    headline(added, isAll ? ENDS[end] : ` added${ENDS[end]}`),
-    ...(isAll ? emptyLineLines(emptyLines) : []),
+    headline(reported, isAll ? ENDS[end] : ` added${ENDS[end]}`),
+    ...emptyLineLines(emptyLines),
     ...(included > 0 ? [`${count(included)} of them in an earlier run that ended before it reported them`] : []),
-    ...countLines("Failed", added.failures),
+    ...countLines("Failed", reported.failures),
     ...expectedLines(ended),
-    ...countLines("Deployments", added.deployments, quoted),
+    ...countLines("Deployments", reported.deployments, quoted),
   ];
-  if (added.oldest !== null) lines.push(`Documents: the oldest of ${added.oldest}, the newest of ${added.newest!}`);
+  if (unjudged.length > 0) lines.push(`NOT JUDGED: ${unjudged.map(({ file, line }) => `${file}:${line}`).join(", ")}`);
+  if (reported.oldest !== null)
+    lines.push(`Documents: the oldest of ${reported.oldest}, the newest of ${reported.newest!}`);
   if (slowest !== null)
-    lines.push(`Slowest: entry ${slowest.n} (${slowest.file}), ${slowest.milliseconds.toFixed(1)} ms`);
-  if (!isAll) lines.push(`In total ${headline(summary, "")}`, ...emptyLineLines(emptyLines));
+    lines.push(`Slowest: line ${slowest.line} of ${slowest.file}, ${slowest.milliseconds.toFixed(1)} ms`);
+  if (!isAll) lines.push(`In total ${headline(total, "")}`);
   return `${lines.map(printable).join("\n")}\n`;
 }
 
 const ENDS = { done: "", failed: ", then stopped at the first entry not accepted", aborted: " so far" } as const;
 
 function headline({ entries, accepted, verdicts, stale }: AuditSummary, suffix: string): string {
-  const shown = (["verified", "authentic", "rejected", "malformed"] as const)
+  const shown = (["verified", "authentic", "rejected", "malformed", "unjudged"] as const)
     .filter((verdict) => verdicts[verdict] > 0)
     .map((verdict) => {
       const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} only because of their age)` : "";
@@ -136,17 +128,12 @@ function countLines(what: string, counts: Readonly<Record<string, number>>, show
  * Returns lines about entries and expectations without a counterpart. Without these lines, an entry that was compared
  * with nothing would look like one that met its expectation.
  */
-function expectedLines({ added: { withoutExpected }, before, unmet }: AuditFilesEnd): string[] {
+function expectedLines({ reported: { withoutExpected }, unmet }: AuditEnd): string[] {
   const entries = withoutExpected === 1 ? "1 entry, which was" : `${count(withoutExpected)} entries, which were`;
   const without = withoutExpected === 0 ? [] : [`No line of --expected is for ${entries} compared with nothing`];
   if (unmet === null || unmet.count === 0) return without;
   const rest = unmet.count - unmet.first.length;
   const named = unmet.first.map(({ line, entry }) => `line ${line} (${entry.slice(0, 16)}…)`).join(", ");
   const lines = unmet.count === 1 ? "1 line of --expected" : `${count(unmet.count)} lines of --expected`;
-  const all = `${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
-  const again = "Entries that were verified before another --expected are not compared again";
-  return [
-    ...without,
-    before === 0 ? `The input has no entry for ${all}` : `No entry was compared with ${all}. ${again}`,
-  ];
+  return [...without, `The input has no entry for ${lines}: ${named}${rest > 0 ? ` and ${count(rest)} more` : ""}`];
 }

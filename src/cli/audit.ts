@@ -1,23 +1,22 @@
 /** `bootproof audit`: verifies every entry, and writes a line for each. */
 import { createReadStream } from "node:fs";
-import type { AuditFilesEnd, ExpectedEntries } from "../audit/node.js";
-import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
-import type { QueueJudgeOptions } from "../audit/queue.js";
 import { MAX_BUNDLE_BYTES } from "../bundle/page.js";
 import { parseJson } from "../decode/json.js";
 import { diskReason } from "../disk/reason.js";
 import type { MalformedError } from "../errors.js";
-import type { Health } from "../health/node.js";
 import type { NamedEvidence } from "../inputs.js";
 import { printable } from "../report/printable.js";
+import type { AuditSetting, EntryResult, Judge } from "../run/index.js";
+import type { AuditEnd, ExpectedEntries, Health } from "../run/node.js";
+import type { QueueJudgeOptions } from "../run/queue.js";
 import { auditPolicy, requireAuditPolicy } from "./audit-policy.js";
-import { AuditProgressLine, interruptedText, segmentText, summaryText } from "./audit-text.js";
+import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
 import { commandOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
-import { Interruption } from "./interruption.js";
 import { type HealthRequest, evidenceTime, healthOf, startedHealth } from "./health.js";
-import { type Io, UnreachableError, UsageError } from "./io.js";
+import { Interruption } from "./interruption.js";
+import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import type { Flags } from "./option-table.js";
 import { UP_TO_A_DAY, atOf, durationOf, maxAgeOf, nowOf, workersOf } from "./option-values.js";
@@ -45,17 +44,18 @@ recognises: boot proofs, app proofs, an activity, a bundle, a bare attestation d
 Each entry is verified on its own. If the policy demands provenance, give its bundles with --provenance: they count for
 every entry.
 
-Each entry has one line of results, in the order of the input. The same input, policy and --now give the same lines.
-Malformed input has a result too: "malformed". An empty line has none, but is numbered. The summary is on stderr.
+Each entry has one line of results, in the order of the input, and each line has the hash of the line before, which
+bootproof log verify checks. The same input, policy and --now give the same lines. Malformed input has a result too. An
+empty line has none, but is numbered. The summary is on stderr.
 
-With --state, the same command resumes a run that was killed or interrupted: no result is lost or written twice. It also
-continues a finished run: entries that were appended to its input are verified as of the present of that day, and any
-other change of the input is refused. Another policy, version, --boot-proof, --provenance or --expected holds for the
-entries that are not verified yet. The exit code is of all entries since the last run that ended by itself.
+--resume goes on behind the results that --out has, of a run that was killed or of an earlier night: what has a result
+is compared and not verified again, what was added is verified as of now. Results by another policy, other options or
+another version are refused: give another --out, and everything is verified anew. The exit code is of the entries that
+this run verified, and of those that no run has reported; with --whole, of all in the file.
 
 Examples:
-    $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
-    $ bootproof audit --policy policy.json proofs.ndjson --out results.ndjson --state audit.state
+    $ bootproof audit --policy policy.json proofs.ndjson > results.jsonl
+    $ bootproof audit --policy policy.json proofs.ndjson --out results.jsonl --resume
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ jq -c '.[]' proofs.json | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
@@ -63,16 +63,15 @@ Examples:
   With ./, no file name is read as an option:
     $ bootproof audit --policy policy.json ./*.ndjson
 
-Exit codes: 0 every entry is accepted, 1 at least one is not, 2 wrong usage, unreadable or empty input, a state or a
-file of results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached or
-loses a job three times, or another process has taken the lock of the state or the results.`;
+Exit codes: 0 every entry is accepted; 1 at least one is not; 2 wrong usage, unreadable or empty input, entries that
+could not be judged, results that cannot be continued, or interrupted before the end; 3 the queue cannot be reached.`;
 
 export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
   "audit",
   {
     description: "Verify any number of entries, each on its own, and write a line for each, in their order.",
     usage:
-      "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--state FILE]] " +
+      "(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--provenance FILE…] [--out FILE [--resume]] " +
       "[options]",
     help: EXAMPLES,
   },
@@ -80,26 +79,20 @@ export const addAuditCommand = commandOf<"audit", [inputs: string[]]>(
     refuseInputs(args, inputs, flags.bootProof);
     requireAuditPolicy(args, flags);
     refuseFiles(args, inputs, flags);
-    refuseThreads(args);
     const workers = workersOf(args, flags.workers);
     const entryTimeoutMs = durationOf(args, "entry-timeout", flags.entryTimeout, UP_TO_A_DAY);
+    for (const name of ["workers", "entry-timeout"] as const)
+      if (args.has("queue") && args.has(name))
+        args.fault(`--${name} is for the threads of this machine: not with --queue`);
     const queue = flags.queue === undefined ? undefined : await queueUrlOf(args, flags.queue, io);
+    for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
+      if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
     const options = optionsOf(args, flags, io);
     const health = healthOf(args, flags);
     args.throwFaults();
     return run({ inputs, flags, workers, entryTimeoutMs, queue, options, health }, files, io);
   },
 );
-
-/** Refuses options for the threads of this machine together with a queue, and options for a queue without one. */
-function refuseThreads(args: ArgumentReader): void {
-  if (args.has("queue") && args.has("workers"))
-    args.fault("--workers is for the threads of this machine: with --queue, leave it out (bootproof worker has it)");
-  if (args.has("queue") && args.has("entry-timeout"))
-    args.fault("--entry-timeout is for the threads of this machine: with --queue, leave it out");
-  for (const name of ["queue-prefix", "queue-ca", "queue-cert", "queue-key"] as const)
-    if (!args.has("queue") && args.has(name)) args.fault(`--${name} requires --queue`);
-}
 
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
   const taken = bootProofs.length > 1 ? `. --boot-proof takes every word after it: put INPUT before it` : "";
@@ -110,29 +103,20 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
   );
 }
 
-function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state, expected }: Flags<"audit">): void {
-  if (state === STDIN) args.fault("--state -: a file is required");
-  if (state !== undefined && (out === undefined || out === STDIN))
-    args.fault("--state requires --out FILE: with stdout it is not known which results were received");
-  const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
-  if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
-    args.fault("--out and --state name the same file: give two files");
-  if (expected !== undefined) refuseSame(args, expected, { inputs, files });
-  for (const path of files) if (isAmong(path!, inputs)) args.fault(`${path}: is also an INPUT: give another file`);
-}
-
-function refuseSame(
-  args: ArgumentReader,
-  expected: string,
-  { inputs, files }: Readonly<Record<"inputs" | "files", readonly (string | undefined)[]>>,
-): void {
-  if (expected === STDIN) return;
+function refuseFiles(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">): void {
+  const { out, expected, resume, whole } = flags;
+  const isFile = out !== undefined && out !== STDIN;
+  if (resume === true && !isFile) args.fault("--resume requires --out FILE: it reads the results of that file");
+  if (whole === true && !isFile)
+    args.fault("--whole requires --out FILE: without it there are only this run's results");
+  if (isFile && isAmong(out, inputs)) args.fault(`${out}: is also an INPUT: give another file`);
+  if (expected === undefined || expected === STDIN) return;
   if (isAmong(expected, inputs)) args.fault(`--expected ${expected}: is also an INPUT`);
-  if (isAmong(expected, files)) args.fault(`--expected ${expected}: this command would also write to it`);
+  if (isFile && isAmong(expected, [out])) args.fault(`--expected ${expected}: this command would also write to it`);
 }
 
-function isAmong(path: string, others: readonly (string | undefined)[]): boolean {
-  return others.some((other) => other !== undefined && (other === path || isSameFile(other, path)));
+function isAmong(path: string, others: readonly string[]): boolean {
+  return others.some((other) => other === path || isSameFile(other, path));
 }
 
 function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
@@ -156,7 +140,7 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
   let code: number = EXIT.usage;
   try {
     const setting = await settingOf(request, files, io);
-    const { auditFiles, inputBytes } = await import("../audit/node.js");
+    const { auditFiles, inputBytes } = await import("../run/node.js");
     const expected = await expectedOf(flags.expected, io);
     const subject = { command: "audit" as const, inputs, hasQueue: request.queue !== undefined };
     health = await startedHealth(request.health, subject, io);
@@ -167,31 +151,28 @@ async function run(request: AuditRequest, files: InputFiles, io: Io): Promise<nu
       inputs,
       setting,
       ...(expected && { expected }),
-      isNowGiven: flags.now !== undefined,
       onlyFailures: flags.onlyFailures === true,
       failFast: flags.failFast === true,
       ...(inputs.includes(STDIN) && { stdin: io.stdin }),
-      ...(flags.state !== undefined && { state: flags.state }),
+      resume: flags.resume === true,
       out: flags.out === undefined || flags.out === STDIN ? (lines) => output.write(lines) : flags.out,
       judge: (of) => judgeOf(request, of, queue && { ...queue, onQueue: (contact) => health?.queue(contact) }),
       signal: AbortSignal.any([interruption.signal, output.signal]),
+      onNote: (text) => io.report(`note: ${printable(`${flags.out}: ${text}`)}\n`, { event: "results" }),
       onBootProofs: (judged) => warnOfBootProofs(judged, io),
       onProgress: (at) => {
         progress.tell(at);
-        const { entries, accepted, newest } = at.added;
+        const { entries, accepted, newest } = at;
         health?.work({ entries, refused: entries - accepted, evidenceAt: evidenceTime(newest) });
       },
-      onSegment: (segment) => {
-        if (segment.changed.length > 0) io.report(segmentText(segment), { event: "segment", fields: { ...segment } });
-      },
-      onEnd: async (end) => {
+      onEnd: (end) => {
         code = ended(end, request, { io, isReadNoMore: output.signal.aborted });
-        if (end.end === "done" && end.summary.entries === end.before) health?.idle();
+        if (end.end === "done" && end.reported.entries === end.included) health?.idle();
       },
     });
     return code;
   } catch (error) {
-    throw problemOf(error, flags);
+    throw problemOf(error);
   } finally {
     await health?.close();
     interruption.forget();
@@ -211,7 +192,7 @@ async function settingOf({ flags, options }: AuditRequest, files: InputFiles, io
 /** Reads the file of `--expected`, before anything is written. */
 async function expectedOf(path: string | undefined, io: Io): Promise<ExpectedEntries | undefined> {
   if (path === undefined) return undefined;
-  const { ExpectedEntries } = await import("../audit/node.js");
+  const { ExpectedEntries } = await import("../run/node.js");
   try {
     return await ExpectedEntries.read(path === STDIN ? io.stdin : createReadStream(path));
   } catch (error) {
@@ -238,13 +219,13 @@ async function judgeOf(
   options: QueueJudgeOptions | undefined,
 ): Promise<Judge> {
   if (queue === undefined) {
-    const { threadJudge } = await import("../audit/node.js");
+    const { threadJudge } = await import("../run/node.js");
     return threadJudge(setting, {
       ...(workers !== undefined && { threads: workers }),
       ...(entryTimeoutMs !== undefined && { entryTimeoutMs }),
     });
   }
-  const { queueJudge } = await import("../audit/queue.js");
+  const { queueJudge } = await import("../run/queue.js");
   return queueJudge(queue, setting, options);
 }
 
@@ -284,54 +265,41 @@ class ResultLines {
   }
 }
 
-function ended(
-  end: AuditFilesEnd,
-  request: AuditRequest,
-  { io, isReadNoMore }: { readonly io: Io; readonly isReadNoMore: boolean },
-): number {
-  const { summary, added, included } = end;
-  const isBad = isRefused(end);
+interface Ending {
+  readonly io: Io;
+  /** Whether the reader of stdout is gone. */
+  readonly isReadNoMore: boolean;
+}
+
+function ended(end: AuditEnd, { inputs, flags }: AuditRequest, { io, isReadNoMore }: Ending): number {
+  const { reported, total, included } = end;
+  const counted = flags.whole === true ? total : reported;
+  const isUnjudged = counted.verdicts.unjudged > 0;
+  const isBad = end.end === "failed" || counted.accepted < counted.entries || (end.unmet?.count ?? 0) > 0;
   if (end.end === "aborted") {
     // An open stdin would keep the process alive.
-    if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
-    if (!isReadNoMore)
-      io.report(interruptedText(summary.entries, request.flags.state !== undefined), { event: "interrupted" });
-  } else if (summary.entries === 0) throw emptyInput(request);
-  const fields = { end: end.end, ...added, included, total: summary };
+    if (inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
+    if (!isReadNoMore) io.report(interruptedText(reported.entries, flags.out !== undefined), { event: "interrupted" });
+  } else if (total.entries === 0) {
+    const names = inputs.map((input) => printable(nameOf(input))).join(", ");
+    throw new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
+  }
+  const fields = { end: end.end, ...reported, included, total, unjudged: end.unjudged };
   if (!isReadNoMore) io.report(summaryText(end), { event: "summary", fields });
-  if (end.end === "aborted" && !isBad) return EXIT.usage;
+  if (isUnjudged || (end.end === "aborted" && !isBad)) return EXIT.usage;
   return isBad ? EXIT.rejected : EXIT.good;
-}
-
-function isRefused({ end, added, unmet }: AuditFilesEnd): boolean {
-  return end === "failed" || added.accepted < added.entries || (unmet?.count ?? 0) > 0;
-}
-
-function emptyInput({ inputs }: AuditRequest): UsageError {
-  const names = inputs.map((input) => printable(nameOf(input))).join(", ");
-  return new UsageError([`${names}: no entries: the program that wrote it may have failed`]);
-}
-
-/** Members of `AuditInputError` and `AuditFileError`. */
-interface FileFacts {
-  readonly file: string;
-  readonly hasLostLock?: boolean;
-  readonly advice?: string | null;
 }
 
 /**
  * Returns the error to report. Errors are recognised by their names, since they come from another copy of the library.
  */
-function problemOf(error: unknown, { state }: Flags<"audit">): unknown {
+function problemOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;
   const ofQueue = queueProblem(error);
   if (ofQueue !== null) return ofQueue;
   if (name === "MalformedError") return new UsageError([message]);
-  if (name !== "AuditInputError" && name !== "AuditFileError") return error;
-  const { file: path, hasLostLock = false, advice: own } = error as Error & FileFacts;
-  if (hasLostLock) return new UnreachableError([{ message, file: nameOf(path) }]);
-  const goesOn = state !== undefined && /no space|largest size|disk/.test(message);
-  const advice = own ?? (goesOn ? "Fix that, and run the same command again to resume." : undefined);
-  return new UsageError([{ message, file: nameOf(path), ...(advice !== undefined && { advice }) }]);
+  if (name !== "RunInputError" && name !== "RunFileError") return error;
+  const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
+  return new UsageError([{ message, file: nameOf(file), ...(advice !== null && { advice }) }]);
 }

@@ -1,6 +1,6 @@
 /** Starts the health file and the metrics server, for `--health-file` and `--metrics`. */
 import { diskReason } from "../disk/reason.js";
-import type { Health, HealthAddress, HealthSubject } from "../health/node.js";
+import type { Health, HealthAddress, HealthSubject } from "../run/node.js";
 import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
@@ -41,7 +41,7 @@ function addressOf(args: ArgumentReader, text: string): HealthAddress | undefine
 export async function startedHealth(request: HealthRequest, subject: HealthSubject, io: Io): Promise<Health | null> {
   const { file, address } = request;
   if (file === undefined && address === undefined) return null;
-  const { startHealth } = await import("../health/node.js");
+  const { startHealth } = await import("../run/node.js");
   try {
     const health = await startHealth({
       subject,

@@ -59,7 +59,7 @@ export function readLogKey(path: string, kind: "private" | "public", io: Io): Pr
       command: "watch",
       isPrivate: kind === "private",
       read: async (pem) => {
-        const { requireLogKey } = await import("../watch/index.js");
+        const { requireLogKey } = await import("../run/index.js");
         await requireLogKey(pem, kind);
         return pem;
       },

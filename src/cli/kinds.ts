@@ -153,12 +153,13 @@ function hasNone(json: JsonValue, names: readonly string[]): boolean {
   return !all.some((one) => isJsonObject(one) && names.some((name) => Object.hasOwn(one, name)));
 }
 
-/** Returns a message if the JSON is an entry of a log of `bootproof watch` and has no evidence; otherwise null. */
+/** Returns a message if the JSON is a line of a file of results without evidence; otherwise null. */
 function entryOfLog(json: JsonValue | undefined): string | null {
-  if (!isJsonObject(json) || !String(json["log"]).startsWith("bootproof-log/")) return null;
+  if (!isJsonObject(json) || !String(json["run"]).startsWith("bootproof-run/")) return null;
   const event = json["event"];
-  if (typeof event !== "string" || !/^[a-z-]{1,40}$/.test(event)) return null;
-  return `this is an entry of a log (${event}), which has no evidence: it records what happened to the watch`;
+  if (Object.hasOwn(json, "bootProofs")) return null;
+  const what = typeof event === "string" && /^[a-z-]{1,40}$/.test(event) ? event : "the result of an audit";
+  return `this is a line of a file of results (${what}), which has no evidence`;
 }
 
 /**

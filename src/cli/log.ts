@@ -1,11 +1,11 @@
-/** `bootproof log`: checks that a log of `bootproof watch` is intact. */
+/** `bootproof log`: checks that the results of `bootproof watch` or `bootproof audit` are intact. */
 import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
 import { fromHex } from "../bytes.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { listed } from "../errors.js";
-import type { LogFile, LogStream, LogVerification, SignedCheckpoint, VerifyLogOptions } from "../watch/index.js";
+import type { RunStream, RunVerification, SignedCheckpoint, VerifyRunOptions } from "../run/index.js";
 import { commandOf, groupOf } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { type InputFiles, STDIN, nameOf } from "./files.js";
@@ -17,64 +17,53 @@ import type { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
 const LOG_HELP = `
-bootproof watch --log writes a log: a line of JSON for each new boot proof, with its verdict, its evidence, and the hash
-of the line before. Any tool for JSON Lines can read it, and each line is evidence:
+bootproof watch --log and bootproof audit write the same file: a line of JSON for each result, with its verdict and the
+hash of the line before. Any tool for JSON Lines can read it, and each result of a watch is evidence:
     $ sed -n 3p watch.jsonl | bootproof verify --boot-proof - --policy policy.json`;
 
 const VERIFY_HELP = `
-Each line has the hash of the one before, so a line that was removed, edited, inserted, copied or moved is found and
-named. The count of entries and the head are those before the first bad line. The chain alone does not show lines cut
-off at the end, a change of the last line, or a log that was rewritten as a whole. For these, keep a checkpoint (or the
-printed head) in another place. A log that has grown since its checkpoint is whole.
+Each line has the hash of the one before, so the first line that does not follow is found and named. The count of lines
+and the head are those before it. The chain alone does not show lines cut off at the end, a change of the last line, or
+a file that was rewritten as a whole. For these, keep a checkpoint (or the printed head) in another place. A file that
+has grown since its checkpoint is whole.
 
-A log of watch --rotate is several files: name them in their order. The result is INCOMPLETE if the next file was not
-passed, if the first file (boots.2.jsonl) begins with a later entry, and if the checkpoint came without --key. Where old
-files are archived, --after NOTE names a checkpoint that vouches for their entries.
+A log that was renamed goes on in another file: name them in their order. The result is INCOMPLETE if the first file
+begins with a later line, and if the checkpoint came without --key. Where old files are archived, --after NOTE names a
+checkpoint that vouches for their lines.
 
-A watch records its starts, its stops and, each hour, a heartbeat. --max-gap finds when it was not running.
+A watch records its starts, its stops and, each hour, a sign of life. --max-gap finds when it was not running.
 
 Examples:
     $ bootproof log verify watch.jsonl --max-gap 2h
-    $ bootproof log verify watch.jsonl --head 5e88…   (64 hex digits)
-    $ bootproof log verify boots.jsonl boots.2.jsonl boots.3.jsonl --checkpoint boots.note --key log-public.pem
-    $ bootproof log verify boots.3.jsonl --after boots.note --key log-public.pem
+    $ bootproof log verify results.jsonl --head 5e88…   (64 hex digits)
+    $ bootproof log verify boots.jsonl.2 boots.jsonl.1 boots.jsonl --checkpoint boots.note --key log-public.pem
+    $ bootproof log verify boots.jsonl --after boots.note --key log-public.pem
     $ bootproof log verify watch.jsonl --format json
 
-Exit codes: 0 whole, or incomplete with --partial, 1 broken, not the log of a checkpoint, incomplete, or a gap, 2 a
-missing or unreadable file, or one that is not a log.`;
+Exit codes: 0 whole, or incomplete with --partial, 1 broken, not the file of a checkpoint, incomplete, or a gap, 2 a
+missing or unreadable file, or one without results.`;
 
 const CHECKPOINT_HELP = `
-The log is verified, and the hash of its last entry signed, as a C2SP signed note. Keep the note where who can write
-the log cannot, and pass it to log verify. All files are needed. A note that is at --out is replaced only if it is
-signed by the key, has the same origin, and names an entry of this log.
+The file is verified, and the hash of its last line signed, as a C2SP signed note. Keep the note where who can write the
+file cannot, and pass it to log verify. All files are needed. A note that is at --out is replaced only if it is signed
+by the key, has the same origin, and names a line of this file.
 
-With --after, the files up to the one with the entry of that note may be missing, and the note, as the one at --out, may
+With --after, the files up to the one with the line of that note may be missing, and the note, as the one at --out, may
 be signed by another key: the second --key, a public one.
 
 Examples:
     $ openssl genpkey -algorithm ed25519 -out log-key.pem && openssl pkey -in log-key.pem -pubout -out log-public.pem
     $ bootproof log checkpoint watch.jsonl --key log-key.pem --out watch.note
-    $ bootproof log checkpoint boots.jsonl boots.2.jsonl --key log-key.pem --origin bootproof-log/signer
-    $ bootproof log checkpoint boots.2.jsonl --key new-key.pem --after boots.note --key log-public.pem --out boots.note
+    $ bootproof log checkpoint boots.jsonl --key new-key.pem --after boots.note --key log-public.pem --out boots.note
 
-Exit codes: 0 signed, 1 nothing is signed: the log is broken or not complete, or a note is not of this log and key, 2 a
-missing or unreadable file.`;
-
-const COMPARE_HELP = `
-Two people who keep notes of one log find out whether they were shown the same log. Notes of the same entry have to have
-the same hash. For notes of different entries, the log has to have both.
-
-Examples:
-    $ bootproof log compare mine.note theirs.note --key log-public.pem
-    $ bootproof log compare mine.note theirs.note --key log-public.pem --log boots.jsonl boots.2.jsonl
-
-Exit codes: 0 they are of one log, 1 they are not, or a signature is wrong, 2 a missing or unreadable file, or notes of
-different entries without --log.`;
+Exit codes: 0 signed, 1 nothing is signed: the file is broken or not complete, or a note is not of this file and key, 2
+a missing or unreadable file.`;
 
 const addVerify = commandOf<"log verify", [paths: string[]]>(
   "log verify",
   {
-    description: "Check that every line of a log is as written, and report how the first wrong line was changed.",
+    description:
+      "Check that every line of a file of results follows the line before, and name the first that does not.",
     help: VERIFY_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
@@ -83,18 +72,21 @@ const addVerify = commandOf<"log verify", [paths: string[]]>(
     refuseDemands(args, flags);
     const notes = await notesOf(flags, await publicKeys(flags.key, io), files);
     const demands = { ...notes, ...(flags.head !== undefined && { head: flags.head }) };
-    const after = isLaterName(paths[0]!) ? ({ after: "any" } as const) : {};
-    const verification = await verified(paths, { ...after, ...demands, ...times }, io);
+    const verification = await verified(paths, { ...demands, ...times }, io);
     const { fault, entries, intact, complete, gaps } = verification;
     const names = listed(paths.map(nameOf), ", ");
     if (entries === 0 && fault === null && Object.keys(demands).length === 0)
-      throw new UsageError([{ message: "empty: the log has no entries", file: names }]);
+      throw new UsageError([{ message: "empty: it has no lines", file: names }]);
     io.stdout.write(format === "json" ? jsonDocument(verification) : text(fault?.file ?? names, verification));
     return gaps.length === 0 && (flags.partial === true ? intact : complete) ? EXIT.good : EXIT.rejected;
   },
 );
 
-function maxGapOf(args: ArgumentReader, text: string | undefined, io: Io): Pick<VerifyLogOptions, "maxGapMs" | "now"> {
+function maxGapOf(
+  args: ArgumentReader,
+  text: string | undefined,
+  io: Io,
+): Partial<Pick<VerifyRunOptions, "maxGapMs" | "now">> {
   const maxGapMs = durationOf(args, "max-gap", text, { words: "90m, 2h or 1d" });
   return maxGapMs === undefined ? {} : { maxGapMs, now: io.now() };
 }
@@ -131,7 +123,7 @@ async function noteAt(
 ): Promise<SignedCheckpoint> {
   const bytes = await files.raw(path);
   files.throwFaults();
-  const { readCheckpoint } = await import("../watch/index.js");
+  const { readCheckpoint } = await import("../run/index.js");
   let message = "";
   for (const key of keys.length === 0 ? [undefined] : keys)
     try {
@@ -145,61 +137,49 @@ async function noteAt(
   throw new RefusedError([{ message, file: nameOf(path) }]);
 }
 
-/**
- * Returns whether this is the name of a later file of a log. Only the name decides whether the first entries may be
- * missing, since the caller chose it.
- */
-function isLaterName(path: string): boolean {
-  const number = /\.([1-9][0-9]{0,8})(?:\.[^.]*)?$/.exec(basename(path))?.[1];
-  return number !== undefined && Number(number) > 1;
-}
-
-function verified(paths: readonly string[], options: VerifyLogOptions, io: Io): Promise<LogVerification> {
-  return withFiles(paths, io, async (files) => (await import("../watch/index.js")).verifyLog(files, options));
-}
-
-async function withFiles<T>(
-  paths: readonly string[],
-  io: Io,
-  work: (files: readonly LogFile[]) => Promise<T>,
-): Promise<T> {
-  const { readLog } = await import("../watch/node.js");
+async function verified(paths: readonly string[], options: VerifyRunOptions, io: Io): Promise<RunVerification> {
+  const [{ verifyRun }, { fileBytes, sha256Hex }] = await Promise.all([
+    import("../run/index.js"),
+    import("../run/node-file.js"),
+  ]);
   let reading = "";
-  const streamOf = async function* (path: string): LogStream & AsyncGenerator<Uint8Array> {
+  const streamOf = async function* (path: string): AsyncGenerator<Uint8Array> {
     reading = nameOf(path);
     io.progress(`reading ${reading}`);
     let isFirst = true;
-    for await (const piece of path === STDIN ? io.stdin : readLog(path)) {
+    for await (const piece of path === STDIN ? io.stdin : fileBytes(path)) {
       if (isFirst) await refuseOther(path, piece);
       isFirst = false;
       yield piece;
     }
   };
+  const files = paths.map((path): RunStream => ({ name: nameOf(path), stream: streamOf(path) }));
   try {
-    return await work(paths.map((path) => ({ name: nameOf(path), stream: streamOf(path) })));
+    return await verifyRun(files, { ...options, hashOf: sha256Hex });
   } catch (error) {
     const { name, message } = error as Error;
-    if (name === "LogError") throw new UsageError([{ message, file: reading }]);
+    if (name === "RunFileError") throw new UsageError([{ message, file: reading }]);
     throw error;
   }
 }
 
-/** Refuses a file of which no line is of a log. A damaged log is broken instead. */
+/** Refuses a file of which no line is a result. A damaged one is broken instead, and so are earlier formats. */
 async function refuseOther(path: string, start: Uint8Array): Promise<void> {
-  if (Buffer.from(start).includes('"bootproof-log/')) return;
+  if (/"(?:bootproof-(?:run|log)\/|verdict":")/.test(Buffer.from(start).toString("latin1"))) return;
   const [{ kindOf, kindSentence }, { describeUnrecognised }] = await Promise.all([
     import("../inspect/kinds.js"),
     import("../inspect/unrecognised.js"),
   ]);
   const kind = kindOf(start);
   const message = kind === null ? describeUnrecognised(start) : kindSentence(kind);
-  throw new UsageError([{ file: nameOf(path), message, advice: "Expected a log: bootproof watch --log writes one." }]);
+  const advice = "Expected the file that bootproof watch --log or bootproof audit --out writes.";
+  throw new UsageError([{ file: nameOf(path), message, advice }]);
 }
 
-function text(name: string, verification: LogVerification): string {
+function text(name: string, verification: RunVerification): string {
   const { intact, entries, firstAt, lastAt, head, fault, open, missing, gaps, backwards, lastSign } = verification;
   const span = firstAt === null ? "" : `, ${firstAt} to ${lastAt!}`;
-  const count = `${entries === 1 ? "1 entry" : `${entries} entries`}${span}`;
+  const count = `${entries === 1 ? "1 line" : `${entries} lines`}${span}`;
   const found = [
     ...(fault === null ? [] : [`BROKEN: ${name}: ${fault.message}`]),
     ...(intact ? gaps.map((gap) => `GAP: ${name}: ${gapText(gap)}`) : []),
@@ -209,29 +189,29 @@ function text(name: string, verification: LogVerification): string {
   const lines = [
     ...(found.length === 0 ? [`WHOLE: ${name}: ${count}`] : [...found, `${upTo}: ${count}`]),
     `Head: ${head}`,
-    ...(lastSign === null ? [] : [`Newest start or heartbeat of the watch: ${lastSign}`]),
-    ...backwards.map(({ entry, from, to }) => `Time goes backwards after entry ${entry}: from ${from} to ${to}`),
+    ...(lastSign === null ? [] : [`Newest start or sign of life: ${lastSign}`]),
+    ...backwards.map(({ entry, from, to }) => `Time goes backwards after line ${entry}: from ${from} to ${to}`),
     ...[...(intact ? [] : missing), ...open].map((one) => `Not checked: ${one}`),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
-function gapText({ entry, from, to }: LogVerification["gaps"][number]): string {
+function gapText({ entry, from, to }: RunVerification["gaps"][number]): string {
   const hours = (Date.parse(to) - Date.parse(from)) / 3_600_000;
-  return `no entry for ${hours.toFixed(1)} hours after entry ${entry}, from ${from} to ${to}`;
+  return `no line for ${hours.toFixed(1)} hours after line ${entry}, from ${from} to ${to}`;
 }
 
 const addCheckpoint = commandOf<"log checkpoint", [paths: string[]]>(
   "log checkpoint",
   {
-    description: "Verify a log, and sign the number and the hash of its last entry. Others keep the signed note.",
+    description: "Verify a file of results, and sign the number and the hash of its last line. Others keep the note.",
     help: CHECKPOINT_HELP,
   },
   async ({ args, flags, files, io }, paths) => {
     refuseSigning(args, flags, paths);
     const { out = STDIN } = flags;
     const [signing, verifying] = await checkpointKeys(flags.key, io);
-    const { originOf, signCheckpoint } = await import("../watch/index.js");
+    const { originOf, signCheckpoint } = await import("../run/index.js");
     const named = flags.after === undefined ? { origin: originOf(basename(paths[0]!)), ...flags } : flags;
     const replaced = out !== STDIN && requireWritable(out) ? { checkpoint: out } : {};
     const notes = await notesOf({ ...named, ...replaced }, verifying, files);
@@ -264,43 +244,18 @@ async function checkpointKeys([first, ...others]: readonly string[], io: Io): Pr
   return [signing, [own, ...(await publicKeys(others, io))]];
 }
 
-const addCompare = commandOf<"log compare", [one: string, other: string]>(
-  "log compare",
-  { description: "Check that two checkpoints are of one log that was only continued.", help: COMPARE_HELP },
-  async ({ args, flags: { key, log }, files, io }, ...paths) => {
-    if (key.length === 0) args.fault("--key FILE is required: the public key of the log");
-    if (log.includes(STDIN)) args.fault("--log -: a file is required");
-    args.throwFaults();
-    const keys = await publicKeys(key, io);
-    const notes = [await noteAt(paths[0], keys, files), await noteAt(paths[1], keys, files)] as const;
-    const { compareCheckpoints } = await import("../watch/index.js");
-    const { result, message } = await withFiles(log, io, (logFiles) =>
-      compareCheckpoints(...notes, log.length === 0 ? undefined : logFiles),
-    );
-    if (result === "unknown") throw new UsageError([{ message, advice: "Pass the files of the log with --log." }]);
-    const words = `${result.replaceAll("-", " ").toUpperCase()}: ${paths.map(nameOf).join(", ")}: ${message}`;
-    io.stdout.write(`${printable(words)}\n`);
-    return result === "same" || result === "extended" ? EXIT.good : EXIT.rejected;
-  },
-);
-
 export const addLogCommand = groupOf(
-  { description: "Verify the log that bootproof watch keeps.", help: LOG_HELP },
+  { description: "Verify the file of results that bootproof watch or bootproof audit writes.", help: LOG_HELP },
   {
     verify: {
-      summary: "check that every line is as it was written, and name the first line that is not",
-      operands: { "<file...>": "the log, or its files in their order; - for stdin" },
+      summary: "check that every line follows the line before, and name the first that does not",
+      operands: { "<file...>": "the file, or all files of its chain in their order; - for stdin" },
       add: addVerify,
     },
     checkpoint: {
-      summary: "sign the number and the hash of the last entry, for others to keep",
-      operands: { "<file...>": "the log, or all its files in their order; - for stdin" },
+      summary: "sign the number and the hash of the last line, for others to keep",
+      operands: { "<file...>": "the file, or all files of its chain in their order; - for stdin" },
       add: addCheckpoint,
-    },
-    compare: {
-      summary: "check that two checkpoints are of one log",
-      operands: { "<one>": "a signed note; - for stdin", "<other>": "another one" },
-      add: addCompare,
     },
   },
 );

@@ -12,7 +12,7 @@ export function tookOption(option: string, value: string): string {
 const EMPTY = "empty: a shell variable may be unset";
 
 /** The options whose files are written, or are never read from stdin. */
-const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out", "policy-state", "state"];
+const NOT_STDIN: readonly string[] = ["api-key-file", "health-file", "log", "out", "policy-state"];
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {

@@ -1,31 +1,34 @@
 /** The texts of `watch`: a line for each entry on stdout, and messages on stderr. */
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
+import { isResult } from "../run/line.js";
 import type {
-  Delivered,
-  EventEntry,
-  Finding,
-  Line,
-  LogEntry,
+  Announced,
   PollCount,
   ReloadedPart,
+  RunEvent,
+  RunLine,
   SettingFault,
   Silent,
-  UnrecordedFinding,
   WatchMessage,
+  WatchResult,
   Watched,
-} from "../watch/index.js";
+} from "../run/index.js";
 
-export function entryJson({ bytes }: Line): string {
+export function entryJson({ bytes }: Pick<RunLine, "bytes">): string {
   return `${fromUtf8(bytes)!}\n`;
 }
 
 const MAX_DETAIL = 200;
 
-/** Returns the line of an entry. Text that comes from evidence is made printable. */
-export function entryText(entry: LogEntry | UnrecordedFinding): string {
-  const number = "n" in entry ? `#${entry.n}` : "NOT RECORDED";
-  return `${entry.at} ${number} ${"event" in entry ? textBy(EVENTS, entry) : verdictText(entry)}\n`;
+/** Returns the text of a line, or of a refusal that no file has. Text that comes from evidence is made printable. */
+export function entryText(line: RunLine | Pick<RunLine, "bytes">): string {
+  if (!("entry" in line)) {
+    const refusal = JSON.parse(fromUtf8(line.bytes)!) as WatchResult & { readonly at: string };
+    return `${refusal.at} NOT RECORDED ${verdictText(refusal)}\n`;
+  }
+  const { entry } = line;
+  return `${entry.at} #${entry.n} ${isResult(entry) ? verdictText(entry as WatchResult) : textBy(EVENTS, entry)}\n`;
 }
 
 type Texts<Member extends { readonly event: string }> = {
@@ -37,7 +40,7 @@ function textBy<Member extends { readonly event: string }>(texts: Texts<Member>,
   return text(member);
 }
 
-const EVENTS: Texts<EventEntry> = {
+const EVENTS: Texts<RunEvent> = {
   "outage-began": ({ watched, kind, since, message }) =>
     `OUTAGE ${namesOf(watched)}: ${LOUD[kind]} since ${since}: ${printable(message.slice(0, MAX_DETAIL))}`,
   "outage-ended": ({ watched, since, failedPolls }) =>
@@ -51,12 +54,11 @@ const EVENTS: Texts<EventEntry> = {
   },
   "setting-refused": ({ since, faults, contradiction }) =>
     `${contradiction ? "POLICY FEED REFUSED" : "SETTING REFUSED"} since ${since}: ${faultsText(faults)}`,
-  continued: ({ file }) => `CONTINUED in ${printable(file)}`,
-  started: ({ watched, adopted }) =>
-    `STARTED ${namesOf(watched)}${adopted === undefined ? "" : `, adopting ${adopted}`}`,
-  heartbeat: ({ since, polls }) => `HEARTBEAT since ${since}: ${polls.map(countText).join(", ")}`,
-  stopped: ({ since, polls }) => `STOPPED since ${since}: ${polls.map(countText).join(", ")}`,
-  acknowledged: ({ what, entry }) => `ACKNOWLEDGED: the ${what} of entry ${entry} is not delivered any more`,
+  started: ({ watched }) => `STARTED ${namesOf(watched ?? [])}`,
+  accepted: ({ count, first }) => `ACCEPTED ${count} entries of ${printable(first.file)}`,
+  alive: ({ since, polls }) => `ALIVE since ${since}: ${polls.map(countText).join(", ")}`,
+  stopped: ({ since, polls }) => `STOPPED since ${since}: ${(polls ?? []).map(countText).join(", ")}`,
+  announced: ({ of }) => `ANNOUNCED line ${of}`,
 };
 
 function countText({ good, failed, ...watched }: PollCount): string {
@@ -86,16 +88,15 @@ function pollsText(polls: number): string {
   return `${polls === 1 ? "1 poll" : `${polls} polls`} without a response`;
 }
 
-function verdictText(entry: Omit<Finding, "bootProofs">): string {
-  const { verdict, failed, refusedFor, deployment } = entry;
-  const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
-  const stale = entry.stale ? " only because of its age" : "";
-  const as = deployment === null ? "" : ` as ${quoted(deployment)}`;
+function verdictText(result: Omit<WatchResult, "bootProofs">): string {
+  const { verdict, details, refusedFor, deployments = [] } = result;
+  const reasons = details.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
+  const stale = result.stale ? " only because of its age" : "";
+  const as = deployments.length === 0 ? "" : ` as ${deployments.map(quoted).join(", ")}`;
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : as;
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  const name = nameOf(entry.app === null ? { ephemeralKey: entry.ephemeralKey! } : { app: entry.app });
-  return `${word} ${name}${why}${warnings}`;
+  return `${word} ${nameOf(result as Watched)}${why}${warnings}`;
 }
 
 const SHOWN_DIGITS = 16;
@@ -140,25 +141,13 @@ function messagesOf(at: string, once: boolean): Texts<WatchMessage> {
       const next = "The previous setting stays in use, and it is read again until it is accepted: correct it";
       return `warning: ${at} ${what}${still}: ${faultsText(faults)}. ${next}`;
     },
-    "not-handed-on": ({ what, n, attempts, tries, message }) => {
-      const next = tries ? "will retry" : `not after ${attempts} attempts; will retry each hour`;
-      return `warning: ${at} the ${what} of ${entryName(n)} was not delivered: ${printable(message)}; ${next}`;
+    "not-announced": ({ what, n, attempts, tries, message }) => {
+      const next = tries ? "will retry" : `not after ${attempts} attempts; will retry in 5 minutes`;
+      return `warning: ${at} the ${what} of ${lineName(n)} was not announced: ${printable(message)}; ${next}`;
     },
-    "handed-on": ({ what, n, attempts }) =>
-      `note: ${at} the ${what} of ${entryName(n)} was delivered at attempt ${attempts}`,
-    undelivered: ({ what, count, oldest }) => {
-      const next = "each is tried again now; --acknowledge N ends one that can never be delivered";
-      return `warning: ${at} not delivered: ${countOf(count, what)}, the oldest of ${oldest.toISOString()}; ${next}`;
-    },
-    discarded: ({ what, count }) =>
-      `warning: ${at} ${countOf(count, what)} of earlier runs will never be delivered, since there is no --on-${what}`,
-    unrecorded: ({ finding }) => `warning: ${at} NOT RECORDED: ${verdictText(finding)}`,
-    "log-full": ({ since, message }) => {
-      const next = "The watch goes on, and records its findings when it can";
-      return `warning: ${at} the log cannot be written since ${since.toISOString()}: ${sentence(message)}. ${next}`;
-    },
-    "log-writable": ({ since }) =>
-      `note: ${at} the log can be written again; it could not since ${since.toISOString()}`,
+    announced: ({ what, n, attempts }) =>
+      `note: ${at} the ${what} of ${lineName(n)} was announced at attempt ${attempts}`,
+    unrecorded: ({ result }) => `warning: ${at} NOT RECORDED: ${verdictText(result)}`,
   };
 }
 
@@ -166,12 +155,8 @@ function sentence(message: string): string {
   return printable(message.replace(/\.$/, ""));
 }
 
-function entryName(n: number | null): string {
-  return n === null ? "a finding that is not recorded" : `entry ${n}`;
-}
-
-function countOf(count: number, what: Delivered): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+function lineName(n: number | null): string {
+  return n === null ? "a result that is not recorded" : `line ${n}`;
 }
 
 /** Returns the message that the watch ended because a name was not seen for too long. */
@@ -186,10 +171,13 @@ export function unseenText(unseen: readonly Watched[], at: Date): string {
   return `warning: ${at.toISOString()} ${namesOf(unseen)}: NOT WATCHED: ${why}\n`;
 }
 
-export function waitingText(what: string, log: string | undefined): string {
+export function waitingText(what: Announced, log: string | undefined): string {
   const after = log === undefined ? "and without --log it is lost" : "and will be when the watch resumes with this log";
-  return `warning: ${what} was not delivered, ${after}\n`;
+  return `warning: ${what === "refusal" ? "a refusal" : "an outage"} was not announced, ${after}\n`;
 }
+
+export const atMostOnceText =
+  "note: without --log, refusals and outages are announced at most once: what is not announced when the watch ends is lost\n";
 
 /** Returns the message after a SIGHUP that could not reload anything. */
 export function notReadText(at: Date): string {

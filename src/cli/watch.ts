@@ -1,11 +1,8 @@
 /** `bootproof watch`: verifies every new boot of applications, and keeps a log. */
-import type { Health } from "../health/node.js";
-import { duration } from "../appraise/shapes.js";
-import { readShape } from "../decode/shapes.js";
 import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { SettingRefusal, SettingReload, WatchOptions, WatchSetting, WatchSummary } from "../watch/index.js";
-import type { OpenedLog, RotateOptions } from "../watch/node.js";
+import type { SettingRefusal, SettingReload, WatchOptions, WatchSetting, WatchSummary } from "../run/index.js";
+import type { Health, OpenedLog } from "../run/node.js";
 import { commandOf } from "./command.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
@@ -20,7 +17,16 @@ import type { Flags } from "./option-table.js";
 import { demandedProvenance, verifierFor } from "./provenance.js";
 import { UP_TO_A_DAY, countOf, durationOf, ephemeralKeyOf, formatOf, maxAgeOf } from "./option-values.js";
 import type { ArgumentReader } from "./options.js";
-import { entryJson, entryText, messageText, notReadText, silentText, unseenText, waitingText } from "./watch-text.js";
+import {
+  atMostOnceText,
+  entryJson,
+  entryText,
+  messageText,
+  notReadText,
+  silentText,
+  unseenText,
+  waitingText,
+} from "./watch-text.js";
 
 interface WatchRequest {
   readonly flags: Flags<"watch">;
@@ -28,13 +34,12 @@ interface WatchRequest {
   /** Milliseconds between two refreshes of a signed policy. */
   readonly refreshMs: number | undefined;
   readonly age: ReturnType<typeof maxAgeOf>;
-  readonly rotate: RotateOptions;
   readonly format: Format;
   readonly health: HealthRequest;
   readonly connection: Connection;
 }
 
-type Times = Pick<WatchOptions, "intervalMs" | "heartbeatMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
+type Times = Pick<WatchOptions, "intervalMs" | "aliveMs" | "outageAfter" | "outageRepeatMs" | "maxSilenceMs">;
 
 const EXAMPLES = `
 Each poll fetches the newest boot proof of each application, and verifies it as of now, so one that becomes older than
@@ -42,34 +47,32 @@ the policy allows is rejected too. A line is written for each new boot proof, an
 Each name is polled by itself, so one that does not respond delays no other.
 
 An outage is reported on stderr when it starts, each hour, and when it ends. One that lasts longer than --outage-after
-polls is an entry of the log, as is its end, and --on-outage gets both entries. An outage never ends the watch, except
-with --max-silence: use it where a supervisor or a person notices exit code 3.
+polls is a line of the log, as is its end, and --on-outage gets both. An outage never ends the watch, except with
+--max-silence: use it where a supervisor or a person notices exit code 3.
 
-With --log, each entry is on the disk, with its evidence, before it is delivered. What was not delivered after five
-attempts is tried again each hour and after a restart; --acknowledge N ends that for one entry. If the log is removed,
-cut or edited, each name is polled once more, refusals are delivered without a number, and the watch ends. With a full
-disk it goes on. --heartbeat writes an entry even if there is no news. Ctrl-C and SIGTERM end the watch; --once is for
-cron.
+With --log, each line is on the disk, with its evidence, before it is announced, and the log says what was announced: a
+start announces what no earlier watch did. Without --log each is announced at most once. If the log takes no line any
+more (a full disk, another writer), the refusal is announced and written to stdout, and the watch ends with exit code 2.
+--heartbeat writes a line even if there is no news. Ctrl-C and SIGTERM end the watch; --once is for cron.
 
 SIGHUP reads --policy, the files that it names, and --provenance again, and applies all of it or nothing. What is
 refused is reported and recorded, and is read again after each --interval. A feed (--policy-signers) is also read at
-each --policy-refresh; if it was rolled back or forked, --on-refusal gets the entry.
+each --policy-refresh. SIGHUP also goes on in a new file at --log, if the old one was renamed (logrotate without
+copytruncate). A log that is begun anew goes on with the chain of --after.
 
 Examples:
-    $ bootproof watch --app signer policy-engine --policy policy.json --log watch.jsonl
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-refusal "mail -s REJECTED ops"
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-refusal https://alerts.example.com/hook
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --on-outage https://alerts.example.com/down
     $ bootproof watch --app signer --policy policy.json --log watch.jsonl --max-silence 1h
     $ bootproof watch --app signer --policy policy.json --once
-    $ bootproof watch --acknowledge 42 --log watch.jsonl
     $ bootproof log verify watch.jsonl
 ${CONNECTION_HELP}
 
-Exit codes, the first that holds: 2 wrong usage, or a log that is broken, was changed, or could not be written at the
-end; 3 --max-silence ended the watch, or the credentials were refused at the first poll, or another process has taken
-the lock of the log; 1 the newest verdict of one is rejected, or a refusal or an outage was not delivered; 3 one could
-not be fetched at the last poll, or not once; 0 ended normally, and the newest verdict of each is good.`;
+Exit codes, the first that holds: 2 wrong usage, or a log that is broken, was changed, is used by another process, or
+takes no line; 3 --max-silence ended the watch, or the credentials were refused at the first poll; 1 the newest verdict
+of one is rejected, or a refusal or an outage was not announced; 3 one could not be fetched at the last poll, or not
+once; 0 ended normally, and the newest verdict of each is good.`;
 
 export const addWatchCommand = commandOf(
   "watch",
@@ -80,42 +83,8 @@ export const addWatchCommand = commandOf(
       "[connection]",
     help: EXAMPLES,
   },
-  async ({ args, flags, io }) =>
-    flags.acknowledge === undefined ? run(requestOf(args, flags, io), io) : acknowledge(args, flags, io),
+  async ({ args, flags, io }) => run(requestOf(args, flags, io), io),
 );
-
-/** Marks an entry as delivered, and records that. */
-async function acknowledge(args: ArgumentReader, flags: Flags<"watch">, io: Io): Promise<number> {
-  const n = countOf(args, "acknowledge", flags.acknowledge!, Number.MAX_SAFE_INTEGER) ?? 0;
-  if (flags.log === undefined) args.fault("--acknowledge: only with --log FILE");
-  const others = NOT_TO_ACKNOWLEDGE.filter((name) => args.has(name));
-  if (others.length > 0) args.fault(`--acknowledge: not with --${others.join(", --")}: it only needs the log`);
-  refuseLogOptions(args, flags);
-  const [rotate, format] = [rotateOf(args, flags.rotate), formatOf(args, flags.format)];
-  args.throwFaults();
-  const log = await opened(flags.log!, { flags, rotate }, { io, health: null });
-  try {
-    const { acknowledgeEntry } = await import("../watch/index.js");
-    const line = await acknowledgeEntry(log, n, io.now());
-    if (line === null) throw logProblem(flags.log!, `entry ${n} is not an undelivered refusal or outage`);
-    io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry));
-    return EXIT.good;
-  } finally {
-    await log.close();
-  }
-}
-
-const NOT_TO_ACKNOWLEDGE = [
-  "app",
-  "ephemeral-key",
-  "policy",
-  "policy-signers",
-  "max-age",
-  "on-refusal",
-  "on-outage",
-  "once",
-  "heartbeat",
-] as const;
 
 function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   const { app: apps, ephemeralKey: keys } = flags;
@@ -138,38 +107,19 @@ function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRe
   const health = healthOf(args, flags);
   const connection = connectionOf(args, flags, io);
   refuseLogOptions(args, flags);
-  const rotate = rotateOf(args, flags.rotate);
   args.throwFaults();
-  return { flags, times, refreshMs, age, rotate, format, health, connection: connection! };
+  return { flags, times, refreshMs, age, format, health, connection: connection! };
 }
 
-function refuseLogOptions(args: ArgumentReader, flags: Flags<"watch">): void {
-  const { log, checkpoint, checkpointKey, origin, adopt } = flags;
+function refuseLogOptions(args: ArgumentReader, { log, checkpoint, checkpointKey, origin }: Flags<"watch">): void {
   if (log === undefined) for (const name of LOG_OPTIONS) if (args.has(name)) args.fault(`--${name}: only with --log`);
-  for (const [name, value] of Object.entries({ checkpoint, origin, adopt }))
+  for (const [name, value] of Object.entries({ checkpoint, origin }))
     if (value !== undefined && checkpointKey === undefined) args.fault(`--${name}: only with --checkpoint-key FILE`);
-  if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each entry");
+  if (checkpoint === STDIN) args.fault("--checkpoint -: expected a file, which is replaced with each line");
   requireOrigin(args, origin);
-  if (adopt !== undefined && !args.isEmpty("adopt") && !/^[0-9a-f]{64}$/i.test(adopt))
-    args.fault("--adopt: expected 64 hex digits, as bootproof log verify prints them");
 }
 
-const LOG_OPTIONS = ["rotate", "checkpoint", "checkpoint-key", "origin", "adopt", "heartbeat"] as const;
-/** The units of sizes are powers of a thousand, as for disks. */
-const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
-const MOST_BYTES = 1e15;
-
-function rotateOf(args: ArgumentReader, text: string | undefined): RotateOptions {
-  if (text === undefined || args.isEmpty("rotate")) return {};
-  const [, count = "", unit = ""] = /^([1-9][0-9]{0,9})(kB|MB|GB)$/.exec(text) ?? [];
-  const bytes = Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (bytes <= MOST_BYTES) return { bytes };
-  const afterMs = readShape(duration, text).value;
-  if (afterMs !== undefined && afterMs > 0) return { afterMs };
-  args.fault(`--rotate ${text}: expected a size such as 500kB, 100MB or 1GB, or a duration such as 12h or 1d`);
-  return {};
-}
-
+const LOG_OPTIONS = ["after", "checkpoint", "checkpoint-key", "origin", "heartbeat"] as const;
 const WEEK = { most: 604_800_000, words: "1h, 12h or 1d, up to 7d" };
 
 const MOST_OUTAGE_AFTER = 1_000_000;
@@ -185,9 +135,9 @@ function timesOf(args: ArgumentReader, flags: Flags<"watch">): Times {
   const maxSilenceMs = durationOf(args, "max-silence", maxSilence, WEEK);
   if (maxSilenceMs !== undefined && maxSilenceMs <= (intervalMs ?? 0))
     args.fault(`--max-silence ${maxSilence!}: expected more than --interval: a shorter time would end every watch`);
-  const heartbeatMs = durationOf(args, "heartbeat", flags.heartbeat, WEEK);
+  const aliveMs = durationOf(args, "heartbeat", flags.heartbeat, WEEK);
   const outageAfter = after === undefined ? undefined : countOf(args, "outage-after", after, MOST_OUTAGE_AFTER);
-  const times = { intervalMs, heartbeatMs, outageAfter, outageRepeatMs, maxSilenceMs };
+  const times = { intervalMs, aliveMs, outageAfter, outageRepeatMs, maxSilenceMs };
   return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined)) as Times;
 }
 
@@ -213,26 +163,28 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
     const held = await readSetting(request, io);
     // The watch polls again by its own schedule, and lets all names wait as long as the service demands.
     const client = await connect(request.connection, io, 0);
-    const { askService } = await import("../watch/index.js");
+    const { askService } = await import("../run/index.js");
     // The health server starts before the log is opened, which may take 15 seconds if the log's lock must be observed.
     // A probe that gets no answer in that time would end the process.
     const keys = flags.ephemeralKey.map((key) => ({ ephemeralKey: key.toLowerCase() }));
     const watched = [...flags.app.map((app) => ({ app })), ...keys];
     health = await startedHealth(request.health, { command: "watch", watched }, io);
-    if (flags.log !== undefined) log = await opened(flags.log, request, { io, health });
+    if (flags.log !== undefined) log = await opened(flags.log, flags, io, health);
     const options: WatchOptions = {
       ...(await optionsOf(request, io)),
       ...held,
       newest: askService(client),
       signal: interruption.signal,
-      reload: reloadOf(request, { held, hangup, io }),
-      ...(log && { log }),
+      reload: reloadOf(request, { held, hangup, io, log }),
+      ...(log && { log: log.log }),
       onPoll: (poll) => health?.poll(poll),
       onStatus: (status) => health?.status(status),
     };
     const summary = await watching(options, request, io);
     reportEnd(summary, flags, io);
     return watchExitCode(summary);
+  } catch (error) {
+    throw problemOf(error, flags);
   } finally {
     await health?.close();
     await log?.close();
@@ -257,17 +209,30 @@ async function readSetting({ flags, refreshMs }: WatchRequest, io: Io, held?: Wa
   return { policy: signed ?? plainPolicy(policy), provenance, ...(await verifierFor(policy, paths.length > 0)) };
 }
 
-/** Reloads all files after each SIGHUP. Faults are recorded in the log and do not end the watch. */
-function reloadOf(
-  request: WatchRequest,
-  { held, hangup, io }: { readonly held: WatchSetting; readonly hangup: Hangup; readonly io: Io },
-): SettingReload {
+interface Reloading {
+  readonly held: WatchSetting;
+  readonly hangup: Hangup;
+  readonly io: Io;
+  readonly log: OpenedLog | undefined;
+}
+
+/** After each SIGHUP, goes on in a new log, and reloads all files. Faults of these are recorded, and end nothing. */
+function reloadOf(request: WatchRequest, { held, hangup, io, log }: Reloading): SettingReload {
   const { flags } = request;
   const isFromStdin = [flags.policy, ...flags.provenance].includes(STDIN);
   const refuse = (): void => io.report(notReadText(io.now()), { event: "setting-not-read" });
+  let failure: unknown;
   return {
-    read: () => readSetting(request, io, held).catch(refusalOf),
-    when: (ask) => hangup.each(async () => (isFromStdin ? refuse() : ask())),
+    read: async () => {
+      if (failure !== undefined) throw failure;
+      return readSetting(request, io, held).catch(refusalOf);
+    },
+    when: (ask) =>
+      hangup.each(async () => {
+        await log?.reopen().catch((error: unknown) => (failure = error));
+        if (isFromStdin) refuse();
+        else ask();
+      }),
   };
 }
 
@@ -276,40 +241,28 @@ function refusalOf(error: unknown): SettingRefusal {
   return { refused: error.problems.map(({ file, message }) => ({ file: file ?? null, reason: message })) };
 }
 
-async function opened(
-  path: string,
-  { flags, rotate }: Pick<WatchRequest, "flags" | "rotate">,
-  { io, health }: { readonly io: Io; readonly health: Health | null },
-): Promise<OpenedLog> {
-  const { LogError, LogInUseError, openLog } = await import("../watch/node.js");
-  const { checkpointKey, origin, checkpoint: file, adopt } = flags;
+async function opened(path: string, flags: Flags<"watch">, io: Io, health: Health | null): Promise<OpenedLog> {
+  const { openLog } = await import("../run/node.js");
+  const { after, checkpointKey, origin, checkpoint: file } = flags;
   const pem = checkpointKey === undefined ? undefined : await readLogKey(checkpointKey, "private", io);
-  const demands = {
-    ...(origin !== undefined && { origin }),
-    ...(file !== undefined && { file }),
-    // The second line of a checkpoint is its number of entries.
-    onCheckpoint: (note: string) => health?.checkpoint({ entries: Number(note.split("\n")[1]), at: io.now() }),
-    ...(adopt !== undefined && { adopt: adopt.toLowerCase() }),
-  };
-  try {
-    return await openLog(path, {
-      onNote: (text) => io.stderr.write(`note: ${printable(`${path}: ${text}`)}\n`),
-      rotate,
-      ...(pem !== undefined && { checkpoint: { key: pem, ...demands } }),
-    });
-  } catch (error) {
-    if (error instanceof LogError || error instanceof LogInUseError) throw logProblem(path, error.message);
-    throw error;
-  }
-}
-
-function logProblem(path: string, message: string): UsageError {
-  return new UsageError([{ message, file: path }]);
+  const own = { ...(origin !== undefined && { origin }), ...(file !== undefined && { file }) };
+  return openLog(path, {
+    onNote: (text) => io.stderr.write(`note: ${printable(`${path}: ${text}`)}\n`),
+    ...(after !== undefined && { after }),
+    ...(pem !== undefined && {
+      checkpoint: {
+        key: pem,
+        ...own,
+        onCheckpoint: (_: string, { entries }: { readonly entries: number }) =>
+          health?.checkpoint({ entries, at: io.now() }),
+      },
+    }),
+  });
 }
 
 async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptions, "policy" | "newest">> {
-  const { SYSTEM, runCommand } = await import("../watch/node.js");
-  const { postTo } = await import("../watch/index.js");
+  const { SYSTEM, runCommand } = await import("../run/node.js");
+  const { postTo } = await import("../run/index.js");
   const { flags, times, age, format } = request;
   const { app: apps, ephemeralKey: ephemeralKeys, onRefusal, onOutage, once = false } = flags;
   const deliveryTo = (target: string): ReturnType<typeof postTo> =>
@@ -325,7 +278,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     ...age,
     ...(flags.failOnWarning === true && { acceptance: "strict" }),
     once,
-    onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
+    onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line)),
     onMessage: (message) => {
       const { event, ...fields } = message;
       io.report(messageText(message, once), { event, fields });
@@ -335,43 +288,42 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
   };
 }
 
-async function watching(
-  options: WatchOptions,
-  { flags: { log }, connection }: WatchRequest,
-  io: Io,
-): Promise<WatchSummary> {
-  const { FetchError, watch } = await import("../watch/index.js");
+async function watching(options: WatchOptions, { flags, connection }: WatchRequest, io: Io): Promise<WatchSummary> {
+  const { FetchError, watch } = await import("../run/index.js");
   if (!options.once) io.progress("watching; Ctrl-C ends it");
+  if (flags.log === undefined && (options.onRefusal ?? options.onOutage) !== undefined)
+    io.report(atMostOnceText, { event: "at-most-once" });
   try {
     return await watch(options);
   } catch (error) {
-    if (error instanceof FetchError)
-      throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
-    const { name, message } = error as Error;
-    if (name === "LogInUseError") throw new UnreachableError([{ message: `the watch ended: ${message}`, file: log! }]);
-    if (name === "LogError" || name === "LogChangedError")
-      throw logProblem(log!, `the watch ended, since its log cannot be written: ${message}`);
-    throw error;
+    if (!(error instanceof FetchError)) throw error;
+    throw new UnreachableError([printable(`${connection.baseUrl}: nothing is watched: ${error.message}`)]);
   }
+}
+
+/** Errors of the log are recognised by name, since they come from another copy of the library. */
+function problemOf(error: unknown, { log }: Flags<"watch">): unknown {
+  if (!(error instanceof Error) || error.name !== "RunFileError") return error;
+  const { file, advice } = error as Error & { readonly file: string; readonly advice: string | null };
+  const shown = file.endsWith(log ?? "") ? log! : file;
+  return new UsageError([{ message: error.message, file: shown, ...(advice !== null && { advice }) }]);
 }
 
 /** Returns the exit code. After a silence it is 3, even if the log has a refusal, since the silence ended the watch. */
 export function watchExitCode(summary: WatchSummary): number {
-  const { refused, unfetched, unseen, silent, waiting, outagesWaiting, isFeedContradicted, isLogWritable } = summary;
-  if (!isLogWritable) return EXIT.usage;
+  const { refused, unfetched, unseen, silent, waiting, isFeedContradicted } = summary;
   if (silent.length > 0) return EXIT.unreachable;
-  if (refused.length > 0 || waiting || outagesWaiting || isFeedContradicted) return EXIT.rejected;
+  if (refused.length + waiting.length > 0 || isFeedContradicted) return EXIT.rejected;
   return unfetched.length + unseen.length > 0 ? EXIT.unreachable : EXIT.good;
 }
 
 function reportEnd(summary: WatchSummary, { log, once }: Flags<"watch">, io: Io): void {
-  const { silent, unfetched, waiting, outagesWaiting } = summary;
+  const { silent, unfetched, waiting } = summary;
   for (const one of silent) io.report(silentText(one, io.now()), { event: "silent", fields: one });
   // The names are not reported after a silence, nor with `--once` if their failures were already reported.
   const told = once === true ? unfetched.map(({ watched }) => watched) : [];
   const unseen = summary.unseen.filter((one) => !told.includes(one));
   if (silent.length === 0 && unseen.length > 0)
     io.report(unseenText(unseen, io.now()), { event: "unseen", fields: { watched: unseen } });
-  if (waiting) io.report(waitingText("a refusal", log), { event: "undelivered", fields: { what: "refusal" } });
-  if (outagesWaiting) io.report(waitingText("an outage", log), { event: "undelivered", fields: { what: "outage" } });
+  for (const what of waiting) io.report(waitingText(what, log), { event: "undelivered", fields: { what } });
 }

@@ -126,8 +126,7 @@ export async function verifyRun(
 ): Promise<RunVerification> {
   const options = typedOptions("options", given, OPTIONS);
   const { after, checkpoint: note, key, origin, maxGapMs, now, hashOf } = options;
-  if (maxGapMs !== undefined && now === undefined)
-    throw new TypeError("options.now: required with options.maxGapMs");
+  if (maxGapMs !== undefined && now === undefined) throw new TypeError("options.now: required with options.maxGapMs");
   if ((after as Partial<SignedCheckpoint> | undefined)?.isVerified === false)
     throw new TypeError("options.after: its signature was not verified: read it with a key");
   if (note === undefined && (key ?? origin) !== undefined)
@@ -142,7 +141,11 @@ export async function verifyRun(
 }
 
 /** Reads the checkpoint; null if none was passed. Resolves to the error of a wrong signature or origin. */
-async function checkpointOf({ checkpoint: note, key, origin }: VerifyRunOptions): Promise<SignedCheckpoint | CheckpointError | null> {
+async function checkpointOf({
+  checkpoint: note,
+  key,
+  origin,
+}: VerifyRunOptions): Promise<SignedCheckpoint | CheckpointError | null> {
   if (note === undefined) return null;
   if (typeof note === "object" && "isVerified" in note) return note;
   const demands = { ...(key !== undefined && { key }), ...(origin !== undefined && { origin }) };
@@ -259,7 +262,11 @@ export class Chain {
     const { entries, head: own } = this.end;
     for (const kept of [after, checkpoint]) if (kept) this.#compare(kept);
     if (head !== undefined && head !== own)
-      this.fail("head", `its hash is ${own}, and ${head} was kept: lines were removed or added since`, Math.max(entries, 1));
+      this.fail(
+        "head",
+        `its hash is ${own}, and ${head} was kept: lines were removed or added since`,
+        Math.max(entries, 1),
+      );
   }
 
   #compare({ entries, head }: RunEnd): void {
@@ -268,7 +275,11 @@ export class Chain {
     const line = Math.max(Math.min(entries, this.end.entries), this.#base.entries + 1);
     const [least, most] = [this.#base.entries + 1, this.end.entries];
     if (entries < this.#base.entries)
-      this.fail("checkpoint", `the checkpoint is of line ${entries}, in a file before these: pass that file, too`, line);
+      this.fail(
+        "checkpoint",
+        `the checkpoint is of line ${entries}, in a file before these: pass that file, too`,
+        line,
+      );
     else if (found === undefined)
       this.fail(
         "checkpoint",
@@ -310,7 +321,9 @@ export class Chain {
       checkpoint,
       open: [
         ...(before > 0 && after !== undefined ? [`lines 1 to ${before}: the earlier checkpoint vouches for them`] : []),
-        ...(isCovered ? [] : [`${vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `}${CUT}`]),
+        ...(isCovered
+          ? []
+          : [`${vouched === 0 ? "" : `lines behind line ${vouched}, which the checkpoint does not cover: `}${CUT}`]),
         WORD,
       ],
       lastSign: this.#lastSign,

@@ -136,6 +136,8 @@ export interface RunEvents {
   /** Accepted entries of one file that follow one another, where only failures have lines. */
   readonly accepted: {
     readonly count: number;
+    /** How many of them are `verified`; the others are `authentic`. */
+    readonly verified: number;
     readonly first: EntryPlace;
     readonly last: EntryPlace;
     /** SHA-256, in hex, over the SHA-256 (in hex) of each of these entries, each behind its line and a colon. */
@@ -270,7 +272,13 @@ const EVENTS: { readonly [E in RunEventName]: MembersOf<RunEvents[E]> } = {
     settingDigest: hash,
     setting: nullable(record(text)),
   },
-  accepted: { count: wholeNumber(1), first: objectOf(PLACE), last: objectOf(PLACE), entries: hash },
+  accepted: {
+    count: wholeNumber(1),
+    verified: wholeNumber(0),
+    first: objectOf(PLACE),
+    last: objectOf(PLACE),
+    entries: hash,
+  },
   "setting-changed": {
     changed: list(oneOf(...RELOADED)),
     policy: nullable(text),
@@ -320,6 +328,17 @@ function textOf(entry: RunEntry): string {
 /** Returns the text of the line that follows the end, without its line feed. */
 export function lineText({ entries, head }: RunEnd, at: string, content: RunContent): string {
   return textOf({ run: RUN_FORMAT, n: entries + 1, previous: head, at, ...content } as RunEntry);
+}
+
+/** Returns the beginning of the text of a result, up to what many entries have in common. */
+export function resultStart(
+  { entries, head }: RunEnd,
+  at: string,
+  place: EntryPlace & { readonly entry: string },
+): string {
+  const file = printableJson(JSON.stringify(place.file));
+  const start = `{"run":"${RUN_FORMAT}","n":${entries + 1},"previous":"${head}","at":"${at}"`;
+  return `${start},"file":${file},"line":${place.line},"entry":"${place.entry}",`;
 }
 
 /**
@@ -378,7 +397,9 @@ function refuseOther(json: JsonValue): void {
   if (run === RUN_FORMAT) return;
   if (typeof run === "string" && /^bootproof-run\/[0-9]{1,4}$/.test(run))
     throw malformed(`format ${run}, which this version of bootproof does not know: use a newer version`);
-  const older = [log, finding, state].find((format) => /^bootproof-(?:log|finding|audit-state)\/[0-9]$/.test(`${format}`));
+  const older = [log, finding, state].find((format) =>
+    /^bootproof-(?:log|finding|audit-state)\/[0-9]$/.test(`${format}`),
+  );
   if (older !== undefined) throw malformed(`format ${older as string}, ${EARLIER}`);
   if (typeof n === "number" && typeof verdict === "string")
     throw malformed(`a result without a format, ${EARLIER}; or audit again, into a new file`);

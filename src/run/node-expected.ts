@@ -3,8 +3,6 @@ import { createHash } from "node:crypto";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import { readExpectedLine } from "./expected.js";
 import { LineCutter } from "./lines.js";
-import { sha256Hex } from "./node-queue-wire.js";
-import type { InputBatch } from "./node-source.js";
 
 /** Maximum length of a line. A longer line is malformed. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -55,11 +53,11 @@ export class ExpectedEntries {
   }
 
   /**
-   * Returns the expectation of an entry, or null. `entry` is the bytes of a file, or of a line without its line feed
-   * and the carriage return before it.
+   * Returns the expectation of an entry, or null. `entry` is the SHA-256, in hex, of the bytes of a file, or of a line
+   * without its line feed and the carriage return before it.
    */
-  of(entry: Uint8Array): Expected | null {
-    return this.#byEntry.get(sha256Hex(entry)) ?? null;
+  of(entry: string): Expected | null {
+    return this.#byEntry.get(entry) ?? null;
   }
 
   /** Returns the number of the first lines, and the SHA-256 of their content. */
@@ -78,7 +76,7 @@ export class ExpectedEntries {
   }
 
   /** Yields the lines that are not in `met`, in the order of the file. */
-  *unmet(met: MetLines): Generator<UnmetExpectation> {
+  *unmet(met: ReadonlySet<number>): Generator<UnmetExpectation> {
     for (const [entry, { line }] of this.#byEntry) if (!met.has(line)) yield { line, entry };
   }
 }
@@ -112,57 +110,5 @@ class LineReader {
       this.#faults.push({ path: "", message: "the file is empty: the program that wrote it may have failed" });
     if (this.#faults.length > 0) throw new MalformedError("expected", this.#faults);
     return this.#byEntry;
-  }
-}
-
-/** Records, with one bit for each line, which lines of a file of expectations an entry has matched. */
-export class MetLines {
-  #bits: Uint8Array;
-
-  /** `text` is the result of {@link toString} in an earlier run. */
-  constructor(text = "") {
-    this.#bits = Buffer.from(text, "base64");
-  }
-
-  add(line: number): void {
-    const at = line >> 3;
-    if (at >= this.#bits.length) {
-      const grown = new Uint8Array(Math.max(at + 1, 2 * this.#bits.length));
-      grown.set(this.#bits);
-      this.#bits = grown;
-    }
-    this.#bits[at]! |= 1 << (line & 7);
-  }
-
-  has(line: number): boolean {
-    return ((this.#bits[line >> 3] ?? 0) & (1 << (line & 7))) !== 0;
-  }
-
-  toString(): string {
-    return Buffer.from(this.#bits).toString("base64");
-  }
-}
-
-/** A batch with the expectations of its entries. */
-export interface ExpectedBatch extends InputBatch {
-  /** The line numbers of these expectations in their file. */
-  readonly lines: readonly number[];
-}
-
-export async function* withExpectations(
-  source: AsyncIterable<InputBatch>,
-  expected: ExpectedEntries | null,
-): AsyncGenerator<ExpectedBatch> {
-  for await (const batch of source) {
-    if (expected === null) {
-      yield { ...batch, lines: [] };
-      continue;
-    }
-    const own = batch.entries.map((entry) => expected.of(entry));
-    yield {
-      ...batch,
-      expected: own.map((each) => each && each.text),
-      lines: own.flatMap((each) => (each === null ? [] : each.line)),
-    };
   }
 }

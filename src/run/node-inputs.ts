@@ -13,18 +13,9 @@ import { LineCutter, isEmptyLine } from "./lines.js";
 
 export const STDIN_INPUT = "-";
 
-/** What an input has when a segment begins. */
-export interface Extent {
-  readonly of: "lines" | "gzip" | "files";
-  /** Number of bytes, packed bytes, or files. */
-  readonly size: number;
-  /** SHA-256 of the paths in a folder. Null for a file. */
-  readonly names: string | null;
-}
-
-/** Thrown for an input that cannot be read, does not contain entries, or differs from the input of the earlier run. */
-export class AuditInputError extends Error {
-  override readonly name = "AuditInputError";
+/** Thrown for an input that cannot be read, or does not contain entries. */
+export class RunInputError extends Error {
+  override readonly name = "RunInputError";
   readonly file: string;
   /** What to do, such as a command for a shell. Null if the message already says what to do. */
   readonly advice: string | null;
@@ -36,13 +27,13 @@ export class AuditInputError extends Error {
   }
 }
 
-/** Turns system errors into {@link AuditInputError}. */
+/** Turns system errors into {@link RunInputError}. */
 export async function readable<T>(file: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const reason = diskReason(error);
-    throw reason === null ? error : new AuditInputError(file, reason);
+    throw reason === null ? error : new RunInputError(file, reason);
   }
 }
 
@@ -58,14 +49,14 @@ export class LineInputs {
     this.#stdin = stdin;
   }
 
-  /** Returns the unpacked bytes of an input, or those of its extent. */
-  chunks(name: string, extent: Extent | null = null): AsyncIterable<Uint8Array> {
+  /** Returns the unpacked bytes of an input. */
+  chunks(name: string): AsyncIterable<Uint8Array> {
     const begun = this.#begun.get(name);
     this.#begun.delete(name);
-    return begun ?? unpacked(name, this.#packed(name, extent));
+    return begun ?? unpacked(name, this.#packed(name));
   }
 
-  /** Throws {@link AuditInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
+  /** Throws {@link RunInputError} for an input that is missing, damaged at its beginning, or not NDJSON. */
   async check(inputs: readonly string[]): Promise<void> {
     if (this.#isChecked) return;
     this.#isChecked = true;
@@ -93,8 +84,8 @@ export class LineInputs {
     if (lines.form !== null) throw noLines(name, lines.form, packing);
   }
 
-  #packed(name: string, extent: Extent | null): AsyncIterable<Uint8Array> {
-    if (name !== STDIN_INPUT) return chunksOf(name, extent);
+  #packed(name: string): AsyncIterable<Uint8Array> {
+    if (name !== STDIN_INPUT) return chunksOf(name);
     if (this.#stdin === undefined) throw new TypeError("stdin: required, since an input is -");
     return this.#stdin;
   }
@@ -105,23 +96,14 @@ export class LineInputs {
  */
 const MAX_HELD_BYTES = 2 * MAX_ENTRY_BYTES;
 
-/**
- * Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. In a
- * file of lines, the line in which an extent ends is yielded whole.
- */
-async function* chunksOf(path: string, extent: Extent | null): AsyncGenerator<Uint8Array> {
-  let left = extent?.size ?? Infinity;
-  if (left === 0) return;
+/** Yields chunks that each have their own memory, because entries are views of chunks and would be overwritten. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await readable(path, open(path));
   try {
     for (;;) {
       const { buffer, bytesRead } = await readable(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
       if (bytesRead === 0) return;
-      const chunk = buffer.subarray(0, bytesRead);
-      const end = extent?.of === "lines" ? chunk.indexOf("\n", Math.max(left - 1, 0)) + 1 : left;
-      if (end > 0 && end <= bytesRead) return yield chunk.subarray(0, end);
-      yield chunk;
-      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
     }
   } finally {
     await file.close();
@@ -166,11 +148,7 @@ export async function inputBytes(inputs: readonly string[]): Promise<number | nu
 async function sizeOf(input: string): Promise<number | null> {
   const found = input === STDIN_INPUT ? null : await stat(input);
   if (found?.isFile() !== true) return null;
-  return (await isPacked(input)) ? null : found.size;
-}
-
-export async function isPacked(file: string): Promise<boolean> {
-  return packingOf(await startOf(file, LONGEST_MAGIC)) !== null;
+  return packingOf(await startOf(input, LONGEST_MAGIC)) === null ? found.size : null;
 }
 
 interface Packing {
@@ -250,19 +228,19 @@ async function* unpackedBy(
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (!code.startsWith("Z_")) throw error;
-    throw new AuditInputError(name, `its ${packing.name} is damaged or truncated (${message})`, DAMAGED);
+    throw new RunInputError(name, `its ${packing.name} is damaged or truncated (${message})`, DAMAGED);
   } finally {
     engine.destroy();
     await feeding;
   }
   // Zero bytes may pad the last block. Node silently drops all data after the padding, so such data is an error here.
   if (fed.bytes - engine.bytesWritten > fed.zeros)
-    throw new AuditInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
+    throw new RunInputError(name, `unexpected data follows its ${packing.name}, after zero bytes`, DAMAGED);
 }
 
 const DAMAGED =
-  "Entries before the damage are judged, but the input is not whole: write it again. With --state, the same command " +
-  "then resumes.";
+  "Entries before the damage are judged, but the input is not whole: write it again. With --resume, the same " +
+  "command then goes on.";
 
 /** Counts the bytes, and the zeros at their end. */
 async function* counted(
@@ -278,9 +256,9 @@ async function* counted(
   }
 }
 
-function notUnpacked({ name: packing, program }: Packing, name: string): AuditInputError {
+function notUnpacked({ name: packing, program }: Packing, name: string): RunInputError {
   const from = name === STDIN_INPUT ? program : `${program} ${shellWord(name)}`;
-  return new AuditInputError(
+  return new RunInputError(
     name,
     `compressed with ${packing}, which bootproof cannot unpack`,
     `Unpack it: ${from} | bootproof audit … -`,
@@ -305,13 +283,13 @@ const FORMS: Readonly<Record<OtherForm, readonly [message: string, filter: strin
   ],
 };
 
-function noLines(name: string, form: OtherForm, packing: Packing | null): AuditInputError {
+function noLines(name: string, form: OtherForm, packing: Packing | null): RunInputError {
   const [message, filter] = FORMS[form];
   const jq = `jq -c ${filter}`;
   const file = shellWord(name);
   const ofFile = packing === null ? `${jq} ${file}` : `${packing.program} ${file} | ${jq}`;
   const command = name === STDIN_INPUT ? `… | ${jq}` : ofFile;
-  return new AuditInputError(name, message, `Write each value as a line: ${command} | bootproof audit … -`);
+  return new RunInputError(name, message, `Write each value as a line: ${command} | bootproof audit … -`);
 }
 
 /**

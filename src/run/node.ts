@@ -1,11 +1,32 @@
-/** Exports of `bootproof/audit/node`: threads, files, and a state that survives a kill. */
+/** Exports of `bootproof/run/node`: threads and files. */
+export { auditFiles } from "./node-audit.js";
+export type { AuditEnd, AuditFilesOptions, AuditProgress } from "./node-audit.js";
 export { ExpectedEntries } from "./node-expected.js";
 export type { UnmetExpectation } from "./node-expected.js";
-export { AuditInputError, inputBytes } from "./node-inputs.js";
+export { RunFile, RunFileError, runStreams } from "./node-file.js";
+export type { CheckpointOptions, RunFileOptions } from "./node-file.js";
+export { RunInputError, inputBytes } from "./node-inputs.js";
 export { inputBatches } from "./node-source.js";
-export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
-export { AuditFileError } from "./node-results.js";
-export { auditFiles } from "./node-run.js";
-export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress, BegunSegment } from "./node-run.js";
+export type { InputBatch, InputOptions } from "./node-source.js";
 export { threadJudge } from "./node-threads.js";
 export type { ThreadOptions } from "./node-threads.js";
+export { SYSTEM, openLog } from "./node-watch.js";
+export type { OpenedLog } from "./node-watch.js";
+export { runCommand } from "./node-command.js";
+export type { CommandOptions } from "./node-command.js";
+export { startHealth } from "./node-health.js";
+export type { Health, HealthOptions } from "./node-health.js";
+export { MetricsMissingError } from "./node-server.js";
+export type { HealthAddress } from "./node-server.js";
+export type {
+  HealthCheckpoint,
+  HealthCommand,
+  HealthPoll,
+  HealthQueue,
+  HealthState,
+  HealthStatus,
+  HealthSubject,
+  HealthWork,
+  QueueState,
+  WatchedState,
+} from "./health.js";

@@ -1,4 +1,4 @@
-/** The setting of an audit as plain data, for states, threads and other machines. */
+/** The setting of an audit as plain data, for threads and other machines. */
 import { otherMembers } from "../decode/input.js";
 import { requireShape, typedOptions } from "../decode/options.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
@@ -94,10 +94,9 @@ export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   return { ...optionsBesidePolicy(otherMembers(setting, "policy", "bootProofs", "provenance")), policy };
 }
 
-/** Returns SHA-256, in hex, of the whole setting. It identifies the run. */
+/** Returns SHA-256, in hex, of all that decides a verdict but its time (`now`). */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
-  const own = ownSetting(setting);
-  return digestOfParts({ ...(await settingParts(own)), now: own.now });
+  return digestOfParts(await settingParts(ownSetting(setting)));
 }
 
 /** Returns SHA-256, in hex, of policy and trust anchors. Each worker has these from its own caller. */

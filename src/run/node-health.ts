@@ -1,0 +1,173 @@
+/** The health of one process, in a file and over HTTP. */
+import { callable, options, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, flag, list, nonEmptyText, optional, text } from "../decode/shapes.js";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { diskReason } from "../disk/reason.js";
+import { replaceWhole } from "../disk/whole.js";
+import { type HealthAddress, serveHealth } from "./node-server.js";
+import {
+  type HealthCheckpoint,
+  type HealthPoll,
+  type HealthQueue,
+  HealthRecord,
+  type HealthState,
+  type HealthStatus,
+  type HealthSubject,
+  type HealthWork,
+} from "./health.js";
+
+export interface HealthOptions {
+  readonly subject: HealthSubject;
+  /**
+   * Path of a file that is replaced after each success, at most once a second, and every ten seconds as a sign of life.
+   */
+  readonly file?: string;
+  /** Address that serves `/metrics`, `/healthz` and `/readyz`. It requires the package `prom-client`. */
+  readonly metrics?: HealthAddress;
+  readonly now: () => Date;
+  /** Milliseconds of a clock that is never set. Default: `performance.now()`. */
+  readonly monotonic?: () => number;
+  /** Receives each reason why the file cannot be written, once. */
+  readonly onNote?: (text: string) => void;
+}
+
+const OPTIONS: MembersOf<HealthOptions> = {
+  subject: options<HealthSubject>({
+    command: plain,
+    watched: optional(list(plain)),
+    inputs: optional(list(text)),
+    hasQueue: optional(flag),
+  }),
+  file: optional(nonEmptyText),
+  metrics: optional(plain),
+  now: callable,
+  monotonic: optional(callable),
+  onNote: optional(callable),
+};
+
+export interface Health {
+  /** Address of the metrics; null without them. */
+  readonly url: string | null;
+  /** Records what `onPoll` of a watch reports. */
+  poll(poll: HealthPoll): void;
+  /** Records what `onStatus` of a watch reports. */
+  status(status: HealthStatus): void;
+  /** Records the newest checkpoint of a watch's log. */
+  checkpoint(checkpoint: HealthCheckpoint): void;
+  /** Records the counts so far. Call it after each judged batch. */
+  work(work: HealthWork): void;
+  /** Records that an audit ended with nothing to add. */
+  idle(): void;
+  /** Records what `onQueue` of a worker or a queue's judge reports. */
+  queue(queue: HealthQueue): void;
+  state(): HealthState;
+  /** Writes the last state to the file, if it was not written, and stops serving. The file is not removed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the health of one watch, worker or audit. Rejects with {@link MetricsMissingError} if `prom-client` is missing,
+ * and with the platform's error if the address or the file cannot be used.
+ *
+ * @example
+ * ```ts
+ * const subject = { command: "watch", watched: [{ app: "signer" }] } as const;
+ * const health = await startHealth({ subject, metrics: { host: "127.0.0.1", port: 9464 }, now: SYSTEM.now });
+ * const { poll: onPoll, status: onStatus } = health;
+ * await watch({ policy, apps: ["signer"], newest: askService(client), onPoll, onStatus, ...SYSTEM });
+ * await health.close();
+ * ```
+ */
+export async function startHealth(given: HealthOptions): Promise<Health> {
+  const own = typedOptions("options", given, OPTIONS);
+  const { subject, file, metrics, now, monotonic = () => performance.now(), onNote = () => {} } = own;
+  const record = new HealthRecord(subject, { now, monotonic });
+  if (file !== undefined) await requireWritable(file);
+  const server = metrics === undefined ? null : await serveHealth(metrics, () => record.state());
+  const written = file === undefined ? null : new HealthFile(file, record, onNote);
+  return {
+    url: server && server.url,
+    poll: (poll) => void (record.poll(poll) && written?.write()),
+    status: (status) => record.status(status),
+    checkpoint: (checkpoint) => record.checkpoint(checkpoint),
+    work: (work) => void (record.work(work) && written?.write()),
+    idle: () => {
+      record.idle();
+      written?.write();
+    },
+    queue: (queue) => record.queue(queue),
+    state: () => record.state(),
+    close: async () => {
+      await Promise.all([written?.close(), server?.close()]);
+    },
+  };
+}
+
+/** Rejects before the work starts if the file cannot be written. Later that would look like an outage. */
+async function requireWritable(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found !== null && !found.isFile())
+    throw Object.assign(new Error("not a regular file"), { code: found.isDirectory() ? "EISDIR" : "EINVAL" });
+  await access(dirname(path), constants.W_OK);
+}
+
+const WRITE_MS = 1000;
+const ALIVE_MS = 10_000;
+
+/**
+ * Writes the file, one write at a time. Successes during a write are combined into the next write. A timer of the main
+ * thread writes it, too, so it ages if that thread is stuck.
+ */
+class HealthFile {
+  readonly #path: string;
+  readonly #record: HealthRecord;
+  readonly #onNote: (text: string) => void;
+  #writing: Promise<void> | null = null;
+  #isWanted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #fault = "";
+  readonly #alive = setInterval(() => this.write(), ALIVE_MS).unref();
+
+  constructor(path: string, record: HealthRecord, onNote: (text: string) => void) {
+    this.#path = path;
+    this.#record = record;
+    this.#onNote = onNote;
+  }
+
+  write(): void {
+    this.#isWanted = true;
+    if (this.#writing === null && this.#timer === undefined) this.#begin();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#alive);
+    clearTimeout(this.#timer);
+    await this.#writing;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isWanted) await this.#write();
+  }
+
+  #begin(): void {
+    this.#timer = undefined;
+    if (!this.#isWanted) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+      this.#timer = setTimeout(() => this.#begin(), WRITE_MS);
+      this.#timer.unref();
+    });
+  }
+
+  async #write(): Promise<void> {
+    this.#isWanted = false;
+    try {
+      await replaceWhole(this.#path, `${JSON.stringify(this.#record.state())}\n`);
+      this.#fault = "";
+    } catch (error) {
+      const reason = diskReason(error) ?? String(error);
+      if (reason !== this.#fault) this.#onNote(`${this.#path}: the health file cannot be written: ${reason}`);
+      this.#fault = reason;
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** The file of a watch, and the clock of this process. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Signal } from "../door/platform.js";
+import { isResult, isWatchResult } from "./line.js";
+import { RunLog } from "./log.js";
+import { RunFile, RunFileError, type RunFileOptions } from "./node-file.js";
+
+export interface OpenedLog {
+  readonly log: RunLog;
+  /** Goes on in a new file if the old one was renamed: call it on SIGHUP. Rejects with {@link RunFileError}. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the file of a watch, or makes it, and verifies its chain. Rejects as `RunFile.open` does, and for the results of
+ * an audit.
+ * @example
+ * ```ts
+ * const { log, close } = await openLog("boots.jsonl");
+ * ```
+ */
+export async function openLog(
+  path: string,
+  options: Pick<RunFileOptions, "onNote" | "after" | "checkpoint"> = {},
+): Promise<OpenedLog> {
+  const log = new RunLog();
+  const file = await RunFile.open(path, {
+    ...options,
+    onLine: (line, offset) => {
+      const { entry } = line;
+      const isOfAudit = isResult(entry) ? !isWatchResult(entry) : entry.event === "started" && entry.watched === null;
+      if (isOfAudit)
+        throw new RunFileError("setting", path, "it has the results of an audit, and is no log of a watch");
+      log.add(line, offset);
+    },
+  });
+  log.begin(file);
+  return { log, reopen: () => log.reopen(() => file.reopen()), close: () => file.close() };
+}
+
+/** Clock, timer and randomness of this process. */
+export const SYSTEM = {
+  now: (): Date => new Date(),
+  sleep: (milliseconds: number, signal: Signal): Promise<void> =>
+    wait(milliseconds, undefined, { signal: signal as AbortSignal }),
+  random: (): number => Math.random(),
+};

@@ -1,0 +1,660 @@
+/**
+ * The watch (run/README.md, "The watch"). Each poll fetches the newest boot proofs, verifies them at the current time,
+ * and records results that are news.
+ */
+import { NamedEvidence, verifyEvidence } from "../bootproof.js";
+import { fromHex, toUtf8 } from "../bytes.js";
+import { CHECK_IDS, type CheckId, type CheckStatus } from "../checks.js";
+import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { callable, having, instanceOf, options, plain, typedOptions } from "../decode/options.js";
+import { type MembersOf, demand, flag, hex, list, nonEmptyText, optional, wholeNumber } from "../decode/shapes.js";
+import { ClientError } from "../door/errors.js";
+import type { Signal } from "../door/platform.js";
+import { untilAborted } from "../door/waiting.js";
+import { MalformedError, attempt, faultText } from "../errors.js";
+import { PLAIN_OPTIONS } from "../plain-settings.js";
+import { isAccepted } from "../report/accepted.js";
+import type { Report } from "../report/report.js";
+import { SignedPolicy } from "../signed-policy/open.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import { TOOL } from "../version.js";
+import { Announcer, type Deliver } from "./announce.js";
+import type { HealthPoll, HealthStatus } from "./health.js";
+import {
+  type PollCount,
+  type RunContent,
+  type RunLine,
+  type Watched,
+  type WatchResult,
+  evidenceDigest,
+  isApp,
+  watchedName,
+} from "./line.js";
+import { type Announced, RunLog, standingOf, unrecorded } from "./log.js";
+import {
+  type Failure,
+  FetchError,
+  MAX_WAIT_MS,
+  Outages,
+  Silence,
+  type WatchMessage,
+  failureOf,
+  passedMs,
+} from "./outages.js";
+import { Places } from "./places.js";
+import {
+  type HeldSetting,
+  Reloads,
+  type SettingReload,
+  type Strictness,
+  type WatchSetting,
+  holdSetting,
+} from "./reload.js";
+
+export interface WatchOptions extends WatchSetting, Strictness {
+  /** Applications, each watched by its newest boot proof. */
+  readonly apps?: readonly string[];
+  /** Ephemeral keys in hex. */
+  readonly ephemeralKeys?: readonly string[];
+  /**
+   * Fetches the boot proof, for example `askService(client)`. Resolves to null if there is none. A rejection begins an
+   * outage, and the next poll fetches again.
+   */
+  readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
+  /** The file of results, such as `openLog(path)` of `bootproof/run/node`. Default: memory only. */
+  readonly log?: RunLog;
+  /** Milliseconds from the end of a good poll of a name to its next one, 1,000 to 86,400,000. Default: 60,000. */
+  readonly intervalMs?: number;
+  /** Milliseconds between two signs of life in the file, 1,000 to 604,800,000. Default: 3,600,000. */
+  readonly aliveMs?: number;
+  /** Whether the watch ends after one poll of each name. */
+  readonly once?: boolean;
+  /** Receives each line once it is in the file, and each refusal that the file does not take. */
+  readonly onEntry?: (line: RunLine | Pick<RunLine, "bytes">) => void;
+  /**
+   * Delivers each refusal at least once, in order, one at a time; without a file at most once. After five rejections
+   * the next one is delivered, and this one is tried again after five minutes, and after a restart. A feed of a signed
+   * policy that was rolled back or forked is a refusal, too.
+   */
+  readonly onRefusal?: Deliver;
+  /** Delivers the beginning and the end of outages as `onRefusal` does refusals. Neither waits for the other. */
+  readonly onOutage?: Deliver;
+  /**
+   * Number of failed polls, 0 to 1,000,000. Beginning and end of an outage are recorded only if more than this number
+   * of polls of this process failed. An outage without an end in the file continues after a restart. Default: 5.
+   */
+  readonly outageAfter?: number;
+  /** Milliseconds between two messages about one outage, 60,000 to 604,800,000. Default: 3,600,000. */
+  readonly outageRepeatMs?: number;
+  /**
+   * Milliseconds without a good poll of a name after which the watch ends, even if a request never ends. The value is
+   * above `intervalMs` and at most 604,800,000. Default: no limit.
+   */
+  readonly maxSilenceMs?: number;
+  /**
+   * Reloads policy and bundles while the watch runs, all of them or none. A changed setting is recorded, and all names
+   * are polled at once. A refused reload is recorded, too, and is tried again after each interval, or after `refreshMs`
+   * of a signed policy.
+   */
+  readonly reload?: SettingReload;
+  /** Receives the result of each poll of each name, once its verdict is known and recorded. */
+  readonly onPoll?: (poll: WatchPoll) => void;
+  /** Receives the status at the start, and when it changes. */
+  readonly onStatus?: (status: WatchStatus) => void;
+  /** Receives messages about outages and failed deliveries for an operator. */
+  readonly onMessage?: (message: WatchMessage) => void;
+  readonly signal?: Signal;
+  readonly now: () => Date;
+  /** Resolves or rejects early when the signal is aborted. */
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number;
+  readonly cache?: SignatureCache;
+}
+
+/** Result of one poll of one name, and counts of this watch so far. */
+export interface WatchPoll extends Omit<HealthPoll, "watched" | "failure"> {
+  readonly watched: Watched;
+  readonly failure: Failure | null;
+}
+
+export interface WatchStatus extends Readonly<HealthStatus> {}
+
+export interface WatchSummary {
+  /** Number of lines that this process recorded. */
+  readonly recorded: number;
+  /** Number of polls of all names. */
+  readonly polls: number;
+  /** Names whose newest verdict is a refusal, even one from before this watch. */
+  readonly refused: readonly Watched[];
+  readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
+  /** Names of which no poll of this watch was good. */
+  readonly unseen: readonly Watched[];
+  /** Names whose silence ended the watch (`maxSilenceMs`). */
+  readonly silent: readonly Silent[];
+  /** What was not announced, of each kind for which there is a target. */
+  readonly waiting: readonly Announced[];
+  /** Whether the feed of the signed policy was rolled back or forked at the newest refresh. */
+  readonly isFeedContradicted: boolean;
+}
+
+export interface Silent {
+  readonly watched: Watched;
+  /** Time of the last good poll of this name, or of the start of the watch. */
+  readonly since: Date;
+  /** The newest failure; null without one. It may quote the service: escape it before you print it. */
+  readonly message: string | null;
+}
+
+const WEEK_MS = 604_800_000;
+const NOTHING = (): void => {};
+const DEFAULTS = {
+  ...{ intervalMs: 60_000, aliveMs: 3_600_000, outageAfter: 5, outageRepeatMs: 3_600_000, once: false },
+  ...{ onEntry: NOTHING, onPoll: NOTHING, onStatus: NOTHING, onMessage: NOTHING },
+};
+type Settings = WatchOptions & Required<Pick<WatchOptions, keyof typeof DEFAULTS>>;
+
+/** Limit of concurrent requests, because each response may be large. */
+const AT_ONCE = 4;
+/** Milliseconds after which a request gives its place up to the next name. */
+const MOST_HELD_MS = 2000;
+/** Longest time in milliseconds for which the message about an outage waits for those of other names. */
+const MOST_TOGETHER_MS = 60_000;
+/** Milliseconds that the end of a watch waits for its file. */
+const MOST_ENDING_MS = 5000;
+const LEAST_REFRESH_MS = 1000;
+/** Limit of a boot proof as JSON text, in bytes: twice that of a response, because rewriting can lengthen numbers. */
+const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options; with the error of
+ * the file if it takes no line any more, after the refusal that it did not take was delivered; and with
+ * {@link FetchError} if the service refuses the credentials for every name in the first poll. Other errors of the
+ * service or the network do not end the watch.
+ * @example
+ * ```ts
+ * const { log, close } = await openLog("boots.jsonl");
+ * await watch({ policy, apps: ["signer"], newest: askService(client), log, ...SYSTEM });
+ * ```
+ */
+export async function watch(options: WatchOptions): Promise<WatchSummary> {
+  return new Watch(options).run();
+}
+
+const KEY = hex(QOS_PUBLIC_KEY_LENGTH);
+const { allowDebug, acceptance, maxAgeMs } = PLAIN_OPTIONS;
+const WATCH_OPTIONS: MembersOf<WatchOptions> = {
+  policy: plain,
+  ...{ allowDebug, acceptance, maxAgeMs },
+  apps: demand(list(nonEmptyText)),
+  ephemeralKeys: demand(list(KEY)),
+  newest: callable,
+  log: optional(instanceOf(RunLog, "a RunLog")),
+  intervalMs: optional(wholeNumber(1000, 86_400_000)),
+  aliveMs: optional(wholeNumber(1000, WEEK_MS)),
+  once: optional(flag),
+  onEntry: optional(callable),
+  onRefusal: optional(callable),
+  onOutage: optional(callable),
+  outageAfter: optional(wholeNumber(0, 1_000_000)),
+  outageRepeatMs: optional(wholeNumber(60_000, WEEK_MS)),
+  maxSilenceMs: optional(wholeNumber(0, WEEK_MS)),
+  reload: optional(options<SettingReload>({ read: callable, when: callable })),
+  onPoll: optional(callable),
+  onStatus: optional(callable),
+  onMessage: optional(callable),
+  signal: optional(having()),
+  now: callable,
+  sleep: callable,
+  random: callable,
+  cache: optional(instanceOf(SignatureCache, "a SignatureCache")),
+  provenance: optional(list(plain)),
+  provenanceVerifier: optional(having("verify")),
+};
+
+function watchedBy({ apps = [], ephemeralKeys = [], intervalMs, maxSilenceMs = Infinity }: Settings): Watched[] {
+  // With a limit up to the interval, the watch would end between two good polls.
+  if (maxSilenceMs <= intervalMs) throw new TypeError(`options.maxSilenceMs: expected ${intervalMs + 1} to ${WEEK_MS}`);
+  const watched = [...apps.map((app) => ({ app })), ...ephemeralKeys.map((ephemeralKey) => ({ ephemeralKey }))];
+  if (watched.length === 0) throw new TypeError("options.apps, options.ephemeralKeys: expected at least one name");
+  if (new Set(watched.map(watchedName)).size < watched.length)
+    throw new TypeError("options.apps, options.ephemeralKeys: expected no name twice");
+  return watched;
+}
+
+type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
+
+/** Counts of one name. */
+interface Counts {
+  readonly watched: Watched;
+  polls: number;
+  refusals: number;
+  seenAt: Date | null;
+  evidenceAt: Date | null;
+  /** Polls since the last sign of life. */
+  good: number;
+  failed: number;
+}
+
+class Watch {
+  readonly #options: Settings;
+  readonly #log: RunLog;
+  readonly #names: ReadonlyMap<string, Counts>;
+  readonly #cache: SignatureCache;
+  readonly #outages: Outages;
+  readonly #places: Readonly<Record<"good" | "failing", Places>>;
+  readonly #silence: Silence | null;
+  readonly #silent: Watched[] = [];
+  readonly #announcers: Readonly<Partial<Record<Announced, Announcer>>>;
+  readonly #reloads: Reloads;
+  readonly #stop = new AbortController();
+  readonly #running = new Set<AbortController>();
+  readonly #sleeping = new Set<AbortController>();
+  readonly #errors: unknown[] = [];
+  #setting: HeldSetting | null = null;
+  #startedAt: Date;
+  #signedAt: Date | null = null;
+  #recorded = 0;
+  #status = "";
+  #strangers = 0;
+  /** Rises when all names become due at once. */
+  #turn = 0;
+  #wakeReload: () => void = NOTHING;
+  #pause: Promise<unknown> = Promise.resolve();
+
+  constructor(given: WatchOptions) {
+    const own = typedOptions("options", given, WATCH_OPTIONS);
+    this.#options = { ...DEFAULTS, ...own };
+    const { log, now, onMessage: tell, outageAfter: after, outageRepeatMs: repeatMs, random, sleep } = this.#options;
+    const { intervalMs, maxSilenceMs, policy, reload } = this.#options;
+    const watched = watchedBy(this.#options);
+    const none = { polls: 0, refusals: 0, seenAt: null, evidenceAt: null, good: 0, failed: 0 };
+    this.#names = new Map(watched.map((one) => [watchedName(one), { watched: one, ...none }]));
+    this.#log = log ?? new RunLog();
+    this.#cache = own.cache ?? new SignatureCache();
+    this.#startedAt = now();
+    const shared = { now, random, sleep, tell, repeatMs };
+    const open = watched.flatMap((one) => {
+      const since = this.#log.outageSince(one);
+      return since === null ? [] : [{ watched: one, since }];
+    });
+    const record = (event: RunContent): void => void this.#guarded(this.#record(event));
+    const togetherMs = Math.min(intervalMs, MOST_TOGETHER_MS);
+    this.#outages = new Outages({ ...shared, names: watched.length, togetherMs, after, open, record });
+    const hold = (signal: Signal): Promise<void> => sleep(MOST_HELD_MS, signal);
+    const ready = (): Promise<void> => this.#mayRequest();
+    // A name waits for a place only if there are more names than places.
+    const count = watched.length > AT_ONCE ? AT_ONCE : Infinity;
+    this.#places = { good: new Places(count, ready, hold), failing: new Places(count, ready, hold) };
+    const limit = (signal: Signal): Promise<void> => sleep(maxSilenceMs!, signal);
+    this.#silence = maxSilenceMs === undefined ? null : new Silence(limit, (one) => this.#endSilent(one));
+    const announcer = (what: Announced, deliver: Deliver | undefined): Partial<Record<Announced, Announcer>> =>
+      deliver === undefined
+        ? {}
+        : {
+            [what]: new Announcer({ ...shared, what, log: this.#log, deliver, announced: (of) => this.#announced(of) }),
+          };
+    this.#announcers = { ...announcer("refusal", own.onRefusal), ...announcer("outage", own.onOutage) };
+    const read = reload?.read ?? ((): Promise<WatchSetting> => Promise.resolve(own));
+    this.#reloads = new Reloads({ ...shared, strictness: own, read });
+    this.#signed = SignedPolicy.is(policy) ? policy : null;
+  }
+
+  readonly #signed: SignedPolicy | null;
+
+  async run(): Promise<WatchSummary> {
+    const { now, signal } = this.#options;
+    this.#setting = await holdSetting(this.#options, this.#options);
+    this.#reloads.readAt = this.#startedAt = now();
+    this.#stop.signal.addEventListener("abort", () => {
+      this.#makeDue();
+      for (const one of this.#running) one.abort();
+    });
+    const stop = (): void => this.#stop.abort();
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    try {
+      this.#tellStatus();
+      await this.#work();
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+    if (this.#errors.length > 0) throw this.#errors[0];
+    return this.#summary();
+  }
+
+  /** Ends the watch if the work rejects, unless the watch has ended it. */
+  async #guarded(work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => {
+      if (!(error instanceof ClientError && error.code === "aborted")) this.#errors.push(error);
+      this.#stop.abort();
+    });
+  }
+
+  async #work(): Promise<void> {
+    const { once, reload, aliveMs, now } = this.#options;
+    const { signal } = this.#stop;
+    for (const { watched } of this.#names.values()) this.#silence?.seen(watched);
+    const announcers = Object.values(this.#announcers);
+    const announcing = announcers.map((announcer) => this.#guarded(announcer.run(signal)));
+    const end = reload?.when(() => {
+      this.#reloads.ask();
+      this.#wakeReload();
+    });
+    const beside = [this.#followSetting(), this.#keepSigns()].map((work) => this.#guarded(work));
+    await Promise.all([...this.#names.values()].map((name) => this.#guarded(this.#follow(name))));
+    this.#silence?.end();
+    end?.();
+    if (this.#errors.length === 0) this.#outages.flush();
+    // A clock that was set back must not put the sign of life of a scheduled watch off.
+    const last = this.#log.lastSign === undefined ? null : new Date(this.#log.lastSign);
+    const isDue = last === null || last > now() || passedMs(last, now()) >= aliveMs;
+    if (once && isDue && this.#log.isKept && this.#errors.length === 0) await this.#guarded(this.#sign("alive", last));
+    for (const announcer of announcers) announcer.close();
+    if (once) await Promise.all(announcing);
+    this.#stop.abort();
+    const stopped = this.#hasSigns && this.#errors.length === 0 ? this.#sign("stopped", this.#signedAt) : null;
+    await this.#briefly(Promise.all([...announcing, ...beside, stopped]));
+  }
+
+  async #run<T>(work: (signal: Signal) => Promise<T>, among = this.#running): Promise<T> {
+    const own = new AbortController();
+    if (this.#stop.signal.aborted) own.abort();
+    among.add(own);
+    return work(own.signal).finally(() => among.delete(own));
+  }
+
+  /** Polls a name until the watch ends. No name waits for another. */
+  async #follow(name: Counts): Promise<void> {
+    const { once, intervalMs } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      const turn = this.#turn;
+      const failure = await this.#run((own) => this.#poll(name, own));
+      if (once) return;
+      await this.#sleep(failure === null ? intervalMs : this.#outages.waitMs(name.watched), turn);
+    }
+  }
+
+  async #poll(name: Counts, signal: Signal): Promise<Failure | null> {
+    const fetched = await this.#request(name.watched, signal);
+    if (signal.aborted) return null;
+    const work = (): Promise<Failure | null> =>
+      this.#take(name, (fetched as { readonly bootProof: JsonValue }).bootProof);
+    const failure = "failure" in fetched ? fetched.failure : await untilAborted(this.#log.inOrder(work), signal);
+    this.#note(name, failure);
+    return failure;
+  }
+
+  /** Notes the result of a poll. Throws {@link FetchError} if the first poll of every name is refused. */
+  #note(name: Counts, failure: Failure | null): void {
+    const { watched } = name;
+    name.polls++;
+    if (failure === null) name.good++;
+    else name.failed++;
+    if (name.polls === 1 && failure?.kind === "credentials") this.#strangers++;
+    if (name.polls === 1 && this.#strangers === this.#names.size) throw new FetchError("credentials", failure!.message);
+    this.#outages.note(watched, failure);
+    const { polls, refusals, evidenceAt } = name;
+    const isRefused = this.#log.standing(watched)?.isRefused ?? null;
+    const counts = { polls, refusals, evidenceAt, recorded: this.#recorded };
+    this.#options.onPoll({ at: this.#options.now(), watched, failure, isRefused, ...counts });
+  }
+
+  #summary(): WatchSummary {
+    const names = [...this.#names.values()];
+    const watchedOf = (which: (name: Counts) => boolean): Watched[] =>
+      names.filter(which).map(({ watched }) => watched);
+    return {
+      recorded: this.#recorded,
+      polls: names.reduce((sum, { polls }) => sum + polls, 0),
+      refused: watchedOf(({ watched }) => this.#log.standing(watched)?.isRefused === true),
+      unfetched: this.#outages.now,
+      unseen: watchedOf(({ seenAt }) => seenAt === null),
+      silent: this.#silent.map((watched) => ({
+        watched,
+        since: this.#names.get(watchedName(watched))!.seenAt ?? this.#startedAt,
+        message: this.#outages.failureOf(watched)?.message ?? null,
+      })),
+      waiting: this.#kinds.filter((what) => this.#log.pending(what).length > 0),
+      isFeedContradicted: this.#reloads.isContradicted,
+    };
+  }
+
+  /** The kinds that have a target. */
+  get #kinds(): Announced[] {
+    return Object.keys(this.#announcers) as Announced[];
+  }
+
+  /** Reports the status if it has changed. */
+  #tellStatus(): void {
+    const waiting = this.#kinds.flatMap((what) => this.#log.pending(what));
+    const [oldest] = waiting.map(({ at }) => at).sort();
+    const signed = this.#setting?.policy.signed;
+    const status = {
+      settingRefusedSince: this.#reloads.refusedSince,
+      settingReadAt: this.#reloads.readAt,
+      policyDigest: this.#setting?.policyDigest ?? null,
+      policyExpiresAt: signed ? new Date(signed.expiresAt) : null,
+      isFeedContradicted: this.#reloads.isContradicted,
+      undelivered: { count: waiting.length, oldest: oldest === undefined ? null : new Date(oldest) },
+    };
+    const text = JSON.stringify(status);
+    if (text !== this.#status) this.#options.onStatus(status);
+    this.#status = text;
+  }
+
+  #endSilent(watched: Watched): void {
+    this.#silent.push(watched);
+    this.#stop.abort();
+  }
+
+  /** Makes all names due at once. */
+  #makeDue(): void {
+    this.#turn++;
+    this.#wakeReload();
+    for (const sleeper of this.#sleeping) sleeper.abort();
+  }
+
+  /** Sleeps, unless all names became due since this turn. */
+  async #sleep(milliseconds: number, turn: number): Promise<void> {
+    if (turn === this.#turn) await this.#run((own) => this.#pauseFor(milliseconds, own), this.#sleeping);
+  }
+
+  #pauseFor(milliseconds: number, signal: Signal): Promise<void> {
+    return this.#options.sleep(milliseconds, signal).catch(NOTHING);
+  }
+
+  /** Waits for work that a hanging disk can hold up forever. */
+  async #briefly(work: Promise<unknown>): Promise<void> {
+    const ended = new AbortController();
+    await Promise.race([work, this.#options.sleep(MOST_ENDING_MS, ended.signal)]).catch(NOTHING);
+    ended.abort();
+  }
+
+  /**
+   * Reads the setting again when asked, and after each interval while the newest reload is refused. With a signed
+   * policy it is read again after each of its `refreshMs`.
+   */
+  async #followSetting(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const asked = new Promise<void>((resolve) => (this.#wakeReload = resolve));
+      const refreshMs = this.#signed && Math.max(LEAST_REFRESH_MS, this.#signed.waitMs);
+      const waitMs = refreshMs ?? (this.#reloads.refusedSince === null ? null : this.#options.intervalMs);
+      const due = waitMs === null ? [] : [this.#sleep(waitMs, this.#turn)];
+      if (!this.#reloads.isAsked) await Promise.race([asked, ...due]);
+      if (!signal.aborted) await this.#reload();
+    }
+  }
+
+  async #reload(): Promise<void> {
+    const { isAsked } = this.#reloads;
+    const before = this.#setting!;
+    const { setting, event } = await this.#reloads.next(before, this.#stop.signal);
+    // A result is verified and recorded in one step, so each is by the setting that the file has before it.
+    await this.#log.inOrder(async () => {
+      if (event !== null) await this.#append(event);
+      this.#setting = setting;
+    });
+    this.#tellStatus();
+    if (isAsked || setting !== before) this.#makeDue();
+  }
+
+  get #hasSigns(): boolean {
+    return this.#log.isKept && !this.#options.once;
+  }
+
+  async #keepSigns(): Promise<void> {
+    const { aliveMs, now } = this.#options;
+    const { signal } = this.#stop;
+    if (!this.#hasSigns) return;
+    const watched = [...this.#names.values()].map((name) => name.watched);
+    const { digest: settingDigest } = this.#setting!;
+    await this.#record({ event: "started", watched, aliveMs, tool: TOOL, settingDigest, setting: null });
+    for (this.#signedAt = now(); !signal.aborted;) {
+      await this.#pauseFor(aliveMs, signal);
+      if (!signal.aborted) await this.#sign("alive", this.#signedAt);
+    }
+  }
+
+  /** Records a sign of life, with the polls since the one before. */
+  async #sign(event: "alive" | "stopped", since: Date | null): Promise<void> {
+    const at = this.#options.now();
+    const polls = [...this.#names.values()].map((name): PollCount => {
+      const { watched, good, failed } = name;
+      [name.good, name.failed] = [0, 0];
+      return { ...watched, good, failed };
+    });
+    await this.#record({ event, since: (since ?? at).toISOString(), polls });
+    this.#signedAt = at;
+  }
+
+  #record(content: RunContent): Promise<void> {
+    return this.#log.inOrder(() => this.#append(content));
+  }
+
+  async #announced(of: number): Promise<void> {
+    await this.#record({ event: "announced", of });
+    this.#tellStatus();
+  }
+
+  /** Appends a line, in order. A refusal that the file does not take is announced without it, and the watch ends. */
+  async #append(content: RunContent): Promise<void> {
+    const at = this.#options.now();
+    const own = "verdict" in content ? this.#verifiedAt : at;
+    try {
+      const line = await this.#log.record(own, content);
+      this.#recorded++;
+      this.#options.onEntry(line);
+    } catch (error) {
+      if ("verdict" in content && !isAccepted(content)) await this.#showUnrecorded(content as WatchResult, own);
+      throw error;
+    }
+    for (const announcer of Object.values(this.#announcers)) announcer.wake();
+    this.#tellStatus();
+  }
+
+  /** Time of the verification whose result is being recorded. */
+  #verifiedAt = new Date(0);
+
+  async #showUnrecorded(result: WatchResult, at: Date): Promise<void> {
+    const { onEntry, onMessage, signal } = this.#options;
+    const bytes = unrecorded(at, result);
+    onEntry({ bytes });
+    const { bootProofs: _, ...shown } = result;
+    onMessage({ event: "unrecorded", at, result: shown });
+    await this.#announcers.refusal?.deliver({ bytes }, signal ?? new AbortController().signal, null);
+  }
+
+  /** Fetches in a place for names that were good, or in one for names that fail. */
+  #request(watched: Watched, signal: Signal): Promise<Fetched> {
+    const { good, failing } = this.#places;
+    return (this.#outages.failureOf(watched) === null ? good : failing).hold(() => this.#fetch(watched, signal));
+  }
+
+  async #mayRequest(): Promise<void> {
+    for (let pause: unknown = null; pause !== this.#pause;) await (pause = this.#pause);
+  }
+
+  async #fetch(watched: Watched, signal: Signal): Promise<Fetched> {
+    try {
+      if (signal.aborted) throw new ClientError("aborted", "the watch has ended", { operation: null });
+      const bootProof = await untilAborted(this.#options.newest(watched, signal), signal);
+      if (bootProof !== null && bootProof !== undefined) return { bootProof };
+      return { failure: { kind: "missing", message: "the service has no such boot proof", retryAfterMs: null } };
+    } catch (error) {
+      const failure = failureOf(error);
+      const pauseMs = Math.min(failure.retryAfterMs ?? 0, MAX_WAIT_MS);
+      if (pauseMs > 0) this.#pause = Promise.all([this.#pause, this.#run((own) => this.#pauseFor(pauseMs, own))]);
+      return { failure };
+    }
+  }
+
+  /** Judges a boot proof, and records its result if that is news. */
+  async #take(name: Counts, answer: JsonValue): Promise<Failure | null> {
+    if (this.#stop.signal.aborted) return null;
+    const result = await this.#judge(name, answer);
+    if ("kind" in result) return result;
+    name.seenAt = this.#options.now();
+    this.#silence?.seen(name.watched);
+    if (this.#log.standing(name.watched)?.key === standingOf(result)) return null;
+    if (!isAccepted(result)) name.refusals++;
+    await this.#append(result);
+    return null;
+  }
+
+  async #judge(name: Counts, answer: JsonValue): Promise<WatchResult | Failure> {
+    const { policy, evidence, options: strictness, digest: settingDigest, policyDigest } = this.#setting!;
+    const { watched } = name;
+    // The watch verifies the form that a line has, so the line reproduces the verdict.
+    const { value: bootProof, faults } = attempt(() => parseJson(JSON.stringify(copyJson(answer))));
+    if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
+    const piece = isApp(watched)
+      ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
+      : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
+    const now = (this.#verifiedAt = this.#options.now());
+    const { report } = await verifyEvidence(
+      { bootProofs: [piece], ...evidence },
+      { ...strictness, bootProofsOnly: true, policy, now, cache: this.#cache },
+    );
+    const [boot] = report.claims?.bootProofs ?? [];
+    // Only a report of verified evidence has claims.
+    if (boot !== undefined) name.evidenceAt = new Date(boot.hardware.documentTime);
+    return resultOf(watched, bootProof, report, { policyDigest, settingDigest }).catch((error: unknown) => {
+      if (error instanceof MalformedError) return { kind: "answer", message: error.message, retryAfterMs: null };
+      throw error;
+    });
+  }
+}
+
+/** Makes a result of a report. Rejects with {@link MalformedError} if the boot proof is too large. */
+async function resultOf(
+  watched: Watched,
+  bootProof: JsonValue,
+  { verdict, stale, checks, claims, refusedFor }: Report,
+  digests: Pick<WatchResult, "policyDigest" | "settingDigest">,
+): Promise<WatchResult> {
+  const text = JSON.stringify(bootProof);
+  const { length } = toUtf8(text);
+  if (length > MAX_BOOT_PROOF_BYTES)
+    throw new MalformedError("boot-proof", [
+      { path: "", message: `${length} bytes as JSON text, expected at most ${MAX_BOOT_PROOF_BYTES}` },
+    ]);
+  const idsOf = (wanted: CheckStatus): CheckId[] =>
+    CHECK_IDS.filter((id) => checks.some((check) => check.id === id && check.status === wanted));
+  const names = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
+  return {
+    ...watched,
+    entry: await evidenceDigest(text),
+    verdict,
+    failed: idsOf("fail"),
+    warnings: idsOf("warn"),
+    ...(stale && { stale }),
+    ...(refusedFor && { refusedFor }),
+    ...(names.length > 0 && { deployments: names }),
+    ...digests,
+    details: checks.flatMap(({ id, status, subject, detail }) => (status === "fail" ? [{ id, subject, detail }] : [])),
+    bootProofs: [bootProof],
+  };
+}

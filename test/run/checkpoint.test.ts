@@ -1,0 +1,289 @@
+/** Checkpoints: signed notes that other implementations read, and what they show of a log. */
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { openNote, originOf, verifyNote } from "../../src/run/checkpoint.js";
+import { NO_LINE } from "../../src/run/entry.js";
+import {
+  CheckpointError,
+  type SignedCheckpoint,
+  compareCheckpoints,
+  readCheckpoint,
+  signCheckpoint,
+  verifyLog,
+} from "../../src/run/index.js";
+import { inPieces, linesOf, textOf } from "./support.js";
+
+const SPKI = { type: "spki", format: "pem" } as const;
+const PKCS8 = { type: "pkcs8", format: "pem" } as const;
+/** RFC 8032 section 7.1, test 1. */
+const SEED = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+const own = createPrivateKey({
+  key: Buffer.from(`302e020100300506032b657004220420${SEED}`, "hex"),
+  type: "pkcs8",
+  format: "der",
+});
+const privateKey = own.export(PKCS8).toString();
+const publicKey = createPublicKey(own).export(SPKI).toString();
+const other = generateKeyPairSync("ed25519");
+const lines = await linesOf(6);
+const text = textOf(lines);
+const origin = "bootproof-log/signer";
+const checkpoint = { origin, entries: 4, head: lines[3]!.hash };
+const note = await signCheckpoint(checkpoint, privateKey);
+
+/** A note as the specification describes it, by `node:crypto` alone. */
+function madeNote(body: string, name: string, key = own): string {
+  const raw = createPublicKey(key).export({ format: "jwk" }).x!;
+  const hashed = createHash("sha256").update(`${name}\n\x01`).update(Buffer.from(raw, "base64url"));
+  const signed = Buffer.concat([hashed.digest().subarray(0, 4), sign(null, Buffer.from(body), key)]);
+  return `${body}\n— ${name} ${signed.toString("base64")}\n`;
+}
+
+const body = `${origin}\n4\n${Buffer.from(lines[3]!.hash, "hex").toString("base64")}\n`;
+const signatureLine = (made: string): string => made.slice(made.lastIndexOf("\n\n") + 2);
+
+describe("a checkpoint", () => {
+  it("is the note that another implementation makes, byte for byte", () => {
+    expect(note).toBe(madeNote(body, origin));
+    const [line] = signatureLine(note).split("\n");
+    const bytes = Buffer.from(line!.split(" ")[2]!, "base64");
+    expect(verify(null, Buffer.from(body), publicKey, bytes.subarray(4))).toBe(true);
+  });
+
+  it("is read, and its signature is verified only with a key", async () => {
+    expect(await readCheckpoint(note, { key: publicKey, origin })).toEqual({ ...checkpoint, isVerified: true });
+    expect(await readCheckpoint(Buffer.from(note))).toEqual({ ...checkpoint, isVerified: false });
+    const empty = { origin, entries: 0, head: NO_LINE };
+    expect(await readCheckpoint(await signCheckpoint(empty, privateKey), { key: publicKey })).toMatchObject(empty);
+  });
+
+  it("may have signatures of others, which are ignored", async () => {
+    const lineOf = (name: string): string => signatureLine(madeNote(body, name, other.privateKey));
+    for (const more of [lineOf(origin), lineOf("witness.example"), `— witness.example ${btoa("12345")}\n`])
+      for (const many of [`${body}\n${more}${signatureLine(note)}`, `${note}${more.repeat(20)}`])
+        expect(await readCheckpoint(many, { key: publicKey })).toMatchObject(checkpoint);
+  });
+
+  const wrongByte = note.replace(
+    /(— \S+ .{20})(.)/,
+    (_, start: string, char: string) => start + (char === "A" ? "B" : "A"),
+  );
+  it.each<[string, string, RegExp]>([
+    ["of another key", madeNote(body, origin, other.privateKey), /not signed by this key/],
+    ["of this key by another name", madeNote(body, "bootproof-log/other"), /not signed by this key/],
+    ["whose signature is wrong", wrongByte, /the signature of the checkpoint is wrong/],
+    ["whose number was changed", note.replace("\n4\n", "\n3\n"), /the signature of the checkpoint is wrong/],
+    ["with a wrong signature beside a right one", `${wrongByte}${signatureLine(note)}`, /signature .* is wrong/],
+    ["with a short signature", note.replace(/(— \S+ .{8}).*/, "$1"), /the signature of the checkpoint is wrong/],
+  ])("is refused %s", async (_, changed, message) => {
+    const refused = readCheckpoint(changed, { key: publicKey });
+    await expect(refused).rejects.toBeInstanceOf(CheckpointError);
+    await expect(refused).rejects.toThrow(message);
+  });
+
+  it("is refused with another origin than the verifier's", async () => {
+    await expect(readCheckpoint(note, { key: publicKey, origin: `${origin}2` })).rejects.toThrow(/of another log/);
+    const elsewhere = await signCheckpoint({ ...checkpoint, origin: `${origin}2` }, privateKey);
+    expect(await readCheckpoint(elsewhere, { key: publicKey })).toMatchObject({ isVerified: true });
+  });
+
+  const made = (changed: string): string => madeNote(changed, origin);
+  it.each<[string, string | Uint8Array, RegExp]>([
+    ["nothing", "", /not a signed note/],
+    ["no signature", `${body}\n`, /no signature follows the empty line/],
+    ["no empty line", body, /not a signed note/],
+    ["no line feed at its end", note.slice(0, -1), /not a signed note/],
+    ["lines that end in CR LF", note.replaceAll("\n", "\r\n"), /CR LF/],
+    ["a control character", made(body.replace("4", "4\u0007")), /control characters/],
+    ["bytes that are no UTF-8", Buffer.concat([Buffer.from([0xff]), Buffer.from(note)]), /not UTF-8/],
+    ["a fourth line", made(`${body}more\n`), /three lines/],
+    ["no head", made(`${origin}\n4\n`), /three lines/],
+    ["another origin", made(body.replace("bootproof-log/", "go.sum database ")), /not an origin/],
+    ["an origin without a name", made(body.replace("signer", "")), /not an origin/],
+    ["an origin with a space", made(body.replace("signer", "the signer")), /not an origin/],
+    ["an origin with a plus", made(body.replace("signer", "a+b")), /not an origin/],
+    ["a zero before its number", made(body.replace("\n4", "\n04")), /number of entries/],
+    ["a sign", made(body.replace("\n4", "\n+4")), /number of entries/],
+    ["too large a number", made(body.replace("\n4", "\n9007199254740993")), /number of entries/],
+    ["a short hash", made(`${origin}\n4\n${btoa("short")}\n`), /base64 of a SHA-256/],
+    ["another spelling of its hash", made(body.replace(/.=\n$/, "B=\n")), /base64 of a SHA-256/],
+    ["a hyphen for the dash", note.replace("—", "-"), /malformed signature line/],
+    ["two spaces", note.replace("— ", "—  "), /malformed signature line/],
+    ["a signature that is not base64", note.replace(/(— \S+ .{12})./, "$1_"), /malformed signature line/],
+    ["only the id of a key", `${body}\n— ${origin} ${btoa("1234")}\n`, /malformed signature line/],
+    ["a signature by no name", note.replace(`— ${origin}`, "— "), /malformed signature line/],
+    ["a name with a plus", `${note}— a+b ${btoa("12345")}\n`, /malformed signature line/],
+    ["more than any note", `${note}${signatureLine(note).repeat(3000)}`, /longer than any checkpoint/],
+  ])("has not %s", async (_, changed, message) => {
+    for (const options of [{ key: publicKey }, {}]) {
+      const refused = readCheckpoint(changed, options);
+      await expect(refused).rejects.toMatchObject({ name: "MalformedError", code: "checkpoint" });
+      await expect(refused).rejects.toThrow(message);
+    }
+  });
+
+  const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const encrypted = own.export({ ...PKCS8, cipher: "aes-256-cbc", passphrase: "x" }).toString();
+  it.each<[string, string, RegExp]>([
+    ["no PEM", "key", /a text that is not exactly one PEM block/],
+    ["the public key", publicKey, /a PEM block with PUBLIC KEY: expected an Ed25519 private key/],
+    [
+      "another kind",
+      p256.privateKey.export(PKCS8).toString(),
+      /a key of another kind: expected an Ed25519 private key/,
+    ],
+    ["an encrypted key", encrypted, /an encrypted key/],
+    ["two keys", `${privateKey}${privateKey}`, /a text that is not exactly one PEM block/],
+    ["damaged base64", privateKey.replace("MC4", "MC"), /damaged base64/],
+  ])("is not signed with %s, and the key is not quoted", async (_, key, message) => {
+    const refused = signCheckpoint(checkpoint, key);
+    await expect(refused).rejects.toBeInstanceOf(TypeError);
+    await expect(refused).rejects.toThrow(message);
+    const [, secret = "none"] = /\n([^-\n]+)/.exec(key) ?? [];
+    expect(((await refused.catch((error: Error) => error.message)) as string).includes(secret)).toBe(false);
+  });
+
+  it("is not verified with a private key, or a key of another kind", async () => {
+    await expect(readCheckpoint(note, { key: privateKey })).rejects.toThrow(
+      /a PEM block with PRIVATE KEY: expected an Ed25519 pub/,
+    );
+    const key = p256.publicKey.export(SPKI).toString();
+    await expect(readCheckpoint(note, { key })).rejects.toThrow(/another kind: expected an Ed25519 public key/);
+  });
+
+  it.each([
+    { origin: "signer" },
+    { origin: "bootproof-log/a b" },
+    { entries: -1 },
+    { entries: 1.5 },
+    { head: "ab" },
+    { head: "zz".repeat(32) },
+  ])("of an invalid value is not made: %j", async (more) => {
+    await expect(signCheckpoint({ ...checkpoint, ...more }, privateKey)).rejects.toBeInstanceOf(TypeError);
+  });
+
+  it("has by default the name of the log's first file", () => {
+    expect(originOf("the boots+.jsonl")).toBe("bootproof-log/the%20boots%2B.jsonl");
+  });
+});
+
+/** The example of golang.org/x/mod/sumdb/note, and that of the specification, which has an empty line in its text. */
+describe("a note of another implementation", () => {
+  const key = Buffer.from("ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", "base64").subarray(1);
+  it("is verified", async () => {
+    const made =
+      "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n\n" +
+      "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+    await verifyNote(openNote(made), "PeterNeumann", key);
+    const changed = openNote(made.replace("your problem is", "my problem is"));
+    await expect(verifyNote(changed, "PeterNeumann", key)).rejects.toThrow(/is wrong/);
+  });
+
+  it("has its text up to its last empty line", () => {
+    const made =
+      "Ognuno sta solo sul cuor della terra\ntrafitto da un raggio di sole:\n\ned è subito sera.\n\n" +
+      "— quasimodo.example/salvatore " +
+      "NnugSzTjtVAewIS+Z/iJhUPeFDkO/5QQ2i5ddnGITLlC+EhfLW9oJKONrMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=\n";
+    const opened = openNote(made);
+    expect(opened.text).toMatch(/^Ognuno .*:\n\ned è subito sera\.\n$/su);
+    expect(opened.signatures).toMatchObject([{ name: "quasimodo.example/salvatore" }]);
+  });
+});
+
+describe("a log and its checkpoint", () => {
+  const verified = (of: string, more: object = {}) =>
+    verifyLog(inPieces(of), { checkpoint: note, key: publicKey, origin, ...more });
+
+  it("agree, also where the log has grown since", async () => {
+    const grown = await verified(text);
+    expect(grown).toMatchObject({ intact: true, entries: 6, checkpoint: { ...checkpoint, isVerified: true } });
+    expect(grown.open[0]).toMatch(/^lines behind entry 4, which the checkpoint does not cover/);
+    const same = await verified(textOf(lines.slice(0, 4)));
+    expect([same.intact, same.open]).toEqual([true, [expect.stringMatching(/^that each verdict is right/)]]);
+  });
+
+  it("show that the signature was not checked", async () => {
+    const unchecked = [note, await readCheckpoint(note)];
+    for (const checkpoint of unchecked) {
+      const { intact, complete, missing } = await verifyLog(inPieces(text), { checkpoint });
+      expect([intact, complete]).toEqual([true, false]);
+      expect(missing).toEqual([expect.stringMatching(/^who signed the checkpoint: .* not checked/)]);
+    }
+    const checkpoint = await readCheckpoint(note, { key: publicKey });
+    expect(await verifyLog(inPieces(text), { checkpoint })).toMatchObject({ complete: true, missing: [], checkpoint });
+  });
+
+  it("show a log that was cut", async () => {
+    const cut = await verified(textOf(lines.slice(0, 3)));
+    expect(cut).toMatchObject({ intact: false, entries: 0, fault: { line: 3, kind: "checkpoint" } });
+    expect(cut.fault!.message).toMatch(
+      /^the log ends with entry 3, and the checkpoint is of entry 4: its last lines are missing/,
+    );
+    expect(await verified("")).toMatchObject({ intact: false, fault: { line: 1, kind: "checkpoint" } });
+  });
+
+  it("show a log that was written anew", async () => {
+    const anew = await linesOf(6, { deployment: "test" });
+    const { intact, entries, fault } = await verified(textOf(anew));
+    expect([intact, entries, fault?.line, fault?.kind]).toEqual([false, 0, 4, "checkpoint"]);
+    expect(fault!.message).toMatch(`entry 4 has the hash ${anew[3]!.hash}, and the checkpoint has ${lines[3]!.hash}`);
+  });
+
+  it("show nothing where the signature is wrong", async () => {
+    const key = other.publicKey.export(SPKI).toString();
+    const { intact, complete, checkpoint: read, fault } = await verified(text, { key });
+    expect([intact, complete, read, fault]).toMatchObject([false, false, null, { kind: "checkpoint", line: 6 }]);
+    expect(fault!.message).toBe("the checkpoint is not signed by this key");
+    // A fault of the chain comes first.
+    expect((await verified(textOf([lines[0]!, lines[2]!]), { key })).fault?.kind).toBe("removed");
+  });
+
+  it("need each other", async () => {
+    await expect(verifyLog(inPieces(text), { key: publicKey })).rejects.toThrow(/only with options.checkpoint/);
+    // A key or an origin from an unset variable must not count as none.
+    await expect(verified(text, { key: "" })).rejects.toThrow(/a text that is not exactly one PEM block/);
+    expect((await verified(text, { origin: "" })).intact).toBe(false);
+    await expect(verifyLog(inPieces(text), { checkpoint: "no note" })).rejects.toThrow(/malformed checkpoint/);
+  });
+});
+
+describe("two checkpoints", () => {
+  const of = (entries: number, head = lines[entries - 1]?.hash ?? NO_LINE, name = origin): SignedCheckpoint => ({
+    ...{ origin: name, entries, head, isVerified: true },
+  });
+  const anew = "ab".repeat(32);
+  const log = (from = 0, to = 6): AsyncGenerator<Uint8Array> => inPieces(textOf(lines.slice(from, to)));
+
+  it.each<[string, SignedCheckpoint, SignedCheckpoint, AsyncGenerator<Uint8Array> | undefined, RegExp]>([
+    ["same", of(4), of(4), undefined, /^entry 4 with the hash/],
+    ["same", of(4), of(4, lines[3]!.hash.toUpperCase()), undefined, /^entry 4 with the hash/],
+    ["forked", of(4), of(4, anew), undefined, /^entry 4 with .*, and entry 4 with the hash abab/],
+    ["other-log", of(4), of(4, undefined, `${origin}2`), undefined, /^the origins are /],
+    ["unknown", of(4), of(2), undefined, /^entry 2 with .*, and entry 4 with .*: only the log shows/],
+    ["extended", of(4), of(2), log(), /^entry 2 with .*, and entry 4/],
+    ["extended", of(0), of(6), log(), /^entry 0 with/],
+    ["extended", of(2), of(4), log(2), /^entry 2 with/],
+    ["not-in-log", of(2), of(4), log(3), /^the checkpoint is of entry 2, which is in a file before these/],
+    ["not-in-log", of(2), of(5), log(0, 4), /^the log ends with entry 4, and the checkpoint is of entry 5/],
+    ["not-in-log", of(2, anew), of(5), log(), /^entry 2 has the hash .*, and the checkpoint has abab/],
+    ["not-in-log", of(2, anew), of(5), log(2), /^entry 2 has the hash .*, and the checkpoint has abab/],
+    ["not-in-log", of(2), of(5, anew), log(), /^entry 5 has the hash .*, and the checkpoint has abab/],
+    ["not-in-log", of(2), of(5), inPieces(textOf(lines.toSpliced(3, 1))), /^entry 4 was removed/],
+  ])("are %s", async (result, one, another, stream, message) => {
+    expect(await compareCheckpoints(one, another, stream)).toEqual({
+      result,
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  it("have to be verified, as the one before a log", async () => {
+    const unverified = { ...of(2), isVerified: false };
+    for (const [one, other] of [
+      [unverified, of(2)],
+      [of(2), unverified],
+    ] as const)
+      await expect(compareCheckpoints(one, other)).rejects.toThrow(/isVerified: .*true/);
+    await expect(verifyLog(log(2), { after: unverified })).rejects.toThrow(/options.after: its signature was not ver/);
+    expect(await verifyLog(log(2), { after: of(2) })).toMatchObject({ complete: true, entries: 4, lastEntry: 6 });
+  });
+});
