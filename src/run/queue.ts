@@ -1,4 +1,4 @@
-/** Exports of `bootproof/audit/queue`: other machines judge the entries, by way of Redis. */
+/** Exports of `bootproof/run/queue`: other machines judge the entries, by way of Redis. */
 export { queueJudge } from "./node-queue.js";
 export type { QueueJudgeOptions } from "./node-queue.js";
 export { QueueError } from "./queue-options.js";

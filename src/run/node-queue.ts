@@ -1,0 +1,137 @@
+/** The producer's side of a queue. It keeps each batch until its answer arrives, so a server may lose everything. */
+import { randomBytes } from "node:crypto";
+import type { Queue, QueueEvents } from "bullmq";
+import { otherMembers } from "../decode/input.js";
+import { typedOptions } from "../decode/options.js";
+import { type MembersOf, optional, wholeNumber } from "../decode/shapes.js";
+import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./judge.js";
+import { type Counts, type QueueSide, joinQueue } from "./node-redis.js";
+import { threadJudge } from "./node-threads.js";
+import { PLACE_OPTIONS, type QueuePlaceOptions } from "./queue-options.js";
+import { type SentBatch, readAnswer, writeJob } from "./seal.js";
+import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
+
+export interface QueueJudgeOptions extends QueuePlaceOptions {
+  /** Number of batches that are judged at once. Default: 16. The runner keeps twice as many, of at most 64 MiB. */
+  readonly concurrency?: number;
+}
+
+const OPTIONS: MembersOf<QueueJudgeOptions> = { ...PLACE_OPTIONS, concurrency: optional(wholeNumber(1)) };
+/** Number of jobs without a valid answer after which a batch is judged here. */
+const TRIES = 3;
+/** Number of seconds without a worker before a note is reported. */
+const PATIENCE = 5;
+/** Maximum length of the stream of events, which have the answers. A producer that misses one reads its job. */
+const MAX_EVENTS = 100;
+export const ATTEMPTS = 3;
+/** What stays at the server are the jobs of killed producers. */
+const KEPT = { age: 3600, count: 100 };
+const BACKOFF = { type: "exponential", delay: 500 };
+const JOB_OPTIONS = { attempts: ATTEMPTS, backoff: BACKOFF, removeOnComplete: KEPT, removeOnFail: KEPT };
+
+/**
+ * Makes a judge that sends its batches to the queue's workers ({@link runWorker}). Throws {@link QueueError} if the
+ * server cannot be reached within ten seconds or may drop jobs (`maxmemory-policy`), if it may be on another host and
+ * there is no secret, or if its packages are missing. Later outages do not end the judge.
+ */
+export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
+  const own = typedOptions("options", options, OPTIONS);
+  const setting = ownSetting(given);
+  const digest = await settingDigest(setting);
+  return new QueueJudge(await joinQueue(url, setting, own), setting, digest, own);
+}
+
+/** What became of a job: the return value of a completed one, whoever wrote it. */
+type Outcome = { readonly answer: unknown } | "failed" | "lost";
+
+class QueueJudge implements Judge {
+  readonly concurrency: number;
+  readonly #side: QueueSide;
+  readonly #setting: AuditSetting;
+  readonly #run: Omit<SentBatch, keyof Batch | "batch">;
+  readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
+  readonly #queue: Queue;
+  readonly #events: QueueEvents;
+  /** The jobs at the server, and what to call with their outcome. */
+  readonly #open = new Map<string, (outcome: Outcome) => void>();
+  readonly #stop: () => void;
+  #batches = 0;
+  #lonelySeconds = 0;
+  #own: Promise<Judge> | null = null;
+
+  constructor(side: QueueSide, setting: AuditSetting, digest: string, options: QueueJudgeOptions) {
+    const { concurrency = 16, judgeOf = threadJudge } = options;
+    this.concurrency = concurrency;
+    [this.#side, this.#setting, this.#judgeOf] = [side, setting, judgeOf];
+    const told = JSON.stringify(otherMembers(setting, "policy", "trustAnchors"));
+    this.#run = { run: randomBytes(16).toString("hex"), setting: digest, now: setting.now, told };
+    const { bullmq, report } = side.connection;
+    this.#queue = new bullmq.Queue(side.name, side.place).on("error", report);
+    // The stream is read from its oldest event, because events may arrive before it is open.
+    this.#events = new bullmq.QueueEvents(side.name, { ...side.place, lastEventId: "0" }).on("error", report);
+    this.#events.on("completed", ({ jobId, returnvalue }) => this.#open.get(jobId)?.({ answer: returnvalue }));
+    this.#stop = side.everySecond((counts) => this.#tick(counts));
+  }
+
+  async judge(given: Batch): Promise<JudgedBatch> {
+    const batch = { ...this.#run, batch: this.#batches++, ...ownBatch(given) };
+    const judged = await this.#side.connection.patiently(() => this.#ask(batch));
+    if (judged !== null) return judged;
+    this.#own ??= Promise.resolve(this.#judgeOf(this.#setting));
+    return (await this.#own).judge(batch);
+  }
+
+  /** Adds the batch's job until an answer is valid. Returns null after three jobs without one. */
+  async #ask(batch: SentBatch): Promise<JudgedBatch | null> {
+    const { connection, seals } = this.#side;
+    const jobId = `${batch.run}-${batch.batch}`;
+    for (let tries = 0; tries < TRIES;) {
+      // A job that is there already is not added.
+      await this.#queue.add("batch", writeJob(batch, seals), { jobId, ...JOB_OPTIONS });
+      const outcome = await new Promise<Outcome>((resolve) => this.#open.set(jobId, resolve));
+      this.#open.delete(jobId);
+      const judged = typeof outcome === "string" ? null : readAnswer(outcome.answer, batch, seals);
+      const removing = this.#queue.remove(jobId);
+      if (judged !== null) {
+        removing.catch(connection.report);
+        return judged;
+      }
+      // A job that a worker has locked stays: it only looks as if it had ended.
+      const isRemoved = (await removing) === 1;
+      if (outcome === "lost") connection.once("the server lost jobs: they are added again");
+      else if (isRemoved) tries++;
+      if (typeof outcome !== "string") connection.once(outcome.answer === null ? NOT_JUDGED : REFUSED);
+    }
+    connection.once(`${TRIES} jobs of a batch failed, or had no valid answer: such batches are judged here`);
+    return null;
+  }
+
+  async #tick({ waiting, active }: Counts): Promise<void> {
+    this.#lonelySeconds = waiting > 0 && active === 0 ? this.#lonelySeconds + 1 : 0;
+    if (this.#lonelySeconds === PATIENCE) this.#side.connection.note(NO_WORKER);
+    // A limit among BullMQ's options would be lost with the server's data.
+    await this.#queue.trimEvents(MAX_EVENTS);
+    await Promise.all([...this.#open].map(([id, settle]) => this.#look(id, settle)));
+  }
+
+  /** Looks whether a job ended without an event, or is lost. */
+  async #look(id: string, settle: (outcome: Outcome) => void): Promise<void> {
+    const state = await this.#queue.getJobState(id);
+    if (state === "unknown") settle("lost");
+    else if (state === "failed") settle("failed");
+    else if (state === "completed") settle({ answer: (await this.#queue.getJob(id))?.returnvalue });
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    this.#side.connection.close();
+    for (const settle of this.#open.values()) settle("lost");
+    await Promise.allSettled([this.#queue.close(), this.#events.close()]);
+    await this.#own?.then((judge) => judge.close()).catch(() => {});
+  }
+}
+
+const NOT_JUDGED = "a worker did not judge a batch: its notes say why";
+const REFUSED = "an answer is refused: its seal or form is invalid";
+const NO_WORKER =
+  "waiting for a worker: none takes these jobs. It needs the same policy, version of bootproof, secret, and prefix";
