@@ -100,8 +100,8 @@ export const TOO_SLOW: EntryResult = { ...UNJUDGED, reason: "it twice took longe
 const AT_ONCE = 4;
 
 /**
- * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes the
- * time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
+ * Judges the entries of a batch, a few at once. `clock` returns milliseconds. The time of the slowest entry includes
+ * the time of entries that are judged meanwhile. `onMark` is called when an entry begins, and when it is done.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,

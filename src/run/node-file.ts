@@ -21,8 +21,8 @@ import {
 import { LineReader, RUN_FORMAT, type RunEnd, type RunLine } from "./line.js";
 
 /**
- * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it or
- * removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are by
+ * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
+ * or removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are by
  * another setting. `inputs`: its results are of other inputs. `disk`: the disk refuses it, or it is no regular file.
  */
 export class RunFileError extends Error {
@@ -72,7 +72,7 @@ export function sha256Hex(bytes: Uint8Array | string): string {
 }
 
 /** Yields the bytes of a file. Rejects with {@link RunFileError} if it cannot be read. */
-export async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
+export async function* readRunFile(path: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of createReadStream(path, { highWaterMark: CHUNK })) yield piece as Buffer;
   } catch (error) {
@@ -136,7 +136,7 @@ export class RunFile {
     const { isNew = false, after, onLine = () => {}, onNote = () => {} } = this.#options;
     const checkpoint = this.#signing && !isNew ? await this.#signing.newest() : null;
     const chain = new Chain(new LineReader(sha256Hex), { checkpoint });
-    if (after !== undefined) await chain.readAll([{ name: after, stream: fileBytes(after) }]);
+    if (after !== undefined) await chain.readAll([{ name: after, stream: readRunFile(after) }]);
     if (isNew) await this.#try(this.#handle.truncate(0));
     chain.begin(this.path);
     for await (const { bytes, isEnded } of linesOf(this.#bytes())) {
@@ -186,8 +186,8 @@ export class RunFile {
   }
 
   /**
-   * Appends lines, each with its line feed, of which the last is `end`. Rejects with {@link RunFileError} if the file is
-   * not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of them
+   * Appends lines, each with its line feed, of which the last is `end`. Rejects with {@link RunFileError} if the file
+   * is not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of them
    * is written.
    */
   appendLines(lines: Uint8Array, end: RunEnd): Promise<void> {
@@ -381,5 +381,5 @@ function problemOf(error: unknown, file: string): unknown {
 
 /** Opens files for `verifyRun`, each when it is its turn. */
 export function runStreams(paths: readonly string[]): RunStream[] {
-  return paths.map((path) => ({ name: path, stream: fileBytes(path) }));
+  return paths.map((path) => ({ name: path, stream: readRunFile(path) }));
 }
