@@ -96,7 +96,7 @@ function verdictText(result: Omit<WatchResult, "bootProofs">): string {
   const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : as;
   const warnings = (refusedFor ?? []).map((reason) => ` WARNING ${printable(reason)}`).join("");
   const word = refusedFor === undefined ? verdict.toUpperCase() : `REFUSED, though ${verdict},`;
-  return `${word} ${nameOf(result as Watched)}${why}${warnings}`;
+  return `${word} ${nameOf(result as unknown as Watched)}${why}${warnings}`;
 }
 
 const SHOWN_DIGITS = 16;

@@ -358,6 +358,7 @@ function earlier(entries: number, head: string): string {
 }
 
 const LINE_FEED = 0x0a;
+const MAX_PARTS = 1024;
 
 /** Yields the lines of a stream. Of a line over the limit, yields only the beginning, and stops. */
 export async function* linesOf(
@@ -374,6 +375,7 @@ export async function* linesOf(
     }
     // The bytes are copied, because the stream may reuse its buffer.
     if (start < piece.length) parts.push(piece.slice(start));
+    if (parts.length > MAX_PARTS) parts = [concatBytes(...parts)];
     length += piece.length - start;
     if (length > MAX_LINE_BYTES) break;
   }

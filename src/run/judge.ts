@@ -50,9 +50,13 @@ const BATCH = /* @__PURE__ */ objectOf<Batch>(
  */
 export function ownBatch(batch: Batch): Batch {
   const own = requireShape("batch", batch, BATCH);
-  if (own.expected !== undefined && own.expected.length !== own.entries.length)
-    throw new TypeError("batch.expected: expected an expectation or null for each entry");
+  requireExpectations(own);
   return own;
+}
+
+function requireExpectations({ entries, expected }: { entries: readonly unknown[]; expected?: readonly unknown[] | undefined }): void {
+  if (expected !== undefined && expected.length !== entries.length)
+    throw new TypeError("batch.expected: expected an expectation or null for each entry");
 }
 
 /** Returns the entries of a batch between two indices, with their expectations. */
@@ -99,6 +103,7 @@ export async function judgeBatch(
   clock: () => number = () => 0,
   onMark: (at: number, isDone: boolean) => void = () => {},
 ): Promise<JudgedBatch> {
+  requireExpectations({ entries, expected });
   let slowest = { at: 0, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();

@@ -407,7 +407,7 @@ function refuseOther(json: JsonValue): void {
 
 /** The beginning of the result of an entry, up to what most entries have in common. */
 const HEAD =
-  /^\{"run":"bootproof-run\/1","n":([1-9][0-9]{0,15}),"previous":"([0-9a-f]{64})","at":"([^"\\]{24})","file":"([^"\\]*)","line":([1-9][0-9]{0,15}),"entry":"([0-9a-f]{64})",/;
+  /^\{"run":"bootproof-run\/1","n":([1-9][0-9]{0,14}),"previous":"([0-9a-f]{64})","at":"([^"\\]{24})","file":"([^"\\]*)","line":([1-9][0-9]{0,14}),"entry":"([0-9a-f]{64})",/;
 const MAX_TAILS = 1024;
 const MAX_TAIL = 4096;
 
