@@ -6,13 +6,15 @@ import type { Batch, JudgedBatch } from "./judge.js";
 import { secretBytes } from "./queue-options.js";
 
 /** A batch of a run, with everything that decides its results. */
-export interface QueuedBatch extends Batch {
+export interface SentBatch extends Batch {
   /** Random, in hex. */
   readonly run: string;
   readonly batch: number;
   /** The digest of the setting. */
   readonly setting: string;
   readonly now: string;
+  /** The part of the setting that workers lack, as JSON. The digest covers it. */
+  readonly told: string;
 }
 
 /** HMAC-SHA-256 under the shared secret. Without a secret the key is empty, and the seals only detect mistakes. */
@@ -35,18 +37,13 @@ export class Seals {
 }
 
 /** Returns what the seals of a batch cover, as a line of JSON. No two batches have the same. */
-export function factsOf({ run, batch, setting, now, entries, expected }: QueuedBatch): string {
+export function factsOf({ run, batch, setting, now, entries, expected }: SentBatch): string {
   const wanted = expected?.map((each) => (each === null ? null : sha256Hex(each)));
   return JSON.stringify([run, batch, setting, now, entries.map(sha256Hex), wanted ?? null]);
 }
 
 function sha256Hex(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-/** A batch with the part of its setting that workers lack, as JSON. The digest of the setting covers it. */
-export interface SentBatch extends QueuedBatch {
-  readonly told: string;
 }
 
 interface WrittenJob extends Omit<SentBatch, "entries"> {
@@ -71,13 +68,13 @@ export function readJob(job: unknown, seals: Seals): SentBatch | null {
   }
 }
 
-export function writeAnswer({ results }: JudgedBatch, batch: QueuedBatch, seals: Seals): string {
+export function writeAnswer({ results }: JudgedBatch, batch: SentBatch, seals: Seals): string {
   const written = JSON.stringify(writeResults(results));
   return `${seals.of("answer", factsOf(batch), written)}\n${written}`;
 }
 
 /** Reads the answer to a batch. Returns null for a malformed one, and for one without a valid seal. */
-export function readAnswer(answer: unknown, batch: QueuedBatch, seals: Seals): JudgedBatch | null {
+export function readAnswer(answer: unknown, batch: SentBatch, seals: Seals): JudgedBatch | null {
   const [, seal, written = ""] = /^(\w+)\n(.*)$/s.exec(String(answer)) ?? [];
   if (!seals.isValid(seal, "answer", factsOf(batch), written)) return null;
   // What a worker sealed is JSON. Without a secret it may be anything.
