@@ -68,10 +68,7 @@ function matched(form: RegExp, text: string): RegExpExecArray {
 function hostOf(text: string, defaultPort: number): QueueAddress["hosts"][number] {
   const { hostname, pathname, port } = new URL(`redis://${text}`);
   if (hostname === "" || pathname !== "") throw new Error("no host");
-  return {
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port || defaultPort),
-  };
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || defaultPort) };
 }
 
 /** Whether the server is on this host. Where those of a cluster and behind sentinels are is not known. */
