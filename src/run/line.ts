@@ -343,7 +343,8 @@ export function resultStart(
 
 /**
  * Returns the line that follows the end. A boot proof that could not be read again as it is written is kept as text:
- * the service controls its depth and shape. Rejects with {@link MalformedError} for content that no reader would accept.
+ * the service controls its depth and shape. Rejects with {@link MalformedError} for content that no reader would
+ * accept.
  */
 export async function lineAfter(end: RunEnd, at: string, content: RunContent): Promise<RunLine> {
   const write = (own: RunContent): Promise<RunLine> => readLine(toUtf8(lineText(end, at, own)));

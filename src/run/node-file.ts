@@ -22,8 +22,8 @@ import { LineReader, RUN_FORMAT, type RunEnd, type RunLine } from "./line.js";
 
 /**
  * A file that cannot be used, by `code`. `in-use`: by another process. `changed`: another program wrote to it, cut it
- * or removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are by
- * another setting. `inputs`: its results are of other inputs. `disk`: the disk refuses it, or it is no regular file.
+ * or removed it. `broken`: it is not as bootproof wrote it, or ends before its checkpoint. `setting`: its results are
+ * by another setting. `inputs`: its results are of other inputs. `disk`: the disk refuses it, or it is no regular file.
  */
 export class RunFileError extends Error {
   override readonly name = "RunFileError";
@@ -187,8 +187,8 @@ export class RunFile {
 
   /**
    * Appends lines, each with its line feed, of which the last is `end`. Rejects with {@link RunFileError} if the file
-   * is not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of them
-   * is written.
+   * is not as this process wrote it, if another process has its lock, or if the disk refuses the lines: then none of
+   * them is written.
    */
   appendLines(lines: Uint8Array, end: RunEnd): Promise<void> {
     return this.#inTurn(async () => {

@@ -29,7 +29,9 @@ const EXPECTED =
   "expected a URL such as redis://127.0.0.1:6379: redis:// or rediss://, host, port, /database; " +
   "redis+cluster://HOST,HOST; redis+sentinel://HOST,HOST/NAME; unix:///PATH";
 
-/** Parses a URL. A path is a socket. Throws QueueError, which does not quote the URL, because it may have a password. */
+/**
+ * Parses a URL. A path is a socket. Throws QueueError, which does not quote the URL, because it may have a password.
+ */
 export function parseQueueUrl(url: string): QueueAddress {
   try {
     const [, scheme = "", user = "", authority = "", path = ""] = matched(

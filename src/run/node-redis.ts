@@ -53,7 +53,9 @@ function isMatch(error: unknown, pattern: RegExp): boolean {
   return pattern.test(`${code} ${message}`);
 }
 
-/** Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes. */
+/**
+ * Version of the data. Increment it if the result of an entry may change, or if the form of jobs or answers changes.
+ */
 const FORMAT = 6;
 const NO_SECRET = `it may be another host, so both sides need --queue-secret-file or BOOTPROOF_QUEUE_SECRET: ${SECRET_FORM}`;
 
@@ -162,7 +164,9 @@ export class QueueSide {
     });
   }
 
-  /** Reports the state for health every second, and calls `work` unless it still runs. Returns a function to stop it. */
+  /**
+   * Reports the state for health every second, and calls `work` unless it still runs. Returns a function to stop it.
+   */
   everySecond(work?: (waiting: number, active: number) => Promise<void>): () => void {
     const { connection, prefix } = this.place;
     const lengthOf = (list: string): Promise<number> => connection.llen(`${prefix}:${this.name}:${list}`);

@@ -57,8 +57,8 @@ interface Seat {
 }
 
 /**
- * Judges batches of producers with the same policy, trust anchors, package version and secret. Resolves after the signal
- * was aborted. Rejects with {@link QueueError} as `queueJudge` does, and if a judge rejects.
+ * Judges batches of producers with the same policy, trust anchors, package version and secret. Resolves after the
+ * signal was aborted. Rejects with {@link QueueError} as `queueJudge` does, and if a judge rejects.
  */
 export async function runWorker(url: string, held: Held, options: RunWorkerOptions = {}): Promise<WorkerProgress> {
   const [ownedBy, own] = [ownHeld(held), typedOptions("options", options, WORKER_OPTIONS)];
@@ -134,7 +134,9 @@ class QueueWorker {
     }
   }
 
-  /** Makes the judge of a run. Its setting with this worker's policy must have the digest that the job's seal covers. */
+  /**
+   * Makes the judge of a run. Its setting with this worker's policy must have the digest that the job's seal covers.
+   */
   async #judgeFor({ told, setting: digest, now }: SentBatch, key: string): Promise<Judge | null> {
     const { workers = defaultThreads(), judgeOf = (each) => threadJudge(each, { threads: workers }) } = this.#options;
     const read = readShape(TOLD, JSON.parse(told)).value;
